@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/gateway/identity"
+	"sluice/gateway/oidc"
 	"sluice/policy"
 )
 
@@ -32,7 +32,7 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			case live.key.Load().Is(presented):
 				alarms.raise(alarmKeyPresented, errUpstreamKeySeen.Error())
 				return refuseKeyBecause(errUpstreamKeySeen)
-			case identities != nil && identity.IsToken(presented):
+			case identities != nil && oidc.IsToken(presented):
 				if err := identify(r, s, identities, presented); err != nil {
 					return refuseKeyBecause(err)
 				}

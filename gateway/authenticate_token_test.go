@@ -5,22 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway/identity"
-	"sluice/gateway/identity/identitytest"
+	"sluice/gateway/oidc"
+	"sluice/gateway/oidc/oidctest"
 	"sluice/policy/teams"
 )
 
 // workload is a subject of an issuer that a gateway trusts.
 type workload struct {
 	*harness
-	issuer *identitytest.Issuer
-	key    identitytest.Signer
+	issuer *oidctest.Issuer
 }
 
 func buildWithIssuer(t *testing.T) *workload {
-	w := &workload{issuer: identitytest.New(t), key: identitytest.NewECDSA(t, "one")}
-	w.issuer.Offer(w.key.JSONWebKey)
-	tokens := identity.New(identity.Config{Now: time.Now})
+	w := &workload{issuer: oidctest.Start(t)}
+	tokens := oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now})
 	t.Cleanup(tokens.Close)
 	w.harness = build(t, func(p *plan) {
 		p.tokens = tokens
@@ -32,7 +30,7 @@ func buildWithIssuer(t *testing.T) *workload {
 // token is a new one of a subject.
 func (w *workload) token(subject string) string {
 	now := time.Now()
-	return identitytest.Sign(w, "ES256", w.key.Private, "one", identitytest.Claims{
+	return w.issuer.Sign(oidctest.Claims{
 		"iss": w.issuer.URL, "aud": "sluice", "sub": subject, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "canary": "canary-claim",
 	})
 }
@@ -70,9 +68,9 @@ func TestEveryWrongTokenHasTheAnswerOfAWrongKey(t *testing.T) {
 	want := w.ask("GET", tasksPath, "", "Authorization", "Bearer slk_unknown")
 	good := w.token("indexer")
 	for about, tt := range map[string]struct{ token, inside string }{
-		"no token":          {"a.b.c", identity.ErrForm.Error()},
-		"a changed one":     {good[:len(good)-8] + "AAAAAAAA", identity.ErrSignature.Error()},
-		"unknown subject":   {w.token("stranger"), identity.ErrClaim.Error()},
+		"no token":          {"a.b.c", oidc.ErrForm.Error()},
+		"a changed one":     {good[:len(good)-8] + "AAAAAAAA", oidc.ErrSignature.Error()},
+		"unknown subject":   {w.token("stranger"), oidc.ErrClaim.Error()},
 		"a disabled team":   {w.token("idle"), "does not exist or is disabled"},
 		"a team of nowhere": {w.token("lost"), "does not exist or is disabled"},
 		"too long":          {strings.Repeat("a.", 2) + strings.Repeat("x", 8<<10), ""},

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway/identity"
+	"sluice/gateway/oidc"
 	"sluice/policy/teams"
 )
 
@@ -15,11 +15,11 @@ type waiting struct{ team string }
 
 func (waiting) Follow([]*teams.Issuer) {}
 
-func (w waiting) Identify(context.Context, string) (identity.Identity, error) {
+func (w waiting) Identify(context.Context, string) (oidc.Workload, error) {
 	if w.team == "" {
-		return identity.Identity{Waited: time.Hour}, errors.New("the issuer hangs")
+		return oidc.Workload{Waited: time.Hour}, errors.New("the issuer hangs")
 	}
-	return identity.Identity{Team: w.team, Key: "jwt:0123456789ab", Waited: time.Hour}, nil
+	return oidc.Workload{Team: w.team, Key: "jwt:0123456789ab", Waited: time.Hour}, nil
 }
 
 // TestTheWaitForAnIssuerIsNotOverhead: neither in the header nor in the record, whether the token is taken or refused.

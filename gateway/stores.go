@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/gateway/identity"
+	"sluice/gateway/oidc"
 	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -67,13 +67,13 @@ type Outcomes interface {
 // Claims keeps the tasks of teams.
 type Claims = tasks.Claims
 
-// Identities verifies tokens that stand in place of keys. Package identity has its form.
+// Identities verifies tokens that stand in place of keys. Package oidc has its form.
 type Identities interface {
 	// Follow MUST put the issuers of another teams file in force.
 	Follow(issuers []*teams.Issuer)
 	// Identify MUST return whom a token names, or why it is refused; the error MUST NOT contain a part of the token. It may
 	// wait some seconds for an issuer, and MUST then say how long, with an error too.
-	Identify(ctx context.Context, token string) (identity.Identity, error)
+	Identify(ctx context.Context, token string) (oidc.Workload, error)
 }
 
 // Queries keeps the account's rate of task queries, or of cancels.

@@ -15,10 +15,9 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/access/issuer"
-	"sluice/gateway/console/access/store"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/console/registry"
+	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 )
 
@@ -33,7 +32,7 @@ const (
 type consoleServer struct {
 	listener net.Listener
 	server   *http.Server
-	desk     *access.Desk
+	access   *access.Control
 	address  string // for the operator's browser
 	unset    bool   // it is on loopback, and no setting says how to log in
 	log      *slog.Logger
@@ -50,12 +49,12 @@ func (p *process) openConsole(ctx context.Context) {
 	kept := p.directoryStore(p.redis)
 	teams, numbers := p.openRegistry(kept), p.openFigures()
 	c := &consoleServer{
-		listener: listener, desk: access.NewDesk(p.deskDeps(teams)), address: p.consoleAddress(listener), log: logger, halt: halt,
+		listener: listener, access: access.New(p.accessDeps(teams)), address: p.consoleAddress(listener), log: logger, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
 	}
 	proxies := prefixes(p.TrustedProxies)
 	c.server = gateway.NewServer(console.New(console.Deps{
-		Desk: c.desk, URL: p.consoleURL(), Stopping: stopping, Log: logger,
+		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: logger,
 		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
 		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
@@ -84,11 +83,11 @@ func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
 	return nil, nil
 }
 
-// deskDeps are what logins need, in Redis if the accounts are there.
-func (p *process) deskDeps(audit *registry.Registry) access.Deps {
+// accessDeps are what logins need, in Redis if the accounts are there.
+func (p *process) accessDeps(audit *registry.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
 	deps := access.Deps{
-		Now: time.Now, Shared: store.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
+		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
 		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
 		Ended: func(ctx context.Context, by access.Person, client string, s *access.Session) error {
 			return audit.NoteEnded(ctx, registry.Actor{Person: by, Address: client}, s)
@@ -101,10 +100,10 @@ func (p *process) deskDeps(audit *registry.Registry) access.Deps {
 		},
 	}
 	if p.redis != nil {
-		deps.Shared, deps.Secret = store.NewRedis(p.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.upstreamKey)
+		deps.Shared, deps.Secret = access.NewRedis(p.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.upstreamKey)
 	}
 	if p.OIDCIssuer != "" {
-		deps.Issuer = issuer.New(issuer.Config{
+		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
 			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now,
 		})
 	}
@@ -154,7 +153,7 @@ func (c *consoleServer) writeLink(w io.Writer) error {
 	if c == nil || !c.unset {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "# The console, for one login within ten minutes: %s/login?code=%s\n", c.address, c.desk.NewLink())
+	_, err := fmt.Fprintf(w, "# The console, for one login within ten minutes: %s/login?code=%s\n", c.address, c.access.NewLink())
 	return err
 }
 

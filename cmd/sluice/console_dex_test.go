@@ -24,7 +24,7 @@ func startDex(t *testing.T, redirect string) (address string) {
 		if os.Getenv("CI_REQUIRES_DEX") != "" {
 			t.Fatal("dex is not installed, and CI requires it")
 		}
-		t.Skip("dex is not installed; issuertest stands in for it in other tests")
+		t.Skip("dex is not installed; oidctest stands in for it in other tests")
 	}
 	for range 5 { // another process may take the port meanwhile
 		if address, ok := launchDex(t, program, redirect); ok {

@@ -117,28 +117,31 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/fetch", "gateway/identity", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/identity/identitytest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/fetch", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		files:     map[string][]string{"plain.go": {"golang.org/x/text"}},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/openai":                {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
-	"gateway/fetch":                 {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
-	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{goOIDC, goJose, jsonText, xTime}, never: []string{"os", slogPkg, otelAPI, goRedis}},
-	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/admin/sheet":           {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/fetch":  {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/oidc": {
+		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
+		never: []string{"os", slogPkg, otelAPI, goRedis},
+	},
+	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
+	"gateway/admin":         {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/admin/sheet":   {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access"},
-		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store", "gateway/console/pages"},
-		outside:   []string{xTime},
+		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {
-		ours:      []string{"gateway/console/access/issuer"},
-		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
+		ours:      []string{"gateway/oidc"},
+		testsOurs: []string{"gateway/oidc/oidctest", "policy/limit/limittest"},
 		outside:   []string{xTime},
-		never:     []string{goRedis, otelAPI, httpPkg, "os"},
+		files:     map[string][]string{"redis.go": {goRedis}},
+		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
 		ours:      []string{"gateway/admin/sheet", "gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
@@ -151,17 +154,6 @@ var floorPlan = map[string]plan{
 		timeless: true,
 	},
 	"gateway/console/pages/chart": {never: silent, timeless: true},
-	"gateway/console/access/issuer": {
-		testsOurs: []string{"gateway/console/access/issuertest"},
-		outside:   []string{goOIDC, goOAuth},
-		never:     []string{goRedis, otelAPI, slogPkg, "os"},
-	},
-	"gateway/console/access/issuertest": {outside: []string{goOIDC}, never: []string{goRedis, otelAPI, slogPkg, "os"}}, // for tests alone
-	"gateway/console/access/store": {
-		testsOurs: []string{"gateway/console/access", "policy/limit/limittest"},
-		files:     map[string][]string{"redis.go": {goRedis}},
-		never:     []string{httpPkg, slogPkg, otelAPI, "os"},
-	},
 	"gateway/console/api": {
 		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store"},
@@ -195,10 +187,10 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
+		testsOurs: []string{"cmd/sluice/browsertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},
 	},
 }

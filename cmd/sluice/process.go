@@ -18,7 +18,7 @@ import (
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
-	"sluice/gateway/identity"
+	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/telemetry"
@@ -87,7 +87,7 @@ type process struct {
 	roster      *roster        // nil: the directory was not opened yet
 	console     *consoleServer // nil: there is no console
 	// identities verify tokens that stand in place of keys.
-	identities *identity.Verifier
+	identities *oidc.Verifier
 	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready
 	recent     *recent.Collector      // of what requests do
 	lately     lately                 // what this process and other replicas did in the last two days
@@ -101,7 +101,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p := &process{configuration: c, log: log, bounds: newBounds(time.Now, logger)}
-	p.identities = identity.New(identity.Config{Now: time.Now, Hangs: p.bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Hangs: p.bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {

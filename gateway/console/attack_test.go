@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/console"
 )
 
-// The attacks on logins. Codes, states and forged tokens of the issuer are attacked in access and access/issuer.
+// The attacks on logins. Codes, states and forged tokens of the issuer are attacked in access and oidc.
 
 // TestForgedRequestsOfOtherSites: a page of another site makes a browser send what the person did not mean to.
 func TestForgedRequestsOfOtherSites(t *testing.T) {
@@ -45,7 +45,7 @@ func TestForeignHostNames(t *testing.T) {
 	h := open(t, false, func(d *console.Deps) { d.URL = &url.URL{Scheme: "https", Host: "console.example"} })
 	b := h.browser(t)
 	b.login(t)
-	code := h.desk.NewLink()
+	code := h.control.NewLink()
 	for _, host := range []string{
 		"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "console.example.evil.example", "evilconsole.example", "192.0.2.1", "0.0.0.0",
 		"127.0.0.1@evil.example", "[::2]", "console.example.",
@@ -211,7 +211,7 @@ func TestNoPageAndNoLogHasASecret(t *testing.T) {
 	b := h.browser(t)
 	b.login(t)
 	secrets := []string{"CANARY", b.cookie(t).Value}
-	code := h.desk.NewLink()
+	code := h.control.NewLink()
 	b.send(t, "GET", "/login?code="+code, nil)
 	secrets = append(secrets, code, b.cookie(t).Value)
 	b.send(t, "POST", "/login", url.Values{"secret": {"wrong-CANARY"}})

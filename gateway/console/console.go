@@ -6,26 +6,26 @@ import (
 	"context"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"sluice/gateway/console/access"
 )
 
 // Deps are what the console is made of.
 type Deps struct {
-	Desk *access.Desk
+	Access *access.Control
 	// URL is the console's address for browsers. Nil: only loopback names are answered.
 	URL *url.URL
-	// API answers below /api/v1/. Nil: 404.
+	// API answers below /api/v1/.
 	API http.Handler
-	// Pages answers all other paths, and gets only requests of people who are logged in. Nil: the list of sessions is the page.
+	// Pages answers all other paths, and gets only requests of people who are logged in.
 	Pages http.Handler
-	// Assets answers below /assets/, for everybody. Nil: 404.
+	// Assets answers below /assets/, for everybody.
 	Assets http.Handler
 	// Templates are the templates "login" and "sessions", which get [LoginPage] and [SessionsPage].
 	Templates *template.Template
@@ -65,85 +65,65 @@ func New(deps Deps) http.Handler {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	c := &console{deps: deps, policy: contentPolicy(deps.Pictures), pace: pace{people: map[string]*rate.Limiter{}}}
+	c := &console{deps: deps}
+	c.open = map[string]methods{
+		"/login":          {http.MethodGet: c.loginPage, http.MethodPost: c.login},
+		"/login/oidc":     {http.MethodGet: visits(c.signOn)},
+		"/login/callback": {http.MethodGet: visits(c.callback)},
+		"/logout":         {http.MethodPost: c.logout},
+	}
+	c.closed = map[string]methods{
+		"/sessions":     {http.MethodGet: c.sessions},
+		"/sessions/end": {http.MethodPost: c.endSession},
+	}
 	return c.guard(http.HandlerFunc(c.route))
 }
 
 type console struct {
 	deps   Deps
-	policy string // the Content-Security-Policy
-	pace   pace
+	open   map[string]methods // own paths, for everybody
+	closed map[string]methods // own paths, for people who are logged in
+	pace   access.Limiters
 }
 
 // route is every path there is.
 func (c *console) route(w http.ResponseWriter, r *http.Request) {
-	switch path := r.URL.Path; {
-	case path == "/login":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.loginPage, http.MethodPost: c.login})
-	case path == "/login/oidc":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.signOn)})
-	case path == "/login/callback":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.callback)})
+	path := r.URL.Path
+	open, closed := c.open[path], c.closed[path]
+	switch {
+	case open != nil:
+		open.serve(w, r)
 	case strings.HasPrefix(path, "/assets/"):
-		c.serve(w, r, c.deps.Assets)
-	case path == "/logout":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodPost: c.logout})
-	case strings.HasPrefix(path, "/api/"):
-		c.known(w, r, c.api)
-	case path == "/sessions":
-		c.known(w, r, func(w http.ResponseWriter, r *http.Request) {
-			c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.sessions})
-		})
-	case path == "/sessions/end":
-		c.known(w, r, func(w http.ResponseWriter, r *http.Request) {
-			c.methods(w, r, map[string]http.HandlerFunc{http.MethodPost: c.endSession})
-		})
+		c.deps.Assets.ServeHTTP(w, r)
+	case closed != nil:
+		c.known(w, r, closed.serve)
+	case strings.HasPrefix(path, "/api/v1/"):
+		c.known(w, r, c.deps.API.ServeHTTP)
+	case isAPI(r):
+		c.known(w, r, nothing)
 	default:
-		c.known(w, r, c.pages)
+		c.known(w, r, c.deps.Pages.ServeHTTP)
 	}
 }
 
-func (c *console) api(w http.ResponseWriter, r *http.Request) {
-	if !strings.HasPrefix(r.URL.Path, "/api/v1/") {
-		c.serve(w, r, nil)
-		return
-	}
-	c.serve(w, r, c.deps.API)
+func nothing(w http.ResponseWriter, r *http.Request) {
+	refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
 }
 
-func (c *console) pages(w http.ResponseWriter, r *http.Request) {
-	if c.deps.Pages == nil && r.URL.Path == "/" {
-		http.Redirect(w, r, "/sessions", http.StatusSeeOther)
-		return
-	}
-	c.serve(w, r, c.deps.Pages)
-}
+// methods are the handlers of a path.
+type methods map[string]http.HandlerFunc
 
-// serve calls a handler, or answers 404 without one.
-func (c *console) serve(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	if handler == nil {
-		c.refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
-		return
-	}
-	handler.ServeHTTP(w, r)
-}
-
-// methods calls the handler of the request's method, or answers 405. HEAD is GET.
-func (c *console) methods(w http.ResponseWriter, r *http.Request, handlers map[string]http.HandlerFunc) {
+// serve calls the handler of the request's method, or answers 405. HEAD is GET.
+func (m methods) serve(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if handler := handlers[method]; handler != nil {
+	if handler := m[method]; handler != nil {
 		handler(w, r)
 		return
 	}
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		if handlers[method] != nil {
-			allowed = append(allowed, method)
-		}
-	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	c.refuse(w, r, http.StatusMethodNotAllowed, "This address takes "+strings.Join(allowed, ", ")+" alone.")
+	allowed := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+	w.Header().Set("Allow", allowed)
+	refuse(w, r, http.StatusMethodNotAllowed, "This address takes "+allowed+" alone.")
 }

@@ -67,7 +67,7 @@ func TestCookiesAreForThisHostAlone(t *testing.T) {
 
 func TestALinkLogsIn(t *testing.T) {
 	h := open(t, false)
-	code := h.desk.NewLink()
+	code := h.control.NewLink()
 	b := h.browser(t)
 	for _, ahead := range []answer{
 		b.send(t, "GET", "/login?code="+code, nil, "Sec-Purpose: prefetch;prerender"),
@@ -153,17 +153,6 @@ func TestCookiesOfNoSession(t *testing.T) {
 	}
 }
 
-func TestHandlersThatAreNotThere(t *testing.T) {
-	h := open(t, false, func(d *console.Deps) { d.API, d.Pages, d.Assets = nil, nil, nil })
-	b := h.browser(t)
-	b.login(t)
-	for path, status := range map[string]int{"/": 303, "/teams": 404, "/api/v1/me": 404, "/api/": 404, "/assets/x": 404, "/sessions": 200} {
-		if got := b.send(t, "GET", path, nil); got.status != status {
-			t.Errorf("%s: %d, want %d", path, got.status, status)
-		}
-	}
-}
-
 func TestSessionsPage(t *testing.T) {
 	h := open(t, false)
 	operator, member := h.browser(t), h.browser(t)
@@ -205,30 +194,28 @@ func TestTheLooksCanBeReplaced(t *testing.T) {
 
 // TestStreamsEndWithTheirSession: a stream that is open knows that its session was revoked, has ended, or that the process stops.
 func TestStreamsEndWithTheirSession(t *testing.T) {
-	for about, end := range map[string]func(h *house, secret string, stop func()){
-		"logged out": func(h *house, secret string, _ func()) { _ = h.desk.End(context.Background(), secret) },
-		"idle":       func(*house, string, func()) {},
-		"idle, in a browser that does not say what it loads": func(*house, string, func()) {},
-		"the process ends": func(_ *house, _ string, stop func()) { stop() },
+	for about, end := range map[string]func(c *access.Control, secret string, stop func()){
+		"logged out": func(c *access.Control, secret string, _ func()) { _ = c.End(context.Background(), secret) },
+		"idle":       func(*access.Control, string, func()) {},
+		"idle, in a browser that does not say what it loads": func(*access.Control, string, func()) {},
+		"the process ends": func(_ *access.Control, _ string, stop func()) { stop() },
 	} {
 		t.Run(about, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &house{log: new(lockedBuffer)}
 				stopping, stop := context.WithCancel(t.Context())
-				h.store = newStore()
-				h.desk = access.NewDesk(access.Deps{
-					Now: time.Now, Shared: h.store, Teams: oneTeam{}, Log: discard, Token: tokenDigest,
+				control := access.New(access.Deps{
+					Now: time.Now, Shared: access.NewMemory(time.Now), Teams: oneTeam{}, Log: discard, Token: tokenDigest,
 				})
-				secret, err := h.desk.Login(t.Context(), access.Visitor{Client: "127.0.0.1"}, token)
+				secret, err := control.Login(t.Context(), access.Visitor{Client: "127.0.0.1"}, token)
 				if err != nil {
 					t.Fatal(err)
 				}
 				begun := time.Now()
 				handler := console.New(console.Deps{
-					Desk: h.desk, Log: discard, Stopping: stopping, Client: func(*http.Request) string { return "127.0.0.1" },
+					Access: control, Log: discard, Stopping: stopping, Client: func(*http.Request) string { return "127.0.0.1" },
 					Pages: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 				})
-				time.AfterFunc(time.Minute, func() { end(h, secret, stop) })
+				time.AfterFunc(time.Minute, func() { end(control, secret, stop) })
 				request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/live", nil)
 				request.Header.Set("Accept", "text/event-stream")
 				if about != "idle, in a browser that does not say what it loads" {

@@ -22,12 +22,13 @@ func contentPolicy(pictures []string) string {
 func (c *console) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.refuse(w, r, http.StatusForbidden, "The request comes from another site.")
+		refuse(w, r, http.StatusForbidden, "The request comes from another site.")
 	}))
 	next = protection.Handler(next)
+	policy := contentPolicy(c.deps.Pictures)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
-		header.Set("Content-Security-Policy", c.policy)
+		header.Set("Content-Security-Policy", policy)
 		header.Set("Cache-Control", "no-store")
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("X-Frame-Options", "DENY")
@@ -37,9 +38,9 @@ func (c *console) guard(next http.Handler) http.Handler {
 		header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		switch {
 		case !c.answersTo(r.Host):
-			c.refuse(w, r, http.StatusMisdirectedRequest, "This host name is not the console's; allowed: localhost and the name in SLUICE_CONSOLE_URL.")
+			refuse(w, r, http.StatusMisdirectedRequest, "This host name is not the console's; allowed: localhost and the name in SLUICE_CONSOLE_URL.")
 		case r.ContentLength > mostBody:
-			c.refuse(w, r, http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB.")
+			refuse(w, r, http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB.")
 		default:
 			r = r.Clone(r.Context())
 			r.RemoteAddr = net.JoinHostPort(c.deps.Client(r), "0")
@@ -83,7 +84,7 @@ var codes = map[int]string{
 }
 
 // refuse answers a problem: as RFC 9457's document below /api/, else as text.
-func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
+func refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	if !isAPI(r) {
 		http.Error(w, detail, status)
 		return

@@ -17,10 +17,9 @@ import (
 
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/access/issuer"
-	"sluice/gateway/console/access/issuertest"
-	"sluice/gateway/console/access/store"
 	"sluice/gateway/console/pages"
+	"sluice/gateway/oidc"
+	"sluice/gateway/oidc/oidctest"
 )
 
 // Secrets of the tests; no page and no log may have them.
@@ -29,19 +28,18 @@ const (
 	mapsKey = "slk_mapsmapsmaps_CANARY"
 )
 
-// house is a console and its issuer, both on real sockets.
-type house struct {
+// site is a console and its issuer, both on real sockets.
+type site struct {
 	*httptest.Server
-	desk   *access.Desk
-	issuer *issuertest.Issuer
-	store  *store.Memory
-	log    *lockedBuffer
+	control *access.Control
+	issuer  *oidctest.Issuer
+	log     *lockedBuffer
 }
 
 // open starts a console. secure: over TLS.
-func open(t *testing.T, secure bool, change ...func(*console.Deps)) *house {
+func open(t *testing.T, secure bool, change ...func(*console.Deps)) *site {
 	t.Helper()
-	h := &house{store: store.NewMemory(time.Now), log: new(lockedBuffer)}
+	h := &site{log: new(lockedBuffer)}
 	h.Server = httptest.NewUnstartedServer(nil)
 	scheme := "http://"
 	if secure {
@@ -51,12 +49,17 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.issuer.ServeHTTP(w, r) }))
-	h.issuer = issuertest.New(issuing.URL, time.Now)
+	h.issuer = oidctest.Start(t)
 	h.issuer.Claims = map[string]any{"sub": "alice", "groups": "platform"}
-	h.desk = h.newDesk(address)
+	h.control = access.New(access.Deps{
+		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: oneTeam{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Groups: access.Groups{Operators: []string{"platform"}}, Token: tokenDigest,
+		Issuer: oidc.NewClient(oidc.ClientConfig{
+			URL: h.issuer.URL, ClientID: oidctest.ClientID, Secret: oidctest.ClientSecret, Redirect: address.String() + "/login/callback", Now: time.Now,
+		}),
+	})
 	deps := console.Deps{
-		Desk: h.desk, URL: address, Templates: pages.Door(), Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Access: h.control, URL: address, Templates: pages.Door(), Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		API: http.HandlerFunc(echo), Pages: http.HandlerFunc(echo), Assets: http.HandlerFunc(echo),
 		Client: func(r *http.Request) string { return strings.Split(r.RemoteAddr, ":")[0] },
 	}
@@ -69,20 +72,8 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *house {
 	} else {
 		h.Start()
 	}
-	t.Cleanup(issuing.Close)
 	t.Cleanup(h.Close)
 	return h
-}
-
-func (h *house) newDesk(address *url.URL) *access.Desk {
-	return access.NewDesk(access.Deps{
-		Now: time.Now, Shared: h.store, Teams: oneTeam{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
-		Groups: access.Groups{Operators: []string{"platform"}},
-		Token:  func() ([sha256.Size]byte, bool) { return sha256.Sum256([]byte(token)), true },
-		Issuer: issuer.New(issuer.Config{
-			URL: h.issuer.URL, ClientID: issuertest.ClientID, Secret: issuertest.ClientSecret, Redirect: address.String() + "/login/callback", Now: time.Now,
-		}),
-	})
 }
 
 // echo answers who asks for what.
@@ -127,11 +118,11 @@ func (b *lockedBuffer) String() string {
 // browser keeps cookies and shows redirects.
 type browser struct {
 	*http.Client
-	house *house
-	seen  *bytes.Buffer // all that it got
+	site *site
+	seen *bytes.Buffer // all that it got
 }
 
-func (h *house) browser(t *testing.T) browser {
+func (h *site) browser(t *testing.T) browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -157,7 +148,7 @@ func (b browser) send(t *testing.T, method, path string, form url.Values, header
 	t.Helper()
 	address := path
 	if strings.HasPrefix(path, "/") {
-		address = b.house.URL + path
+		address = b.site.URL + path
 	}
 	request, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -197,7 +188,7 @@ func (b browser) login(t *testing.T) {
 // cookie is the session's cookie.
 func (b browser) cookie(t *testing.T) *http.Cookie {
 	t.Helper()
-	address, err := url.Parse(b.house.URL)
+	address, err := url.Parse(b.site.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +201,5 @@ func (b browser) cookie(t *testing.T) *http.Cookie {
 }
 
 var discard = slog.New(slog.DiscardHandler)
-
-func newStore() *store.Memory { return store.NewMemory(time.Now) }
 
 func tokenDigest() ([sha256.Size]byte, bool) { return sha256.Sum256([]byte(token)), true }

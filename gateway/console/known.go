@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 func (c *console) known(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	person, err := c.person(r)
 	if err != nil {
-		c.unknown(w, r, err)
+		unknown(w, r, err)
 		return
 	}
 	if !c.paced(w, r, person) {
@@ -30,6 +31,35 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 	next(w, r.WithContext(ctx))
 }
 
+// PaceBound is the pace of one person, in words.
+const PaceBound = "requests to the console: 20 a second for each person, 100 at once; the same apart for programs and for live parts"
+
+const (
+	paceRate  = 20
+	paceBurst = 100
+)
+
+// paced refuses a request of a person who sends too many. What an operator changes does not count: many teams may be changed at once.
+func (c *console) paced(w http.ResponseWriter, r *http.Request, p access.Person) bool {
+	if p.Changes() && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return true
+	}
+	who := "person " + p.Name
+	if isProgram(r) {
+		who = "program " + p.Name
+	}
+	if isStream(r) {
+		who = "live " + who
+	}
+	if c.pace.Allows(who, c.deps.Now(), paceRate, paceBurst) {
+		return true
+	}
+	c.deps.Hurried()
+	w.Header().Set("Retry-After", "1")
+	refuse(w, r, http.StatusTooManyRequests, "You send more than 20 requests a second. Wait a second, and send them more slowly.")
+	return false
+}
+
 // person finds out who sends a request. A program's token counts below /api/ alone, and a cookie does not make up for a wrong one. Of
 // two tokens none counts, because others may read the other one.
 func (c *console) person(r *http.Request) (access.Person, error) {
@@ -39,9 +69,9 @@ func (c *console) person(r *http.Request) (access.Person, error) {
 		if !strings.EqualFold(scheme, "Bearer") || len(lines) > 1 {
 			return access.Person{}, access.ErrWrong
 		}
-		return c.deps.Desk.Bearer(r.Context(), visitor(r), token)
+		return c.deps.Access.Bearer(r.Context(), visitor(r), token)
 	}
-	return c.deps.Desk.Know(r.Context(), visitor(r), cookie(r, sessionCookie), !isLive(r))
+	return c.deps.Access.Know(r.Context(), visitor(r), cookie(r, sessionCookie), !isLive(r))
 }
 
 // isProgram reports whether a request brings a program's token.
@@ -87,8 +117,8 @@ func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Cont
 	return ctx, func() { over(); stop() }
 }
 
-// unknown answers a request of somebody who is not logged in, or of whom that cannot be said.
-func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
+// unknown answers a request that is not authenticated, or whose check failed.
+func unknown(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := problemOf(w, err)
 	switch {
 	case status == http.StatusUnauthorized && isAPI(r):
@@ -99,15 +129,15 @@ func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	case status == http.StatusUnauthorized && !isLive(r):
 		address := "/login"
 		if next := r.URL.RequestURI(); r.Method == http.MethodGet && next != "/" {
-			address += "?next=" + escape(next)
+			address += "?next=" + url.QueryEscape(next)
 		}
-		http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // to /login, with the rest escaped
+		http.Redirect(w, r, address, http.StatusSeeOther)
 		return
 	}
-	c.refuse(w, r, status, detail)
+	refuse(w, r, status, detail)
 }
 
-// problemOf is the status and the text of an error of the desk. It sets Retry-After where waiting helps.
+// problemOf is the status and the text of an error of a login. It sets Retry-After where waiting helps.
 func problemOf(w http.ResponseWriter, err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, access.ErrAway):

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"sluice/gateway/console/access"
 )
@@ -30,10 +31,10 @@ func isForeign(r *http.Request) bool {
 
 // visits calls next for people who go to an address of a login: failures count against their address, so other sites' pages
 // must not be able to cause them.
-func (c *console) visits(next http.HandlerFunc) http.HandlerFunc {
+func visits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !isVisit(r) {
-			c.refuse(w, r, http.StatusForbidden, "A login is not a part of a page.")
+			refuse(w, r, http.StatusForbidden, "A login is not a part of a page.")
 			return
 		}
 		next(w, r)
@@ -48,11 +49,11 @@ func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
-		c.refuse(w, r, http.StatusServiceUnavailable, "The link works once, and not ahead of time.") // browsers load what is still being typed
+		refuse(w, r, http.StatusServiceUnavailable, "The link works once, and not ahead of time.") // browsers load what is still being typed
 		return
 	}
-	c.visits(func(w http.ResponseWriter, r *http.Request) {
-		secret, err := c.deps.Desk.ByCode(r.Context(), visitor(r), code)
+	visits(func(w http.ResponseWriter, r *http.Request) {
+		secret, err := c.deps.Access.ByCode(r.Context(), visitor(r), code)
 		c.enter(w, r, secret, "/", err)
 	})(w, r)
 }
@@ -63,7 +64,7 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 		c.showLogin(w, r, http.StatusBadRequest, "The form cannot be read.")
 		return
 	}
-	secret, err := c.deps.Desk.Login(r.Context(), visitor(r), strings.TrimSpace(r.PostForm.Get("secret")))
+	secret, err := c.deps.Access.Login(r.Context(), visitor(r), strings.TrimSpace(r.PostForm.Get("secret")))
 	c.enter(w, r, secret, r.PostForm.Get("next"), err)
 }
 
@@ -75,7 +76,7 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 		return
 	}
 	if old := cookie(r, sessionCookie); old != "" {
-		_ = c.deps.Desk.End(r.Context(), old) // it grows idle otherwise
+		_ = c.deps.Access.End(r.Context(), old) // it grows idle otherwise
 	}
 	setCookie(w, r, sessionCookie, secret, 0)
 	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath leaves paths of the console alone
@@ -83,15 +84,15 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 
 // signOn leads to the issuer. Whom another site sent sees the login page instead: each way to the issuer counts for the visitor's address.
 func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
-	if !c.deps.Desk.CanSignOn() {
-		c.refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
+	if !c.deps.Access.CanSignOn() {
+		nothing(w, r)
 		return
 	}
 	if isForeign(r) {
 		c.showLogin(w, r, http.StatusOK, "")
 		return
 	}
-	on, err := c.deps.Desk.SignOn(r.Context(), visitor(r), localPath(r.URL.Query().Get("next")))
+	on, err := c.deps.Access.SignOn(r.Context(), visitor(r), localPath(r.URL.Query().Get("next")))
 	if err != nil {
 		status, detail := problemOf(w, err)
 		c.showLogin(w, r, status, detail)
@@ -104,7 +105,7 @@ func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 // callback takes what the issuer gave the browser. What does not belong to the browser's sign-on leaves that one as it is.
 func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	secret, next, err := c.deps.Desk.Return(r.Context(), visitor(r), cookie(r, signOnCookie), query.Get("state"), query.Get("code"))
+	secret, next, err := c.deps.Access.Return(r.Context(), visitor(r), cookie(r, signOnCookie), query.Get("state"), query.Get("code"))
 	if !errors.Is(err, access.ErrNotBegun) {
 		setCookie(w, r, signOnCookie, "", -time.Second)
 	}
@@ -114,12 +115,59 @@ func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 // logout ends the session. If that fails, the browser keeps its cookie, and the page says so.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if secret := cookie(r, sessionCookie); secret != "" {
-		if err := c.deps.Desk.End(r.Context(), secret); err != nil {
+		if err := c.deps.Access.End(r.Context(), secret); err != nil {
 			status, _ := problemOf(w, err)
-			c.refuse(w, r, status, "You are still logged in, because the session cannot be ended at the moment. Try again.")
+			refuse(w, r, status, "You are still logged in, because the session cannot be ended at the moment. Try again.")
 			return
 		}
 	}
 	setCookie(w, r, sessionCookie, "", -time.Second)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// The console's cookies, without their prefix.
+const (
+	sessionCookie = "sluice-session"
+	signOnCookie  = "sluice-signon"
+)
+
+// isSecure reports whether the browser speaks TLS to the console or to a proxy in front of it. Without, only loopback names are
+// answered: some browsers drop Secure cookies there, and TLS would protect nothing.
+func isSecure(r *http.Request) bool { return r.TLS != nil || !isLoopback(nameIn(r.Host)) }
+
+// cookieName has the prefix __Host-, so that browsers take the cookie from this host alone, over TLS, for all paths.
+func cookieName(r *http.Request, name string) string {
+	if isSecure(r) {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// cookie returns a cookie's value, "" without one or with two: another site on a neighbouring name could have set one.
+func cookie(r *http.Request, name string) string {
+	all := r.CookiesNamed(cookieName(r, name))
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0].Value
+}
+
+// setCookie sets a cookie that scripts cannot read. A life of 0 lasts as long as the browser, below 0 removes it.
+func setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure on loopback without TLS alone
+		Name: cookieName(r, name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
+		Secure: isSecure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// localPath is where a login leads: next if it is a path of the console, else its first page. Browsers read // and /\ as another
+// host, and drop some controls.
+func localPath(next string) string {
+	plain := !strings.ContainsFunc(next, func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) })
+	u, err := url.Parse(next)
+	if err != nil || !plain || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || u.IsAbs() || u.Host != "" ||
+		strings.HasPrefix(u.Path, "//") || strings.HasPrefix(u.Path, "/login") || strings.HasPrefix(u.Path, "/logout") {
+		return "/"
+	}
+	return next
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"net/http"
+	"net/url"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -35,8 +36,8 @@ func (c *console) showLogin(w http.ResponseWriter, r *http.Request, status int, 
 		next = localPath(r.PostForm.Get("next"))
 	}
 	page := LoginPage{Problem: problem, Next: next}
-	if c.deps.Desk.CanSignOn() {
-		page.SignOn = "/login/oidc?next=" + escape(next)
+	if c.deps.Access.CanSignOn() {
+		page.SignOn = "/login/oidc?next=" + url.QueryEscape(next)
 	}
 	c.show(w, r, status, "login", page)
 }
@@ -44,9 +45,9 @@ func (c *console) showLogin(w http.ResponseWriter, r *http.Request, status int, 
 // sessions lists the sessions that the person may see.
 func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 	person := access.From(r.Context())
-	all, err := c.deps.Desk.Sessions(r.Context(), person)
+	all, err := c.deps.Access.Sessions(r.Context(), person)
 	if err != nil {
-		c.unknown(w, r, err)
+		unknown(w, r, err)
 		return
 	}
 	page := SessionsPage{Person: person, Role: person.Role.String()}
@@ -62,15 +63,15 @@ func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 // endSession ends a session of the list. Another person's and an unknown one are the same to those who may not see it.
 func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
-		c.refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
+		refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
 		return
 	}
-	ok, err := c.deps.Desk.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
+	ok, err := c.deps.Access.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
 	switch {
 	case err != nil:
-		c.unknown(w, r, err)
+		unknown(w, r, err)
 	case !ok:
-		c.refuse(w, r, http.StatusNotFound, "There is no such session.")
+		refuse(w, r, http.StatusNotFound, "There is no such session.")
 	default:
 		http.Redirect(w, r, "/sessions", http.StatusSeeOther)
 	}
@@ -81,7 +82,7 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name 
 	var text bytes.Buffer
 	if err := c.deps.Templates.ExecuteTemplate(&text, name, page); err != nil {
 		c.deps.Log.Error("console page", "page", name, "error", err.Error())
-		c.refuse(w, r, http.StatusInternalServerError, "The page cannot be shown.")
+		refuse(w, r, http.StatusInternalServerError, "The page cannot be shown.")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

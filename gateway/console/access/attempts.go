@@ -2,10 +2,43 @@ package access
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/netip"
 	"regexp"
 	"time"
+
+	"golang.org/x/time/rate"
 )
+
+// The reasons why somebody is not let in. None of them tells what exists.
+var (
+	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
+	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
+	ErrOften    = errors.New("too many logins")                            // of this person, or that begin at this address
+	ErrCookies  = errors.New("too many cookies of no session")             // from this address; this one was such, too
+	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
+	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
+	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. Nothing was spent for it.
+	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
+)
+
+// Visitor is where a login comes from.
+type Visitor struct {
+	Client string // the address
+	Agent  string // the browser's User-Agent
+	// Foreign says that another site's page led the browser here. What fails then is not the visitor's doing, and is not counted.
+	Foreign bool
+}
+
+// away is an error of the store as [ErrAway].
+func away(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
+}
 
 // AttemptsWindow begins with the first login that fails.
 const AttemptsWindow = 10 * time.Minute
@@ -29,32 +62,35 @@ const CookiesWindow = time.Minute
 
 const cookiesOfAddress = 20
 
+// Bounds are called when a bound turns somebody away. Nil: nobody is told.
+type Bounds struct {
+	Attempts func() // of wrong tokens, keys and links, by address and account
+	Cookies  func() // of cookies that belong to no session, by address
+	Logins   func() // of one person
+	SignOns  func() // that begin at one address
+}
+
 // attempts counts what may happen only so often: here first, which spares the store, and then in the store for all replicas. While the
 // store is away, each replica counts by itself.
 type attempts struct {
 	shared Store
 	now    func() time.Time
-	here   paces
+	here   Limiters
+	bounds Bounds
+	log    *slog.Logger
 }
 
-// attempt is a login that may fail.
-type attempt struct{ address, account string }
-
-// attemptOf names the address, of IPv6 the network of one customer, and the account. Without an account only the address counts.
-func attemptOf(client, account string) attempt {
-	network := client
+// network is a client's address, of IPv6 the network of one customer, as a name.
+func network(client string) string {
 	if address, err := netip.ParseAddr(client); err == nil {
 		bits := 64
 		if address = address.Unmap().WithZone(""); address.Is4() {
 			bits = 32
 		}
 		prefix, _ := address.Prefix(bits)
-		network = prefix.String()
+		client = prefix.String()
 	}
-	if account != "" {
-		account = "account " + account
-	}
-	return attempt{"address " + network, account}
+	return "address " + client
 }
 
 var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_`)
@@ -67,21 +103,36 @@ func accountOf(secret string) string {
 	return "token"
 }
 
-// fails counts an attempt that failed, and reports whether its address and its account had no more than they may.
-func (a *attempts) fails(ctx context.Context, t attempt) bool {
-	return a.counts(ctx, t.address, attemptsOfAddress) && (t.account == "" || a.counts(ctx, t.account, attemptsOfAccount))
-}
-
-// counts counts something, and reports whether there were no more than most within [AttemptsWindow].
+// counts counts something, and reports whether there were no more than that within [AttemptsWindow].
 func (a *attempts) counts(ctx context.Context, name string, most int) bool {
-	if !a.here.allows(name, a.now(), most, AttemptsWindow) {
+	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {
 		return false
 	}
-	n, err := a.shared.Count(context.WithoutCancel(ctx), name, 1, AttemptsWindow) // a client that leaves has failed, too
+	n, err := a.shared.Count(context.WithoutCancel(ctx), name, AttemptsWindow) // a client that leaves has failed, too
 	return err != nil || n <= most
 }
 
-// cookie counts a session cookie of an address that belongs to no session, and reports whether there were no more than may be.
-func (a *attempts) cookie(t attempt) bool {
-	return a.here.allows("cookie "+t.address, a.now(), cookiesOfAddress, CookiesWindow)
+// failed counts a login with a wrong secret, notes it and returns its error. Without an account only the address counts.
+func (a *attempts) failed(ctx context.Context, v Visitor, way Way, account string) error {
+	if !a.counts(ctx, network(v.Client), attemptsOfAddress) || account != "" && !a.counts(ctx, "account "+account, attemptsOfAccount) {
+		a.bounds.Attempts()
+		return ErrTooMany // not noted: the log would be as long as somebody likes
+	}
+	return a.refused(ctx, v, way, ErrWrong)
+}
+
+// refused notes a login that is refused, and returns its error.
+func (a *attempts) refused(ctx context.Context, v Visitor, way Way, err error) error {
+	a.log.LogAttrs(ctx, slog.LevelWarn, "console login refused",
+		slog.String("way", string(way)), slog.String("client", v.Client), slog.String("reason", err.Error()))
+	return err
+}
+
+// cookie counts a cookie that belongs to no session, and returns the error for it.
+func (a *attempts) cookie(v Visitor) error {
+	if !a.here.Allows("cookie "+network(v.Client), a.now(), rate.Every(CookiesWindow/cookiesOfAddress), cookiesOfAddress) {
+		a.bounds.Cookies()
+		return ErrCookies
+	}
+	return ErrWrong
 }

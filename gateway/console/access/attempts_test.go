@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/access/store"
 )
 
 // tries logs in with a wrong secret until that is refused for too many attempts, and returns how many times it was not.
-func tries(desk *access.Desk, client, presented string) (failed int) {
+func tries(control *access.Control, client, presented string) (failed int) {
 	for failed < 1000 {
-		_, err := desk.Login(context.Background(), access.Visitor{Client: client}, presented)
+		_, err := control.Login(context.Background(), access.Visitor{Client: client}, presented)
 		if errors.Is(err, access.ErrTooMany) {
 			break
 		}
@@ -25,18 +25,18 @@ func tries(desk *access.Desk, client, presented string) (failed int) {
 }
 
 // lets fails the test unless every right secret passes from an address, at both replicas.
-func (h *house) lets(t *testing.T, about string, v access.Visitor) {
+func (h *replicas) lets(t *testing.T, about string, v access.Visitor) {
 	t.Helper()
-	for _, desk := range []*access.Desk{h.Desk, h.other} {
+	for _, control := range []*access.Control{h.Control, h.other} {
 		for _, presented := range []string{token, mapsKey} {
-			if _, err := desk.Login(t.Context(), v, presented); err != nil {
+			if _, err := control.Login(t.Context(), v, presented); err != nil {
 				t.Errorf("%s: %.4s… in the form: %v", about, presented, err)
 			}
 		}
-		if _, err := desk.Bearer(t.Context(), v, token); err != nil {
+		if _, err := control.Bearer(t.Context(), v, token); err != nil {
 			t.Errorf("%s: a program's token: %v", about, err)
 		}
-		if _, err := desk.ByCode(t.Context(), v, desk.NewLink()); err != nil {
+		if _, err := control.ByCode(t.Context(), v, control.NewLink()); err != nil {
 			t.Errorf("%s: a link: %v", about, err)
 		}
 	}
@@ -44,8 +44,8 @@ func (h *house) lets(t *testing.T, about string, v access.Visitor) {
 
 // TestStrangersKeepNoRightSecretOut: whatever was tried from an address or at an account, a right one passes, and a wrong one does not.
 func TestStrangersKeepNoRightSecretOut(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		if n := tries(h.Desk, visitor.Client, "guess"); n != 20 {
+	bubble(t, func(t *testing.T, h *replicas) {
+		if n := tries(h.Control, visitor.Client, "guess"); n != 20 {
 			t.Errorf("%d attempts of one address failed, want 20", n)
 		}
 		h.lets(t, "from the address of guesses", visitor)
@@ -62,7 +62,7 @@ func TestStrangersKeepNoRightSecretOut(t *testing.T) {
 			t.Errorf("a long guess from there: %v", err)
 		}
 		time.Sleep(access.AttemptsWindow)
-		if n := tries(h.Desk, visitor.Client, "guess"); n != 20 {
+		if n := tries(h.Control, visitor.Client, "guess"); n != 20 {
 			t.Errorf("%d attempts failed ten minutes later, want 20", n)
 		}
 		expect(t, "bounds", strings.Join(h.bounds, " "), "attempts")
@@ -70,21 +70,21 @@ func TestStrangersKeepNoRightSecretOut(t *testing.T) {
 }
 
 func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		for i := range 20 {
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("2001:db8:0:1::%x", i)}, "guess")
 		}
-		if n := tries(h.Desk, "2001:db8:0:1:ffff::1", "guess"); n != 0 {
+		if n := tries(h.Control, "2001:db8:0:1:ffff::1", "guess"); n != 0 {
 			t.Errorf("%d more from the same network", n)
 		}
-		if n := tries(h.Desk, "2001:db8:0:2::1", "guess"); n != 20 {
+		if n := tries(h.Control, "2001:db8:0:2::1", "guess"); n != 20 {
 			t.Errorf("%d from another, want 20", n)
 		}
 	})
 }
 
 func TestAttemptsOfOneAccount(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		for i := range 100 {
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("192.0.2.%d", i)}, "slk_mapsmapsmaps_guess")
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("203.0.113.%d", i)}, "guess")
@@ -94,107 +94,76 @@ func TestAttemptsOfOneAccount(t *testing.T) {
 				t.Errorf("%d more guesses at %s", n, account)
 			}
 		}
-		if n := tries(h.Desk, "198.51.100.2", "slk_searchsearch_guess"); n != 20 {
+		if n := tries(h.Control, "198.51.100.2", "slk_searchsearch_guess"); n != 20 {
 			t.Errorf("%d guesses at another account, want 20", n)
 		}
 		h.lets(t, "the accounts that were guessed at", access.Visitor{Client: "198.51.100.1"})
 	})
 }
 
-// asked counts the calls of a store.
-type asked struct {
-	access.Store
-	calls int
-}
-
-func (a *asked) Get(ctx context.Context, kind, name string, renew time.Duration) ([]byte, error) {
-	a.calls++
-	return a.Store.Get(ctx, kind, name, renew)
-}
-
-func (a *asked) Take(ctx context.Context, kind, name string) ([]byte, error) {
-	a.calls++
-	return a.Store.Take(ctx, kind, name)
-}
-
-func (a *asked) Count(ctx context.Context, name string, step int, window time.Duration) (int, error) {
-	a.calls++
-	return a.Store.Count(ctx, name, step, window)
-}
-
 // TestStrangersAskTheStoreSeldom: a program's right token asks it for nothing, and beyond the bounds nothing does that fails.
 func TestStrangersAskTheStoreSeldom(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		shared := &asked{h.store, 0}
-		desk := h.desk(shared)
-		expect(t, "a program", whoIf(desk.Bearer(t.Context(), visitor, token)), "token operator")
-		if shared.calls != 0 {
-			t.Errorf("a right token made %d calls of the store", shared.calls)
+	bubble(t, func(t *testing.T, h *replicas) {
+		shared, asked := h.watch()
+		control := h.replica(shared)
+		expect(t, "a program", whoIf(control.Bearer(t.Context(), visitor, token)), "token operator")
+		if *asked != 0 {
+			t.Errorf("a right token made %d calls of the store", *asked)
 		}
 		for range 1000 {
-			_, _ = desk.Bearer(t.Context(), visitor, "guess")
-			_, _ = desk.Login(t.Context(), visitor, "guess")
-			_, _ = desk.ByCode(t.Context(), visitor, "guess")
+			_, _ = control.Bearer(t.Context(), visitor, "guess")
+			_, _ = control.Login(t.Context(), visitor, "guess")
+			_, _ = control.ByCode(t.Context(), visitor, "guess")
 		}
-		if shared.calls == 0 || shared.calls > 40 {
-			t.Errorf("3000 guesses made %d calls of the store, want 1 to 40", shared.calls)
+		if *asked == 0 || *asked > 40 {
+			t.Errorf("3000 guesses made %d calls of the store, want 1 to 40", *asked)
 		}
 		if n := strings.Count(h.log.String(), "console login refused"); n > 20 {
 			t.Errorf("3000 guesses are in the log %d times", n)
 		}
-		shared.calls = 0
+		*asked = 0
 		for range 3000 {
-			_, _ = desk.SignOn(t.Context(), visitor, "/")
+			_, _ = control.SignOn(t.Context(), visitor, "/")
 		}
-		if shared.calls > 300 {
-			t.Errorf("3000 sign-ons made %d calls of the store, want 300", shared.calls)
+		if *asked > 300 {
+			t.Errorf("3000 sign-ons made %d calls of the store, want 300", *asked)
 		}
 	})
 }
 
-// broken is a store that cannot be reached.
-type broken struct{ *store.Memory }
-
-var errBroken = errors.New("broken")
-
-func (broken) Put(context.Context, string, string, []byte, time.Duration) error { return errBroken }
-func (broken) Get(context.Context, string, string, time.Duration) ([]byte, error) {
-	return nil, errBroken
-}
-func (broken) Count(context.Context, string, int, time.Duration) (int, error) { return 0, errBroken }
-
 func TestWithoutTheStore(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		desk := h.desk(broken{h.store})
+	bubble(t, func(t *testing.T, h *replicas) {
+		away := true
+		control := h.replica(h.away(&away))
 		secret := h.login(t, token)
-		expect(t, "a session", who(desk, secret), "away")
-		if _, err := desk.Login(t.Context(), visitor, token); !errors.Is(err, access.ErrAway) {
+		expect(t, "a session", who(control, secret), "away")
+		if _, err := control.Login(t.Context(), visitor, token); !errors.Is(err, access.ErrAway) {
 			t.Errorf("a login: %v", err)
 		}
-		expect(t, "a program's token", whoIf(desk.Bearer(t.Context(), visitor, token)), "token operator")
-		if n := tries(desk, "192.0.2.9", "guess"); n != 20 {
+		expect(t, "a program's token", whoIf(control.Bearer(t.Context(), visitor, token)), "token operator")
+		if n := tries(control, "192.0.2.9", "guess"); n != 20 {
 			t.Errorf("%d attempts of one address, want 20", n)
 		}
-		expect(t, "the session, when the store is back", who(h.Desk, secret), "token operator")
+		expect(t, "the session, when the store is back", who(h.Control, secret), "token operator")
 	})
 }
 
 // TestNobodyCrowdsOthersOut: the store keeps so many sessions, and so many logins that are at the issuer.
 func TestNobodyCrowdsOthersOut(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		operators := h.login(t, token)
 		for range 10_001 {
 			if _, err := h.Login(t.Context(), visitor, mapsKey); err != nil && !errors.Is(err, access.ErrOften) {
 				t.Fatal(err)
 			}
 		}
-		expect(t, "the operator", who(h.Desk, operators), "token operator")
+		expect(t, "the operator", who(h.Control, operators), "token operator")
 		expect(t, "bounds", strings.Join(h.bounds, " "), "logins")
 	})
 }
 
 func TestSignOnsOfOneAddress(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
 		for range 10_001 {
 			if _, err := h.SignOn(t.Context(), access.Visitor{Client: "192.0.2.66"}, "/"); err != nil && !errors.Is(err, access.ErrOften) {
@@ -209,7 +178,7 @@ func TestSignOnsOfOneAddress(t *testing.T) {
 
 // TestNamesDiffer: who may see a session, and who the audit names, is told by the name.
 func TestNamesDiffer(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		names := map[string]bool{}
 		for _, claims := range []map[string]any{
 			{"sub": "mller"}, {"sub": "m\u00fcller"}, {"sub": "m\u00f6ller"}, {"sub": strings.Repeat("x", 120) + "1"}, {"sub": strings.Repeat("x", 120) + "2"},
@@ -222,6 +191,59 @@ func TestNamesDiffer(t *testing.T) {
 				t.Errorf("%v is %q: %v", claims, p.Name, err)
 			}
 			names[p.Name] = true
+		}
+	})
+}
+
+// TestManyAttemptsAtOnce are no more than one after the other.
+func TestManyAttemptsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, h *replicas) {
+		h.teams.takes = time.Second // so that many look-ups are under way at once
+		burst := func(count int, try func(i int) error) (failed int) {
+			var mu sync.Mutex
+			var all sync.WaitGroup
+			for i := range count {
+				all.Go(func() {
+					err := try(i)
+					mu.Lock()
+					defer mu.Unlock()
+					if !errors.Is(err, access.ErrTooMany) {
+						failed++
+					}
+				})
+			}
+			all.Wait()
+			return failed
+		}
+		from := func(client, presented string) error {
+			_, err := h.Login(t.Context(), access.Visitor{Client: client}, presented)
+			return err
+		}
+		if n := burst(100, func(int) error { return from("192.0.2.1", "guess") }); n != 20 {
+			t.Errorf("%d guesses of one address failed, want 20", n)
+		}
+		if n := burst(200, func(i int) error { return from(fmt.Sprintf("198.51.100.%d", i), "slk_mapsmapsmaps_guess") }); n != 100 {
+			t.Errorf("%d guesses at one account failed, want 100", n)
+		}
+		for range 30 {
+			if err := from("203.0.113.1", token); err != nil {
+				t.Fatalf("one good login after the other: %v", err)
+			}
+		}
+	})
+}
+
+// TestLoginsThatAreLeftCount: whoever leaves before the answer has guessed as well.
+func TestLoginsThatAreLeftCount(t *testing.T) {
+	bubble(t, func(t *testing.T, h *replicas) {
+		obeying := hooked{h.store, func(ctx context.Context, _ string) error { return ctx.Err() }} // as Redis is not asked for a client that has left
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		for range 20 {
+			_, _ = h.replica(obeying).Login(left, visitor, "a guess") // each at another replica
+		}
+		if n := tries(h.Control, visitor.Client, "a guess"); n != 0 {
+			t.Errorf("%d more guesses", n)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 // TestAForgedSessionIsNone: whoever writes the store, and knows everything in it and the code, but no secret of the configuration.
 func TestAForgedSessionIsNone(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		operators, err := h.ByCode(t.Context(), visitor, h.NewLink())
 		if err != nil {
 			t.Fatal(err)
@@ -41,8 +41,8 @@ func TestAForgedSessionIsNone(t *testing.T) {
 			if err := h.store.Put(t.Context(), "session", name, value, time.Hour); err != nil {
 				t.Fatal(err)
 			}
-			expect(t, about, who(h.desk(h.store), secret), "nobody")
-			listed, err := h.desk(h.store).Sessions(t.Context(), access.Person{Role: access.Operator})
+			expect(t, about, who(h.replica(h.store), secret), "nobody")
+			listed, err := h.replica(h.store).Sessions(t.Context(), access.Person{Role: access.Operator})
 			for _, one := range listed {
 				if one.ID != access.SessionID(operators) {
 					t.Errorf("%s: the list has %+v", about, one)
@@ -55,13 +55,13 @@ func TestAForgedSessionIsNone(t *testing.T) {
 		if err := h.store.Put(t.Context(), "session", name, kept, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "as it was", who(h.desk(h.store), secret), "key:mapsmapsmaps member maps")
+		expect(t, "as it was", who(h.replica(h.store), secret), "key:mapsmapsmaps member maps")
 	})
 }
 
 // TestAForgedSignOnIsNone: a sign-on that did not begin here, although the store says so.
 func TestAForgedSignOnIsNone(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
 		name := access.SessionID(on) // the hash of any secret
 		value, _ := json.Marshal(map[string]any{"next": "/evil", "at": time.Now()})
@@ -76,7 +76,7 @@ func TestAForgedSignOnIsNone(t *testing.T) {
 
 // TestASignOnEndsByItsOwnClock, whatever life the store gives it.
 func TestASignOnEndsByItsOwnClock(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
 		name := access.SessionID(on)
 		kept, _ := h.store.Get(t.Context(), "signon", name, 24*time.Hour)
@@ -91,21 +91,21 @@ func TestASignOnEndsByItsOwnClock(t *testing.T) {
 
 // TestAnotherSecretEndsSessions: people log in again when the configuration's secret was replaced.
 func TestAnotherSecretEndsSessions(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		secret := h.login(t, token)
 		h.secret = "another"
-		expect(t, "with another secret", who(h.Desk, secret), "nobody")
-		expect(t, "a new login", who(h.Desk, h.login(t, token)), "token operator")
+		expect(t, "with another secret", who(h.Control, secret), "nobody")
+		expect(t, "a new login", who(h.Control, h.login(t, token)), "token operator")
 		h.secret = "a secret of all replicas"
-		expect(t, "a replica that has the old secret still", who(h.Desk, secret), "token operator")
+		expect(t, "a replica that has the old secret still", who(h.Control, secret), "token operator")
 	})
 }
 
 // TestSessionsOfTheFutureAreNone: a replica whose clock is wrong would not ask about their rights until then.
 func TestSessionsOfTheFutureAreNone(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		ahead := time.Duration(0)
-		fast := access.NewDesk(access.Deps{
+		fast := access.New(access.Deps{
 			Now: func() time.Time { return time.Now().Add(ahead) }, Shared: h.store, Teams: h.teams, Log: discard,
 			Secret: func() []byte { return []byte(h.secret) }, Token: h.tokenDigest,
 		})
@@ -115,7 +115,7 @@ func TestSessionsOfTheFutureAreNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, "begun "+d.String()+" ahead", who(h.Desk, secret), want)
+			expect(t, "begun "+d.String()+" ahead", who(h.Control, secret), want)
 		}
 		listed, err := h.Sessions(t.Context(), access.Person{Role: access.Operator})
 		if err != nil || len(listed) != 1 {
@@ -127,13 +127,13 @@ func TestSessionsOfTheFutureAreNone(t *testing.T) {
 // TestInventedCookiesAskNothing: the store is not asked for a cookie that no login gave, nor twice for a session that has ended. Each address
 // may send twenty a minute, and a right cookie passes from there all the same.
 func TestInventedCookiesAskNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		shared := &asked{h.store, 0}
-		desk := h.desk(shared)
+	bubble(t, func(t *testing.T, h *replicas) {
+		shared, asked := h.watch()
+		control := h.replica(shared)
 		right, ended := h.login(t, token), h.login(t, token)
 		_ = h.End(t.Context(), ended)
 		know := func(v access.Visitor, secret string) error {
-			_, err := desk.Know(t.Context(), v, secret, true)
+			_, err := control.Know(t.Context(), v, secret, true)
 			return err
 		}
 		send := func(v access.Visitor, secret string) (answered int) {
@@ -149,18 +149,18 @@ func TestInventedCookiesAskNothing(t *testing.T) {
 			if err := know(visitor, secret); !errors.Is(err, access.ErrCookies) {
 				t.Errorf("%q: %v", secret, err)
 			}
-			_ = desk.End(t.Context(), secret)
+			_ = control.End(t.Context(), secret)
 		}
-		if shared.calls != 0 {
-			t.Errorf("invented cookies made %d calls of the store", shared.calls)
+		if *asked != 0 {
+			t.Errorf("invented cookies made %d calls of the store", *asked)
 		}
 		if err := know(visitor, ""); !errors.Is(err, access.ErrWrong) {
 			t.Errorf("without a cookie: %v", err)
 		}
-		if n := send(access.Visitor{Client: "2001:db8::1"}, ended) + send(access.Visitor{Client: "2001:db8::2"}, ended); n != 20 || shared.calls != 1 {
-			t.Errorf("a session that has ended was answered %d times of one network, with %d calls of the store, want 20 and 1", n, shared.calls)
+		if n := send(access.Visitor{Client: "2001:db8::1"}, ended) + send(access.Visitor{Client: "2001:db8::2"}, ended); n != 20 || *asked != 1 {
+			t.Errorf("a session that has ended was answered %d times of one network, with %d calls of the store, want 20 and 1", n, *asked)
 		}
-		expect(t, "a right cookie from there", whoIf(desk.Know(t.Context(), visitor, right, true)), "token operator")
+		expect(t, "a right cookie from there", whoIf(control.Know(t.Context(), visitor, right, true)), "token operator")
 		expect(t, "bounds", strings.Join(h.bounds, " "), "cookies")
 		time.Sleep(access.CookiesWindow)
 		if n := send(visitor, "x"); n != 20 {
@@ -186,13 +186,13 @@ func stateOf(secret string) string {
 // TestOtherSitesSpendNothing: the callback without the browser's own sign-on counts for nothing and leaves that sign-on as it is, and
 // replays of a sign-on do not ask the store again.
 func TestOtherSitesSpendNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		shared := &asked{h.store, 0}
-		desk := h.desk(shared)
+	bubble(t, func(t *testing.T, h *replicas) {
+		shared, asked := h.watch()
+		control := h.replica(shared)
 		on, state, code := h.visit(t)
 		foreign := access.Visitor{Client: visitor.Client, Foreign: true}
 		back := func(signOn, state string) error {
-			_, _, err := desk.Return(context.Background(), foreign, signOn, state, code)
+			_, _, err := control.Return(context.Background(), foreign, signOn, state, code)
 			return err
 		}
 		for range 1000 {
@@ -206,27 +206,27 @@ func TestOtherSitesSpendNothing(t *testing.T) {
 					}
 				}
 			}
-			if _, err := desk.ByCode(t.Context(), foreign, "x"); !errors.Is(err, access.ErrWrong) {
+			if _, err := control.ByCode(t.Context(), foreign, "x"); !errors.Is(err, access.ErrWrong) {
 				t.Fatal(err)
 			}
 		}
-		if shared.calls != 0 || h.log.Len() != 0 {
-			t.Errorf("they made %d calls of the store, and the log says %s", shared.calls, h.log.String())
+		if *asked != 0 || h.log.Len() != 0 {
+			t.Errorf("they made %d calls of the store, and the log says %s", *asked, h.log.String())
 		}
-		if n := tries(desk, visitor.Client, "guess"); n != 20 {
+		if n := tries(control, visitor.Client, "guess"); n != 20 {
 			t.Errorf("%d attempts are left to the visitor, want 20", n)
 		}
 		if err := back(on, state); err != nil {
 			t.Errorf("the visitor's own sign-on: %v", err)
 		}
-		shared.calls = 0
+		*asked = 0
 		for range 100 {
 			if err := back(on, state); !errors.Is(err, access.ErrNotBegun) {
 				t.Fatal(err)
 			}
 		}
-		if shared.calls != 0 {
-			t.Errorf("replays made %d calls of the store", shared.calls)
+		if *asked != 0 {
+			t.Errorf("replays made %d calls of the store", *asked)
 		}
 	})
 }

@@ -7,17 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/access/issuer"
-	"sluice/gateway/console/access/issuertest"
-	"sluice/gateway/console/access/store"
+	"sluice/gateway/oidc"
+	"sluice/gateway/oidc/oidctest"
 )
 
 // Secrets of the tests; none of them may be kept or logged.
@@ -28,15 +27,16 @@ const (
 
 var visitor = access.Visitor{Client: "192.0.2.1", Agent: "a browser"}
 
-// house is a console without pages: two replicas' desks over one store, which the tests run in a bubble of simulated time.
-type house struct {
-	*access.Desk
-	other  *access.Desk
-	store  *store.Memory
-	issuer *issuertest.Issuer
+// replicas are two consoles without pages over one store, which the tests run in a bubble of simulated time.
+type replicas struct {
+	*access.Control
+	other  *access.Control
+	store  *access.Memory
+	issuer *oidctest.Issuer
 	teams  *roll
 	token  string
 	secret string // of the configuration
+	mu     sync.Mutex
 	bounds []string
 	log    bytes.Buffer
 
@@ -44,17 +44,16 @@ type house struct {
 	unwritten error    // of the next ones
 }
 
-func newHouse() *house {
-	h := &house{store: store.NewMemory(time.Now), issuer: issuertest.New("https://issuer.example", time.Now), token: token, secret: "a secret of all replicas"}
-	h.issuer.Claims = map[string]any{"sub": "alice", "email": "alice@example.com", "email_verified": true, "groups": []string{"platform"}}
+func newReplicas() *replicas {
+	h := &replicas{store: access.NewMemory(time.Now), issuer: oidctest.New("https://issuer.example", time.Now), token: token, secret: "a secret of all replicas"}
 	h.teams = &roll{keys: map[string]string{mapsKey: "maps"}, members: map[string][]string{"maps": {"map-people"}, "search": {"Alice@example.com"}}}
-	h.Desk, h.other = h.desk(h.store), h.desk(h.store)
+	h.Control, h.other = h.replica(h.store), h.replica(h.store)
 	return h
 }
 
-// desk is the desk of a replica.
-func (h *house) desk(shared access.Store) *access.Desk {
-	return access.NewDesk(access.Deps{
+// replica is one more.
+func (h *replicas) replica(shared access.Store) *access.Control {
+	return access.New(access.Deps{
 		Now: time.Now, Shared: shared, Teams: h.teams, Log: slog.New(slog.NewJSONHandler(&h.log, nil)),
 		Secret: func() []byte { return []byte(h.secret) },
 		Bounds: access.Bounds{
@@ -62,10 +61,7 @@ func (h *house) desk(shared access.Store) *access.Desk {
 		},
 		Groups: access.Groups{Operators: []string{"platform", "root@example.com"}, Viewers: []string{"audit"}},
 		Token:  h.tokenDigest,
-		Issuer: issuer.New(issuer.Config{
-			URL: h.issuer.URL, ClientID: issuertest.ClientID, Secret: issuertest.ClientSecret, Redirect: "https://console.example/login/callback",
-			Now: time.Now, Trip: h.issuer,
-		}),
+		Issuer: oidc.NewClient(h.issuer.Client("https://console.example/login/callback")),
 		Ended: func(_ context.Context, by access.Person, client string, s *access.Session) error {
 			h.ended = append(h.ended, by.Name+" at "+client+" ended "+s.Person.Name)
 			return h.unwritten
@@ -73,27 +69,36 @@ func (h *house) desk(shared access.Store) *access.Desk {
 	})
 }
 
-func (h *house) tokenDigest() ([sha256.Size]byte, bool) {
+func (h *replicas) tokenDigest() ([sha256.Size]byte, bool) {
 	return sha256.Sum256([]byte(h.token)), h.token != ""
 }
 
 var discard = slog.New(slog.DiscardHandler)
 
-func (h *house) reached(bound string) func() {
+func (h *replicas) reached(bound string) func() {
 	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if !slices.Contains(h.bounds, bound) {
 			h.bounds = append(h.bounds, bound)
 		}
 	}
 }
 
+// bubble runs a test in simulated time.
+func bubble(t *testing.T, test func(t *testing.T, h *replicas)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newReplicas()) })
+}
+
 // roll are teams with one key each, whose id is in it.
 type roll struct {
 	keys    map[string]string // key → team
 	members map[string][]string
+	takes   time.Duration // a look-up of a key
 }
 
 func (r *roll) OfKey(presented string) (team, key string, ok bool) {
+	time.Sleep(r.takes)
 	team, ok = r.keys[presented]
 	if !ok {
 		return "", "", false
@@ -121,7 +126,7 @@ func (r *roll) OfMembers(groups []string, email string) (teams []string) {
 }
 
 // login logs in and fails the test if that fails.
-func (h *house) login(t *testing.T, presented string) (secret string) {
+func (h *replicas) login(t *testing.T, presented string) (secret string) {
 	t.Helper()
 	secret, err := h.Login(t.Context(), visitor, presented)
 	if err != nil {
@@ -131,29 +136,18 @@ func (h *house) login(t *testing.T, presented string) (secret string) {
 }
 
 // visit is a browser that signs on at the issuer and comes back with state and code.
-func (h *house) visit(t *testing.T) (signOn, state, code string) {
+func (h *replicas) visit(t *testing.T) (signOn, state, code string) {
 	t.Helper()
 	on, err := h.SignOn(t.Context(), visitor, "/teams")
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, on.Address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := h.issuer.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := url.Parse(answer.Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return on.Secret, back.Query().Get("state"), back.Query().Get("code")
+	state, code = h.issuer.Visit(t, on.Address)
+	return on.Secret, state, code
 }
 
 // signOn logs in at the issuer and fails the test if that fails.
-func (h *house) signOn(t *testing.T) (secret string) {
+func (h *replicas) signOn(t *testing.T) (secret string) {
 	t.Helper()
 	on, state, code := h.visit(t)
 	secret, next, err := h.Return(t.Context(), visitor, on, state, code)
@@ -164,7 +158,7 @@ func (h *house) signOn(t *testing.T) (secret string) {
 }
 
 // who is the person of a session in a word, or why there is none.
-func who(d *access.Desk, secret string) string {
+func who(d *access.Control, secret string) string {
 	return whoIf(d.Know(context.Background(), visitor, secret, true))
 }
 
@@ -185,4 +179,59 @@ func expect(t *testing.T, about, got, want string) {
 	if got != want {
 		t.Errorf("%s: %q, want %q", about, got, want)
 	}
+}
+
+// hooked is a store that asks a hook before a call, by its name. The call fails if the hook does.
+type hooked struct {
+	access.Store
+	before func(ctx context.Context, call string) error
+}
+
+func (s hooked) Put(ctx context.Context, kind, name string, value []byte, life time.Duration) error {
+	if err := s.before(ctx, "Put"); err != nil {
+		return err
+	}
+	return s.Store.Put(ctx, kind, name, value, life)
+}
+
+func (s hooked) Get(ctx context.Context, kind, name string, renew time.Duration) ([]byte, error) {
+	if err := s.before(ctx, "Get"); err != nil {
+		return nil, err
+	}
+	return s.Store.Get(ctx, kind, name, renew)
+}
+
+func (s hooked) Take(ctx context.Context, kind, name string) ([]byte, error) {
+	if err := s.before(ctx, "Take"); err != nil {
+		return nil, err
+	}
+	return s.Store.Take(ctx, kind, name)
+}
+
+func (s hooked) Count(ctx context.Context, name string, window time.Duration) (int, error) {
+	if err := s.before(ctx, "Count"); err != nil {
+		return 0, err
+	}
+	return s.Store.Count(ctx, name, window)
+}
+
+// watch returns a store that counts what it is asked.
+func (h *replicas) watch() (shared access.Store, asked *int) {
+	asked = new(int)
+	return hooked{h.store, func(_ context.Context, call string) error {
+		if call != "Put" {
+			*asked++
+		}
+		return nil
+	}}, asked
+}
+
+// away returns a store that cannot be reached while that is true.
+func (h *replicas) away(is *bool) access.Store {
+	return hooked{h.store, func(context.Context, string) error {
+		if *is {
+			return errors.New("broken")
+		}
+		return nil
+	}}
 }

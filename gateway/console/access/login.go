@@ -17,36 +17,36 @@ const mostSecret = 8 << 10
 
 // Login opens a session for the operator's token or a team's key. The secret is judged first, which takes a hash and no call of the
 // store: what strangers have tried must not keep a right one out. It is too long to be guessed, however often they try.
-func (d *Desk) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
+func (c *Control) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
 	if len(presented) > mostSecret {
 		presented = ""
 	}
-	if digest, ok := d.isToken(presented); ok {
-		return d.admit(ctx, v, operatorOf(ByToken), func(secret string) Proof {
+	if digest, ok := c.isToken(presented); ok {
+		return c.admit(ctx, v, operatorOf(ByToken), func(secret string) Proof {
 			return Proof{Way: ByToken, Digest: derive(secret, "token", digest[:]...)}
 		})
 	}
-	team, key, ok := d.deps.Teams.OfKey(presented)
+	team, key, ok := c.deps.Teams.OfKey(presented)
 	if !ok {
-		return "", d.failed(ctx, v, ByKey, attemptOf(v.Client, accountOf(presented)))
+		return "", c.attempts.failed(ctx, v, ByKey, accountOf(presented))
 	}
 	digest := sha256.Sum256([]byte(presented))
-	return d.admit(ctx, v, holderOf(team, key), func(secret string) Proof {
+	return c.admit(ctx, v, holderOf(team, key), func(secret string) Proof {
 		return Proof{Way: ByKey, Key: key, Digest: derive(secret, "key", digest[:]...)}
 	})
 }
 
-// Bearer returns the operator whose token a program sends. It opens no session. The token is judged first, as in [Desk.Login].
-func (d *Desk) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
-	if _, ok := d.isToken(presented); !ok {
-		return Person{}, d.failed(ctx, v, ByToken, attemptOf(v.Client, ""))
+// Bearer returns the operator whose token a program sends. It opens no session. The token is judged first, as in [Control.Login].
+func (c *Control) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
+	if _, ok := c.isToken(presented); !ok {
+		return Person{}, c.attempts.failed(ctx, v, ByToken, "")
 	}
 	return operatorOf(ByToken), nil
 }
 
 // isToken compares with the operator's token in constant time.
-func (d *Desk) isToken(presented string) (digest [sha256.Size]byte, ok bool) {
-	digest, set := d.deps.Token()
+func (c *Control) isToken(presented string) (digest [sha256.Size]byte, ok bool) {
+	digest, set := c.deps.Token()
 	got := sha256.Sum256([]byte(presented))
 	return digest, subtle.ConstantTimeCompare(got[:], digest[:]) == 1 && set
 }
@@ -65,11 +65,11 @@ type link struct {
 }
 
 // NewLink returns the code of a new one-time link, which replaces an earlier one. Show it to the operator alone.
-func (d *Desk) NewLink() (code string) {
+func (c *Control) NewLink() (code string) {
 	code = newSecret()
-	d.link.mu.Lock()
-	defer d.link.mu.Unlock()
-	d.link.sum, d.link.ends = sha256.Sum256([]byte(code)), d.deps.Now().Add(LinkLife)
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.link.sum, c.link.ends = sha256.Sum256([]byte(code)), c.deps.Now().Add(LinkLife)
 	return code
 }
 
@@ -94,18 +94,18 @@ func (l *link) giveBack(code string, ends time.Time) {
 	}
 }
 
-// ByCode opens an operator's session for the code of a one-time link. The code is judged first, as in [Desk.Login].
-func (d *Desk) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
-	ends, ok := d.link.take(code, d.deps.Now())
+// ByCode opens an operator's session for the code of a one-time link. The code is judged first, as in [Control.Login].
+func (c *Control) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
+	ends, ok := c.link.take(code, c.deps.Now())
 	switch {
 	case !ok && v.Foreign:
 		return "", ErrWrong
 	case !ok:
-		return "", d.failed(ctx, v, ByLink, attemptOf(v.Client, "link"))
+		return "", c.attempts.failed(ctx, v, ByLink, "link")
 	}
-	secret, err = d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
+	secret, err = c.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
 	if errors.Is(err, ErrAway) {
-		d.link.giveBack(code, ends)
+		c.link.giveBack(code, ends)
 	}
 	return secret, err
 }

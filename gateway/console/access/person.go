@@ -1,10 +1,12 @@
-// Package access decides who uses the console and what they may do there: tokens, keys, one-time links, sign-on with an issuer,
-// sessions, and how often a login may fail. Pages, cookies and the listener are in gateway/console.
 package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
+	"strings"
+
+	"sluice/gateway/oidc"
 )
 
 // Role is what a person may do.
@@ -64,4 +66,84 @@ func With(ctx context.Context, p Person) context.Context {
 func From(ctx context.Context) Person {
 	p, _ := ctx.Value(personKey{}).(Person)
 	return p
+}
+
+// Teams are the teams in force.
+type Teams interface {
+	// OfKey returns whose key was presented. It is ok only while the gateway would take the key.
+	OfKey(presented string) (team, key string, ok bool)
+	// Digest returns the SHA-256 of a team's key, ok as OfKey.
+	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
+	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
+	// order. [Names] says what an entry of the members means.
+	OfMembers(groups []string, email string) []string
+}
+
+// Groups are the issuer's groups, or verified e-mail addresses, that give rights to more than teams. Teams name their own.
+type Groups struct{ Operators, Viewers []string }
+
+// person returns what the issuer's person may do; ok is false if that is nothing.
+func (g Groups) person(id oidc.Identity, teams Teams) (p Person, ok bool) {
+	overlap := func(listed []string) bool {
+		return slices.ContainsFunc(listed, func(one string) bool { return Names(one, id.Groups, id.Email) })
+	}
+	p = Person{Name: string(ByIssuer) + ":" + nameFor(id)}
+	switch {
+	case overlap(g.Operators):
+		p.Role = Operator
+	case overlap(g.Viewers):
+		p.Role = Viewer
+	default:
+		p.Role, p.Teams = Member, teams.OfMembers(id.Groups, id.Email)
+	}
+	return p, p.Role != Member || len(p.Teams) > 0
+}
+
+// nameFor is the address of the issuer's person, or the subject. If it is shortened, or a subject that looks like an address, it has
+// a part of its hash, so that no two people have one name.
+func nameFor(id oidc.Identity) string {
+	name := id.Email
+	if name == "" {
+		name = id.Subject
+	}
+	short := shorten(name)
+	if short != name || id.Email == "" && strings.Contains(name, "@") {
+		short += "#" + nameOf(name)[:12]
+	}
+	return short
+}
+
+// Names reports whether an entry of a list of members is one of somebody's groups, or the address unless it is empty. An entry with an @
+// is an address, compared without regard to case; all others are groups, letter for letter. Whoever names groups must not be able to
+// make one that counts as somebody's address, so a group with an @ in its name is listed as group:name.
+func Names(entry string, groups []string, email string) bool {
+	if !strings.Contains(entry, "@") {
+		return slices.Contains(groups, entry)
+	}
+	if group, said := strings.CutPrefix(entry, "group:"); said {
+		return slices.Contains(groups, group)
+	}
+	return lower(email) == lower(entry)
+}
+
+// lower folds the letters A to Z alone: to fold others could make two mailboxes one.
+func lower(address string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, address)
+}
+
+// shorten keeps the visible beginning of what a client says of itself.
+func shorten(text string) string {
+	const most = 120
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text)
+	return text[:min(len(text), most)]
 }

@@ -2,7 +2,7 @@ package access
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -48,64 +48,56 @@ const (
 	ByIssuer Way = "oidc"
 )
 
-// sessions begins, finds and ends sessions.
-type sessions struct {
-	store Store
-	now   func() time.Time
-	over  *names // sessions that have ended, which none with their name follows: the store is not asked again
-}
-
-// SessionID is the ID of the session that a secret belongs to, if there is one.
+// SessionID is the ID of the session that a secret belongs to, if there is one. A login never goes on with a secret that the browser
+// sent: somebody else may have put it there.
 func SessionID(secret string) string { return nameOf(secret) }
 
-// begin opens a session with a new secret, and returns it. A login never goes on with a secret that the browser sent: somebody
-// else may have put it there.
-func (s sessions) begin(ctx context.Context, session Session, secret string) error {
-	session.ID, session.Began = nameOf(secret), s.now()
-	return s.store.Put(ctx, kindSession, session.ID, encode(session), Idle)
+// sessions are those that were opened, by ID.
+type sessions struct {
+	records[Session]
+	now  func() time.Time
+	over names // sessions that have ended, which none with their name follows: the store is not asked again
 }
 
-// find returns the session of a secret; ok is false if there is none, or no longer. renew keeps it for another Idle.
-func (s sessions) find(ctx context.Context, secret string, renew bool) (session Session, ok bool, err error) {
+// find returns the session of a secret; nil if there is none, or no longer. renew keeps it for another Idle.
+func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Session, error) {
 	name := nameOf(secret)
 	if s.over.has(name) {
-		return session, false, nil
+		return nil, nil
 	}
 	life := time.Duration(0)
 	if renew {
 		life = Idle
 	}
-	value, err := s.store.Get(ctx, kindSession, name, life)
+	session, err := s.get(ctx, name, life)
 	switch {
 	case err != nil:
-		return Session{}, false, err
-	case value == nil:
+		return nil, err
+	case session == nil:
 		s.over.note(name)
-		return Session{}, false, nil
-	case json.Unmarshal(value, &session) != nil || s.inFuture(session):
-		return Session{}, false, nil
+		return nil, nil
+	case s.inFuture(session):
+		return nil, nil
 	case !s.lasts(session):
-		return Session{}, false, s.end(ctx, session.ID)
+		return nil, s.end(ctx, session.ID)
 	}
-	return session, true, nil
+	return session, nil
 }
 
-func (s sessions) lasts(session Session) bool { return s.now().Sub(session.Began) < Longest }
+func (s *sessions) lasts(session *Session) bool { return s.now().Sub(session.Began) < Longest }
 
 // inFuture reports whether a session has times that no clock can have reached: its rights would not be checked again until then.
-func (s sessions) inFuture(session Session) bool {
+func (s *sessions) inFuture(session *Session) bool {
 	latest := s.now().Add(mostSkew)
 	return session.Began.After(latest) || session.Proof.Checked.After(latest)
 }
 
-// keep stores a changed session, unless it was ended meanwhile.
-func (s sessions) keep(ctx context.Context, session Session) (ok bool, err error) {
-	return s.store.Swap(ctx, kindSession, session.ID, encode(session))
-}
+// age is the time since the issuer vouched for a session's person.
+func (s *sessions) age(session *Session) time.Duration { return s.now().Sub(session.Proof.Checked) }
 
 // end ends a session on all replicas, with their next request. It may have ended already.
-func (s sessions) end(ctx context.Context, id string) error {
-	_, err := s.store.Take(ctx, kindSession, id)
+func (s *sessions) end(ctx context.Context, id string) error {
+	_, err := s.take(ctx, id)
 	if err == nil {
 		s.over.note(id)
 	}
@@ -113,22 +105,39 @@ func (s sessions) end(ctx context.Context, id string) error {
 }
 
 // all returns the sessions that last, the newest first.
-func (s sessions) all(ctx context.Context) ([]Session, error) {
-	values, err := s.store.List(ctx, kindSession)
-	var list []Session
-	for _, value := range values {
-		var session Session
-		if json.Unmarshal(value, &session) == nil && s.lasts(session) && !s.inFuture(session) {
-			list = append(list, session)
-		}
-	}
-	return list, err
+func (s *sessions) all(ctx context.Context) ([]*Session, error) {
+	list, err := s.list(ctx)
+	return slices.DeleteFunc(list, func(one *Session) bool { return !s.lasts(one) || s.inFuture(one) }), err
 }
 
-func encode(session Session) []byte {
-	text, err := json.Marshal(session)
-	if err != nil {
-		panic(err) // of the type, which has nothing that cannot be encoded
+// SignOnLife is how long a login may stay at the issuer.
+const SignOnLife = 10 * time.Minute
+
+// begun is what the store has of a login that is at the issuer.
+type begun struct {
+	Next string    `json:"next"`
+	At   time.Time `json:"at"`
+}
+
+// signOns are logins that are at the issuer.
+type signOns struct {
+	records[begun]
+	now  func() time.Time
+	used names // those that have come back, which spares the store a second look
+}
+
+// end takes one out of the store: [ErrNotBegun] if there is none.
+func (s *signOns) end(ctx context.Context, name string) (*begun, error) {
+	if s.used.has(name) {
+		return nil, ErrNotBegun
 	}
-	return text
+	b, err := s.take(ctx, name)
+	if err != nil {
+		return nil, away(err)
+	}
+	s.used.note(name)
+	if b == nil || s.now().Sub(b.At) >= SignOnLife || s.now().Sub(b.At) < -mostSkew {
+		return nil, ErrNotBegun
+	}
+	return b, nil
 }

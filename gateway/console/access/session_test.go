@@ -6,116 +6,32 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"sluice/gateway/console/access"
 )
 
-// bubble runs a test in simulated time.
-func bubble(t *testing.T, test func(t *testing.T, h *house)) {
-	synctest.Test(t, func(t *testing.T) { test(t, newHouse()) })
-}
-
-func TestEachWayOfLoggingIn(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		expect(t, "the token", who(h.other, h.login(t, token)), "token operator")
-		expect(t, "a team's key", who(h.other, h.login(t, mapsKey)), "key:mapsmapsmaps member maps")
-		code := h.NewLink()
-		secret, err := h.ByCode(t.Context(), visitor, code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		expect(t, "the link", who(h.other, secret), "link operator")
-		for groups, want := range map[string]string{
-			"platform": "oidc:alice@example.com operator", "audit": "oidc:alice@example.com viewer",
-			"map-people": "oidc:alice@example.com member maps,search", "sales": "oidc:alice@example.com member search",
-		} {
-			h.issuer.Claims["groups"] = groups
-			expect(t, groups, who(h.other, h.signOn(t)), want)
-		}
-		h.issuer.Claims["email_verified"], h.issuer.Claims["groups"] = false, "audit"
-		expect(t, "without a verified address", who(h.other, h.signOn(t)), "oidc:alice viewer")
-		h.issuer.Claims["email"], h.issuer.Claims["email_verified"] = "ROOT@example.com", true
-		expect(t, "by an operator's address", who(h.other, h.signOn(t)), "oidc:ROOT@example.com operator")
-	})
-}
-
-func TestWhatDoesNotLogIn(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		for _, presented := range []string{"", "wrong", token + "x", mapsKey + "x", "slk_unknownteams_CANARY"} {
-			if secret, err := h.Login(t.Context(), visitor, presented); !errors.Is(err, access.ErrWrong) || secret != "" {
-				t.Errorf("%q: %v", presented, err)
-			}
-		}
-		for _, secret := range []string{"", "x", token, mapsKey, h.NewLink()} {
-			expect(t, "a cookie "+secret, who(h.Desk, secret), "nobody")
-		}
-		if _, err := h.Bearer(t.Context(), visitor, h.login(t, token)); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("a session's secret as a token: %v", err)
-		}
-		if _, err := h.Bearer(t.Context(), visitor, mapsKey); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("a team's key as a token: %v", err)
-		}
-		h.token = "" // none is set: SHA-256 of nothing must not do
-		if _, err := h.Bearer(t.Context(), visitor, ""); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("no token where none is set: %v", err)
-		}
-	})
-}
-
-func TestALinkWorksOnceAndForTenMinutes(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		try := func(code string) error {
-			_, err := h.ByCode(t.Context(), visitor, code)
-			return err
-		}
-		code := h.NewLink()
-		if err := try(code); err != nil {
-			t.Errorf("a new link: %v", err)
-		}
-		if err := try(code); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("the second time: %v", err)
-		}
-		code = h.NewLink()
-		time.Sleep(access.LinkLife)
-		if err := try(code); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("after ten minutes: %v", err)
-		}
-		code = h.NewLink()
-		if err := try("x" + code[1:]); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("a guess: %v", err)
-		}
-		if err := try(code); err != nil {
-			t.Errorf("after a guess: %v", err)
-		}
-		if err := try(""); !errors.Is(err, access.ErrWrong) {
-			t.Errorf("no code: %v", err)
-		}
-	})
-}
-
 func TestASessionGrowsIdleAndEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		idle, looked, used := h.login(t, token), h.login(t, token), h.login(t, token)
 		time.Sleep(access.Idle - time.Minute)
 		_, _ = h.Know(t.Context(), visitor, looked, false)
-		who(h.Desk, used)
+		who(h.Control, used)
 		time.Sleep(time.Minute)
-		expect(t, "idle for an hour", who(h.Desk, idle), "nobody")
-		expect(t, "looked at by a page alone", who(h.Desk, looked), "nobody")
-		expect(t, "used", who(h.Desk, used), "token operator")
+		expect(t, "idle for an hour", who(h.Control, idle), "nobody")
+		expect(t, "looked at by a page alone", who(h.Control, looked), "nobody")
+		expect(t, "used", who(h.Control, used), "token operator")
 		for range 22 { // to 11:59:50
 			time.Sleep(access.Idle/2 - 10*time.Second)
-			expect(t, "used", who(h.Desk, used), "token operator")
+			expect(t, "used", who(h.Control, used), "token operator")
 		}
 		time.Sleep(5 * time.Minute)
-		expect(t, "after twelve hours of use", who(h.Desk, used), "nobody")
+		expect(t, "after twelve hours of use", who(h.Control, used), "nobody")
 	})
 }
 
 func TestEveryLoginHasANewSecret(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		if first, second := h.login(t, token), h.login(t, token); first == second {
 			t.Error("two logins have one secret")
 		}
@@ -125,44 +41,44 @@ func TestEveryLoginHasANewSecret(t *testing.T) {
 // TestASessionEndsWhenRightsChange: for good, with the next request, whichever replica gets it.
 func TestASessionEndsWhenRightsChange(t *testing.T) {
 	for about, tt := range map[string]struct {
-		login  func(t *testing.T, h *house) string
-		change func(h *house)
-		undo   func(h *house)
+		login  func(t *testing.T, h *replicas) string
+		change func(h *replicas)
+		undo   func(h *replicas)
 	}{
 		"another token": {
-			func(t *testing.T, h *house) string { return h.login(t, token) },
-			func(h *house) { h.token = "another" }, func(h *house) { h.token = token },
+			func(t *testing.T, h *replicas) string { return h.login(t, token) },
+			func(h *replicas) { h.token = "another" }, func(h *replicas) { h.token = token },
 		},
 		"no token": {
-			func(t *testing.T, h *house) string { return h.login(t, token) },
-			func(h *house) { h.token = "" }, func(h *house) { h.token = token },
+			func(t *testing.T, h *replicas) string { return h.login(t, token) },
+			func(h *replicas) { h.token = "" }, func(h *replicas) { h.token = token },
 		},
 		"the key is removed": {
-			func(t *testing.T, h *house) string { return h.login(t, mapsKey) },
-			func(h *house) { delete(h.teams.keys, mapsKey) }, func(h *house) { h.teams.keys[mapsKey] = "maps" },
+			func(t *testing.T, h *replicas) string { return h.login(t, mapsKey) },
+			func(h *replicas) { delete(h.teams.keys, mapsKey) }, func(h *replicas) { h.teams.keys[mapsKey] = "maps" },
 		},
 		"another key of that name": {
-			func(t *testing.T, h *house) string { return h.login(t, mapsKey) },
-			func(h *house) { delete(h.teams.keys, mapsKey); h.teams.keys[mapsKey+"x"] = "maps" },
-			func(h *house) { delete(h.teams.keys, mapsKey+"x"); h.teams.keys[mapsKey] = "maps" },
+			func(t *testing.T, h *replicas) string { return h.login(t, mapsKey) },
+			func(h *replicas) { delete(h.teams.keys, mapsKey); h.teams.keys[mapsKey+"x"] = "maps" },
+			func(h *replicas) { delete(h.teams.keys, mapsKey+"x"); h.teams.keys[mapsKey] = "maps" },
 		},
 		"the key moves to another team": {
-			func(t *testing.T, h *house) string { return h.login(t, mapsKey) },
-			func(h *house) { h.teams.keys[mapsKey] = "search" }, func(h *house) { h.teams.keys[mapsKey] = "maps" },
+			func(t *testing.T, h *replicas) string { return h.login(t, mapsKey) },
+			func(h *replicas) { h.teams.keys[mapsKey] = "search" }, func(h *replicas) { h.teams.keys[mapsKey] = "maps" },
 		},
 		"a team's members": {
-			func(t *testing.T, h *house) string { h.issuer.Claims["groups"] = "map-people"; return h.signOn(t) },
-			func(h *house) { h.teams.members["maps"] = nil }, func(h *house) { h.teams.members["maps"] = []string{"map-people"} },
+			func(t *testing.T, h *replicas) string { h.issuer.Claims["groups"] = "map-people"; return h.signOn(t) },
+			func(h *replicas) { h.teams.members["maps"] = nil }, func(h *replicas) { h.teams.members["maps"] = []string{"map-people"} },
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
-			bubble(t, func(t *testing.T, h *house) {
+			bubble(t, func(t *testing.T, h *replicas) {
 				secret := tt.login(t, h)
-				if who(h.Desk, secret) == "nobody" {
+				if who(h.Control, secret) == "nobody" {
 					t.Fatal("not logged in")
 				}
 				tt.change(h)
-				expect(t, "after the change", who(h.Desk, secret), "nobody")
+				expect(t, "after the change", who(h.Control, secret), "nobody")
 				tt.undo(h)
 				expect(t, "when it is undone, at another replica", who(h.other, secret), "nobody")
 			})
@@ -171,7 +87,7 @@ func TestASessionEndsWhenRightsChange(t *testing.T) {
 }
 
 func TestSessionsAreListedAndRevoked(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)
 		h.teams.keys["slk_searchsearch_CANARY"] = "search"
 		stranger := h.login(t, "slk_searchsearch_CANARY")
@@ -216,7 +132,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 
 // TestASessionEndsWithoutAnEntry: a session ends also if its entry cannot be written.
 func TestASessionEndsWithoutAnEntry(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)
 		h.unwritten = errors.New("the directory is faulty")
 		person, _ := h.Know(t.Context(), visitor, operator, true)
@@ -230,33 +146,26 @@ func TestASessionEndsWithoutAnEntry(t *testing.T) {
 	})
 }
 
-// leaving is a store whose client leaves as soon as a session has ended.
-type leaving struct {
-	access.Store
-	leave func()
-}
-
-func (l leaving) Take(ctx context.Context, kind, name string) ([]byte, error) {
-	value, err := l.Store.Take(ctx, kind, name)
-	l.leave()
-	return value, err
-}
-
 // TestAClientThatLeavesEndsNoSessionWithoutAnEntry: the audit has an entry of the session's end even if the client hangs up first.
 func TestAClientThatLeavesEndsNoSessionWithoutAnEntry(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)
 		ctx, leave := context.WithCancel(t.Context())
 		person, _ := h.Know(ctx, visitor, operator, true)
 		written := errors.New("not asked for")
-		desk := access.NewDesk(access.Deps{
-			Now: time.Now, Shared: leaving{h.store, leave}, Secret: func() []byte { return []byte(h.secret) }, Teams: h.teams, Log: slog.New(slog.DiscardHandler),
+		control := access.New(access.Deps{
+			Now: time.Now, Shared: hooked{h.store, func(_ context.Context, call string) error {
+				if call == "Take" {
+					leave()
+				}
+				return nil
+			}}, Secret: func() []byte { return []byte(h.secret) }, Teams: h.teams, Log: slog.New(slog.DiscardHandler),
 			Ended: func(ctx context.Context, _ access.Person, _ string, _ *access.Session) error {
 				written = ctx.Err()
 				return written
 			},
 		})
-		if ok, err := desk.Revoke(ctx, visitor, person, access.SessionID(member)); !ok || err != nil {
+		if ok, err := control.Revoke(ctx, visitor, person, access.SessionID(member)); !ok || err != nil {
 			t.Errorf("%v, %v", ok, err)
 		}
 		expect(t, "revoked", who(h.other, member), "nobody")

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheIssuersAnswerWorksOnceAndInOneBrowser(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		refused := func(about, on, state, code string) {
 			t.Helper()
 			if secret, _, err := h.other.Return(t.Context(), visitor, on, state, code); !errors.Is(err, access.ErrWrong) || secret != "" {
@@ -41,7 +41,7 @@ func TestTheIssuersAnswerWorksOnceAndInOneBrowser(t *testing.T) {
 }
 
 func TestAPersonWithoutRightsIsNotLetIn(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		for _, claims := range []map[string]any{
 			{"sub": "bob", "groups": "sales"},
 			{"sub": "platform", "email": "alice@example.com"},                                               // not verified
@@ -61,26 +61,26 @@ func TestAPersonWithoutRightsIsNotLetIn(t *testing.T) {
 }
 
 func TestTheIssuerIsAskedAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		secret := h.signOn(t)
 		asked := h.issuer.Asked
 		time.Sleep(9 * time.Minute)
-		expect(t, "soon", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "soon", who(h.Control, secret), "oidc:alice@example.com operator")
 		if h.issuer.Asked != asked {
 			t.Error("asked before ten minutes were over")
 		}
 		time.Sleep(time.Minute)
 		for range 20 {
-			expect(t, "at ten minutes", who(h.Desk, secret), "oidc:alice@example.com operator")
+			expect(t, "at ten minutes", who(h.Control, secret), "oidc:alice@example.com operator")
 		}
 		if n := h.issuer.Asked - asked; n != 1 {
 			t.Errorf("asked %d times, want once", n)
 		}
 		h.issuer.Claims["groups"] = "audit"
 		time.Sleep(9 * time.Minute)
-		expect(t, "not asked yet", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "not asked yet", who(h.Control, secret), "oidc:alice@example.com operator")
 		time.Sleep(6 * time.Minute)
-		expect(t, "with other groups, within a quarter of an hour", who(h.Desk, secret), "nobody")
+		expect(t, "with other groups, within a quarter of an hour", who(h.Control, secret), "nobody")
 		h.issuer.Claims["groups"] = "platform"
 		expect(t, "with the old groups again", who(h.other, secret), "nobody")
 	})
@@ -88,58 +88,58 @@ func TestTheIssuerIsAskedAgain(t *testing.T) {
 
 func TestAClosedAccountEndsTheSession(t *testing.T) {
 	for _, refresh := range []bool{true, false} {
-		bubble(t, func(t *testing.T, h *house) {
+		bubble(t, func(t *testing.T, h *replicas) {
 			h.issuer.NoRefresh = !refresh
 			secret := h.signOn(t)
 			h.issuer.Claims = nil
 			time.Sleep(15 * time.Minute)
-			expect(t, "after a quarter of an hour", who(h.Desk, secret), "nobody")
+			expect(t, "after a quarter of an hour", who(h.Control, secret), "nobody")
 		})
 	}
 }
 
 func TestWithoutRefreshTokensASessionEndsWithItsAccessToken(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		h.issuer.NoRefresh = true // its access tokens live for half an hour
 		secret := h.signOn(t)
 		for range 2 {
 			time.Sleep(14 * time.Minute)
-			expect(t, "while the access token lives", who(h.Desk, secret), "oidc:alice@example.com operator")
+			expect(t, "while the access token lives", who(h.Control, secret), "oidc:alice@example.com operator")
 		}
 		time.Sleep(14 * time.Minute)
-		expect(t, "later", who(h.Desk, secret), "nobody")
+		expect(t, "later", who(h.Control, secret), "nobody")
 	})
 }
 
 func TestWhileTheIssuerIsAway(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		secret := h.signOn(t)
 		h.issuer.Away = true
 		time.Sleep(14 * time.Minute)
-		expect(t, "before a quarter of an hour", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "before a quarter of an hour", who(h.Control, secret), "oidc:alice@example.com operator")
 		time.Sleep(time.Minute)
-		expect(t, "after it", who(h.Desk, secret), "away")
+		expect(t, "after it", who(h.Control, secret), "away")
 		expect(t, "at another replica", who(h.other, secret), "away")
 		if _, err := h.SignOn(t.Context(), visitor, "/"); err != nil {
 			t.Errorf("the issuer's address is known: %v", err)
 		}
 		h.issuer.Away = false
 		time.Sleep(11 * time.Second)
-		expect(t, "when it is back", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "when it is back", who(h.Control, secret), "oidc:alice@example.com operator")
 	})
 }
 
 // TestOneRequestOfAllAsks: issuers take a refresh token once, and treat a second use as theft.
 func TestOneRequestOfAllAsks(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		secret := h.signOn(t)
 		asked := h.issuer.Asked
 		time.Sleep(30 * time.Minute) // the last answer is too old: no request passes before a new one
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				desk := []*access.Desk{h.Desk, h.other}[i%2]
-				if got := who(desk, secret); got != "oidc:alice@example.com operator" {
+				control := []*access.Control{h.Control, h.other}[i%2]
+				if got := who(control, secret); got != "oidc:alice@example.com operator" {
 					t.Errorf("a request got %s", got)
 				}
 			})
@@ -153,7 +153,7 @@ func TestOneRequestOfAllAsks(t *testing.T) {
 
 // TestNoSecretIsKeptOrLogged: what the store and the log contain does not suffice for a login.
 func TestNoSecretIsKeptOrLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
 		link := h.NewLink()
 		secrets := []string{"CANARY", h.login(t, token), h.login(t, mapsKey), link, h.signOn(t), on, state, code}
@@ -164,7 +164,7 @@ func TestNoSecretIsKeptOrLogged(t *testing.T) {
 		_, _ = h.Bearer(t.Context(), visitor, "guess-CANARY")
 		_, _, _ = h.Return(t.Context(), visitor, on, state, "guess-CANARY")
 		time.Sleep(10 * time.Minute)
-		who(h.Desk, secrets[4])
+		who(h.Control, secrets[4])
 		secrets = append(secrets, h.issuer.Secrets...)
 		kept := h.log.String()
 		for _, kind := range []string{"session", "signon"} {
@@ -192,26 +192,26 @@ func TestNoSecretIsKeptOrLogged(t *testing.T) {
 
 // TestANewRefreshTokenIsKept: the issuer has taken the old one already when its userinfo endpoint fails.
 func TestANewRefreshTokenIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		h.issuer.BareTokens = true
 		secret := h.signOn(t)
 		h.issuer.NoUserinfo = true
 		time.Sleep(11 * time.Minute)
-		expect(t, "while the endpoint fails", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "while the endpoint fails", who(h.Control, secret), "oidc:alice@example.com operator")
 		h.issuer.NoUserinfo = false
 		time.Sleep(11 * time.Second)
-		expect(t, "when it is back", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "when it is back", who(h.Control, secret), "oidc:alice@example.com operator")
 		time.Sleep(10 * time.Minute)
-		expect(t, "later", who(h.Desk, secret), "oidc:alice@example.com operator")
+		expect(t, "later", who(h.Control, secret), "oidc:alice@example.com operator")
 		h.issuer.NoUserinfo = true
 		time.Sleep(16 * time.Minute)
-		expect(t, "a failure does not count as vouching", who(h.Desk, secret), "away")
+		expect(t, "a failure does not count as vouching", who(h.Control, secret), "away")
 	})
 }
 
 // TestClaimsInOtherLettersGiveNothing: people choose some of their claims at some issuers.
 func TestClaimsInOtherLettersGiveNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
+	bubble(t, func(t *testing.T, h *replicas) {
 		for _, bare := range []bool{false, true} {
 			h.issuer.BareTokens = bare
 			for _, claims := range []map[string]any{

@@ -1,7 +1,11 @@
 package access
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"encoding/base64"
+	"encoding/json"
 	"time"
 )
 
@@ -19,13 +23,92 @@ type Store interface {
 	Take(ctx context.Context, kind, name string) ([]byte, error)
 	// List returns the values of a kind, the newest first.
 	List(ctx context.Context, kind string) ([][]byte, error)
-	// Count adds a step to a number and returns the sum. The number is zero again when window is over since its first step.
-	// A step of 0 reads it; one below 0 takes back, but the number stays 0 or above.
-	Count(ctx context.Context, name string, step int, window time.Duration) (int, error)
+	// Count adds one to a number and returns the sum. The number is zero again when window is over since it was.
+	Count(ctx context.Context, name string, window time.Duration) (int, error)
 }
+
+// most is how many values of one kind a store keeps, and how many numbers in memory; the oldest go first.
+const most = 10_000
 
 // The kinds of values.
 const (
 	kindSession = "session"
 	kindSignOn  = "signon" // a login that is at the issuer
+	kindCount   = "count"
 )
+
+// records are the values of one kind, as JSON that is signed with its kind and name. What is not, or was signed with another key, is
+// not there.
+type records[T any] struct {
+	store  Store
+	signer signer
+	kind   string
+}
+
+func (r *records[T]) put(ctx context.Context, name string, value *T, life time.Duration) error {
+	return r.store.Put(ctx, r.kind, name, r.wrap(name, value), life)
+}
+
+// swap replaces a value. ok is false if it was taken meanwhile.
+func (r *records[T]) swap(ctx context.Context, name string, value *T) (ok bool, err error) {
+	return r.store.Swap(ctx, r.kind, name, r.wrap(name, value))
+}
+
+// get returns a value, or nil, and renews its life if that is above 0.
+func (r *records[T]) get(ctx context.Context, name string, renew time.Duration) (*T, error) {
+	kept, err := r.store.Get(ctx, r.kind, name, renew)
+	return r.named(name, kept), err
+}
+
+// take removes a value and returns it, or nil.
+func (r *records[T]) take(ctx context.Context, name string) (*T, error) {
+	kept, err := r.store.Take(ctx, r.kind, name)
+	return r.named(name, kept), err
+}
+
+// list returns the values, the newest first.
+func (r *records[T]) list(ctx context.Context) (values []*T, err error) {
+	kept, err := r.store.List(ctx, r.kind)
+	for _, one := range kept {
+		if _, value := r.unwrap(one); value != nil {
+			values = append(values, value)
+		}
+	}
+	return values, err
+}
+
+// wrap returns what the store keeps of a value: its signature, its name, which has no space, and the value.
+func (r *records[T]) wrap(name string, value *T) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // of the type, which has nothing that cannot be encoded
+	}
+	signature := base64.RawURLEncoding.EncodeToString(r.sign(name, text))
+	return bytes.Join([][]byte{[]byte(signature), []byte(name), text}, []byte(" "))
+}
+
+func (r *records[T]) sign(name string, text []byte) []byte {
+	return r.signer.sign([]byte("value"), []byte(r.kind), []byte(name), text)
+}
+
+// unwrap returns a value and its name; nil if it is not signed.
+func (r *records[T]) unwrap(kept []byte) (name string, value *T) {
+	parts := bytes.SplitN(kept, []byte(" "), 3)
+	if len(parts) != 3 {
+		return "", nil
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(string(parts[0]))
+	if err != nil || !hmac.Equal(signature, r.sign(string(parts[1]), parts[2])) || json.Unmarshal(parts[2], &value) != nil {
+		return "", nil
+	}
+	return string(parts[1]), value
+}
+
+// named is unwrap for a value that was found under a name: one that was signed for another name does not count there.
+func (r *records[T]) named(name string, kept []byte) *T {
+	signed, value := r.unwrap(kept)
+	if signed != name {
+		return nil
+	}
+	return value
+}

@@ -1,0 +1,109 @@
+package access
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+const (
+	randomBytes = 32 // of a secret
+	proofBytes  = 16 // of its signature
+	// cookieLetters is the length of a secret in a cookie, as base64.
+	cookieLetters = (randomBytes + proofBytes) * 4 / 3
+)
+
+// random returns 256 random bits.
+func random() []byte {
+	bits := make([]byte, randomBytes)
+	_, _ = rand.Read(bits) // it never fails
+	return bits
+}
+
+// newSecret returns 256 random bits, as 43 letters.
+func newSecret() string { return base64.RawURLEncoding.EncodeToString(random()) }
+
+// nameOf is the name under which the store has what belongs to a secret.
+func nameOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// derive returns another secret for one purpose. Neither can be computed from the other without the first.
+func derive(secret, purpose string, about ...byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(purpose))
+	mac.Write([]byte{0})
+	mac.Write(about)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// expand returns a key for one purpose.
+func expand(secret []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
+	if err != nil {
+		panic(err) // of the arguments, which are constant
+	}
+	return key
+}
+
+// seal encrypts what only the holder of a secret may read: the store alone does not give it away.
+func seal(secret string, text []byte) []byte {
+	return sealer(secret).Seal(nil, nil, text, nil) //nolint:gosec // it draws the nonce itself, and takes none
+}
+
+// open decrypts it. ok is false if it was sealed with another secret, or changed.
+func open(secret string, sealed []byte) (text []byte, ok bool) {
+	text, err := sealer(secret).Open(nil, nil, sealed, nil)
+	return text, err == nil
+}
+
+func sealer(secret string) cipher.AEAD {
+	block, err := aes.NewCipher(expand([]byte(secret), "seal"))
+	if err != nil {
+		panic(err) // of the key's length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // of the cipher's block size
+	}
+	return aead
+}
+
+// signer signs with a key that is derived from a secret of the configuration, which all replicas share. It signs the secrets in
+// cookies, so that an invented one is known without the store, and what is in the store, so that whoever writes there forges nothing.
+type signer struct{ secret func() []byte }
+
+func (s signer) sign(parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, expand(s.secret(), "sluice console"))
+	for _, part := range parts {
+		mac.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// newSecret returns 256 random bits and their signature, for a cookie of that kind.
+func (s signer) newSecret(kind string) string {
+	bits := random()
+	return base64.RawURLEncoding.EncodeToString(append(bits, s.proof(kind, bits)...))
+}
+
+// gave reports whether a cookie's secret is of [signer.newSecret], with the key of now.
+func (s signer) gave(kind, secret string) bool {
+	if len(secret) != cookieLetters {
+		return false
+	}
+	whole, err := base64.RawURLEncoding.DecodeString(secret)
+	return err == nil && hmac.Equal(whole[randomBytes:], s.proof(kind, whole[:randomBytes]))
+}
+
+func (s signer) proof(kind string, random []byte) []byte {
+	return s.sign([]byte("cookie"), []byte(kind), random)[:proofBytes]
+}

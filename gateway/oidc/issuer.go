@@ -1,0 +1,142 @@
+// Package oidc asks OpenID Connect issuers: a [Verifier] takes the tokens (JWT) of workloads in place of keys, by the issuers of the teams
+// file, and a [Client] logs people in. Both find an issuer by its discovery document and share how its keys are fetched and its tokens
+// verified. The package knows no request of a client, no session and no team's limits, and never logs.
+package oidc
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/time/rate"
+)
+
+const (
+	fresh = 5 * time.Minute  // how old keys may be before they are fetched again
+	idle  = 10 * time.Minute // without a fetch; then tokens wait for the next one, because the issuer may have withdrawn a key long ago
+	stale = time.Hour        // how old keys may be if their issuer is away
+)
+
+// issuer is one issuer: its document and its keys, which are fetched when somebody needs them.
+type issuer struct {
+	url         string
+	now         func() time.Time
+	http        *http.Client
+	mayHaveKeys func(address string) bool // nil: the document may name any address
+	patience    time.Duration             // since a fetch began; then nobody waits for it any more
+	calls       *sync.WaitGroup
+	hangs       func() // called when somebody no longer waits; nil: nobody is told
+
+	mu       sync.Mutex
+	document *document // nil: never fetched
+	keys     []jose.JSONWebKey
+	fetched  time.Time     // when both were fetched
+	fetches  *rate.Limiter // whatever tokens arrive, and however the last fetch ended
+	tried    time.Time     // when the last fetch began
+	failed   error         // why it failed
+	running  chan struct{} // closed when the fetch under way has ended; nil: none is
+	late     bool          // the fetch under way, or the last one, began long after the one before: no token had come for a while
+}
+
+// every is the limit of one fetch in every pause.
+func every(pause time.Duration) *rate.Limiter { return rate.NewLimiter(rate.Every(pause), 1) }
+
+// discovered returns the issuer's document, of any age. It waits for the first one.
+func (i *issuer) discovered(ctx context.Context) (*document, error) {
+	i.mu.Lock()
+	known := i.document
+	i.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	_, _ = i.newer(ctx, new(time.Duration))
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.document != nil:
+		return i.document, nil
+	case i.failed == nil:
+		return nil, context.DeadlineExceeded
+	}
+	return nil, i.failed
+}
+
+// current returns the keys; ok is false if there are none that may be used. Keys that are no longer fresh are fetched in the
+// background, while the ones before serve for an hour; only after an idle time the fetch is waited for, which adds to waited.
+func (i *issuer) current(ctx context.Context, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
+	i.mu.Lock()
+	age := i.now().Sub(i.fetched)
+	keys, usable := i.keys, i.document != nil && age < stale
+	running := i.running
+	if age >= fresh || i.document == nil {
+		running = i.start()
+	}
+	waits := i.late && running != nil
+	i.mu.Unlock()
+	if usable && !waits {
+		return keys, true
+	}
+	return i.wait(ctx, running, waited)
+}
+
+// newer fetches document and keys again, if the last fetch is long enough ago.
+func (i *issuer) newer(ctx context.Context, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
+	i.mu.Lock()
+	running := i.start()
+	i.mu.Unlock()
+	return i.wait(ctx, running, waited)
+}
+
+// start starts a fetch unless one is under way or was a moment ago. It returns what is closed when it has ended; nil: none is
+// under way. The caller holds the lock.
+func (i *issuer) start() chan struct{} {
+	now := i.now()
+	if i.running != nil || !i.fetches.AllowN(now, 1) {
+		return i.running
+	}
+	i.late = now.Sub(i.tried) >= idle
+	i.tried, i.running = now, make(chan struct{})
+	i.calls.Go(i.run)
+	return i.running
+}
+
+// run fetches document and keys. Its time does not depend on the client that needed them.
+func (i *issuer) run() {
+	ctx, cancel := context.WithTimeout(context.Background(), callFor)
+	defer cancel()
+	document, keys, err := i.discover(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.failed = err; err == nil {
+		i.document, i.keys, i.fetched = document, keys, i.now()
+	}
+	close(i.running)
+	i.running = nil
+}
+
+// wait waits for a fetch, while that is young, and returns the keys that may be used then. A fetch that hangs goes on without those who
+// wait, and the next tokens find out at once.
+func (i *issuer) wait(ctx context.Context, running chan struct{}, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
+	if running != nil {
+		began := i.now()
+		i.mu.Lock()
+		left := i.tried.Add(i.patience).Sub(began)
+		i.mu.Unlock()
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-running:
+		case <-timer.C:
+			if i.hangs != nil {
+				i.hangs()
+			}
+		case <-ctx.Done():
+		}
+		*waited += i.now().Sub(began)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keys, ctx.Err() == nil && i.document != nil && i.now().Sub(i.fetched) < stale
+}
