@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"sluice/telemetry"
 )
 
@@ -27,23 +29,23 @@ type alarms struct {
 	logger  *slog.Logger
 
 	mu     sync.Mutex
-	logged map[string]time.Time // by code: when it was logged last
+	logged map[string]*rate.Limiter // of the log lines, by code
 }
 
 // raise counts an alarm, and logs it unless it was logged a moment ago: the same fault may come with every request.
 func (a *alarms) raise(code, text string) {
 	a.metrics.Alarm(code)
-	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if last, logged := a.logged[code]; logged && now.Sub(last) < alarmEvery {
-		return
-	}
 	if a.logged == nil {
-		a.logged = make(map[string]time.Time)
+		a.logged = make(map[string]*rate.Limiter)
 	}
-	a.logged[code] = now
-	a.logger.Error("alarm", slog.String("code", code), slog.String("error", text))
+	if a.logged[code] == nil {
+		a.logged[code] = rate.NewLimiter(rate.Every(alarmEvery), 1)
+	}
+	if a.logged[code].AllowN(a.now(), 1) {
+		a.logger.Error("alarm", slog.String("code", code), slog.String("error", text))
+	}
 }
 
 // checkBilling raises an alarm if the service's error code says that its account does not pay.

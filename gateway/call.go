@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"sync"
 
@@ -16,13 +15,7 @@ type call struct {
 	room     room
 }
 
-var calls = sync.Pool{New: func() any { return newCall() }}
-
-func newCall() *call {
-	c := new(call)
-	c.room.prepare(context.Background(), &c.state)
-	return c
-}
+var calls = sync.Pool{New: func() any { return new(call) }}
 
 // begin makes the call a request's own. It is empty: a new one, or as end leaves it.
 func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
@@ -30,7 +23,6 @@ func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*reque
 	s.service, s.client, s.start = g.service, r.Context(), g.deps.Now()
 	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
 	s.exchange, s.room = &c.exchange, &c.room
-	c.room.context.client = s.client
 	out.ResponseWriter, out.bare, out.control, out.state, out.terms = w, w, *http.NewResponseController(w), s, g.terms
 	return s, out
 }

@@ -63,7 +63,6 @@ func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, e
 	s := &requestState{
 		service: u, match: match{route: cancelRoute}, client: ctx, method: post, creation: claim.Trace, exchange: new(upstream.Exchange), room: new(room),
 	}
-	s.room.prepare(s.client, s)
 	s.Team, s.Task, s.Model, s.Label = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model)
 	return u.do(s, post, "tasks/"+claim.Task+"/cancel")
 }

@@ -25,7 +25,13 @@ func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
 func (g *Gateway) SetDrainTime(d time.Duration) {
 	config := g.service.clientConfig()
 	config.DrainTime = d
+	g.setClient(config)
+}
+
+// setClient replaces the way to the service.
+func (g *Gateway) setClient(config upstream.Config) {
 	g.service.client = upstream.New(config)
+	g.forward.proxy.Transport, g.forward.streams.Transport = g.service.client, g.service.client
 }
 
 // SetLease shortens the lease of a request's hold.
@@ -51,7 +57,7 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
 	config := g.service.clientConfig()
 	config.Roots = roots
-	g.service.client = upstream.New(config)
+	g.setClient(config)
 }
 
 // Finish runs one round of the finisher.

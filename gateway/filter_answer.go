@@ -27,39 +27,32 @@ var (
 	errOurKey     = errors.New("the service refused the gateway's own key")
 )
 
-// filterAnswer turns the service's answer into one that a team may see, or refuses it. The copy has the listed headers only,
-// and no trailers: the service could fill those in after the header was checked.
-func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Response, error) {
+// filterAnswer makes of the service's answer one that a team may see, or refuses it. It starts the Meter.
+func (u *service) filterAnswer(answer *http.Response, s *requestState) error {
 	if err := u.checkAnswer(answer); err != nil {
 		s.fault = asRefusal(err).name
 		s.exchange.Abandon()
-		return nil, err
+		return err
 	}
 	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.measure(answer.Header)
 	}
-	kept := &s.room.answer
-	*kept = http.Response{
-		StatusCode: answer.StatusCode, Header: s.room.header, ContentLength: answer.ContentLength, Body: answer.Body,
-		Proto: answer.Proto, ProtoMajor: answer.ProtoMajor, ProtoMinor: answer.ProtoMinor, Request: answer.Request,
-	}
-	inbound(kept.Header, answer.Header, &s.values)
-	streams := isStream(kept.Header)
-	setLength(kept, &s.values)
+	inbound(answer.Header)
+	setLength(answer, &s.values)
 	switch {
-	case kept.StatusCode >= http.StatusBadRequest:
-		return kept, u.coverError(kept)
-	case streams:
-		kept.Body = upstream.NewStream(answer.Body, u.live.key.Load(), u.claims.watch(s))
+	case answer.StatusCode >= http.StatusBadRequest:
+		return u.coverError(answer)
+	case isStream(answer.Header):
+		answer.Body = upstream.NewStream(answer.Body, u.live.key.Load(), u.claims.watch(s))
 	case s.creates && s.route.prefix:
-		return kept, u.claims.claimForwarded(kept, s)
+		return u.claims.claimForwarded(answer, s)
 	case s.creates:
-		return kept, u.claims.claimWhole(kept, s)
+		return u.claims.claimWhole(answer, s)
 	default:
 		s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
-		kept.Body = &s.room.body
+		answer.Body = &s.room.body
 	}
-	return kept, nil
+	return nil
 }
 
 // checkAnswer refuses an answer that is unfit for any team.

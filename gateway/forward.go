@@ -18,42 +18,43 @@ type forward struct {
 }
 
 func newForward(service *service, base *url.URL) *forward {
-	return &forward{service: service, base: base, proxy: newProxy(service, newBufferPool()), streams: newProxy(service, newStreamPool())}
+	f := &forward{service: service, base: base}
+	f.proxy, f.streams = f.newProxy(newBufferPool()), f.newProxy(newStreamPool())
+	return f
 }
 
-func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReverseProxy {
+func (f *forward) newProxy(buffers httputil.BufferPool) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite:      service.rewrite,
-		Transport:    service,
-		BufferPool:   buffers,
-		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { stateOf(out.Context()).failure = err },
+		Rewrite:        f.rewrite,
+		Transport:      f.service.client,
+		ModifyResponse: func(answer *http.Response) error { return f.service.receive(answer, stateOf(answer.Request.Context())) },
+		BufferPool:     buffers,
+		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) {
+			s := stateOf(out.Context())
+			s.failure = f.service.failed(s, err)
+		},
 		// The Record has what the proxy would log, whose own lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 }
 
-// forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
-func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
-	bare := s.room.request
-	bare.Method, bare.URL = s.method, f.target(s)
-	s.out = w.Header()
+// forward hands the request to the proxy. Its context does not end with the client's, because the service charges for the work whether
+// or not the client stays.
+func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
 	proxy := f.proxy
 	if s.stream {
 		proxy = f.streams
 	}
-	proxy.ServeHTTP(w, bare)
+	proxy.ServeHTTP(w, r.WithContext(s.exchangeContext()))
 	return s.failure
 }
 
-// rewrite builds the outbound request from nothing. Its header is in the state.
-func (u *service) rewrite(pr *httputil.ProxyRequest) {
-	u.outbound(stateOf(pr.In.Context()))
-	pr.Out.Header = ownAgent
-	pr.Out.Body = nil // the state has it
+// rewrite makes the outbound request, with the service's key in place of the team's.
+func (f *forward) rewrite(pr *httputil.ProxyRequest) {
+	s := stateOf(pr.In.Context())
+	pr.Out.URL, pr.Out.Host = f.target(s), ""
+	f.service.outbound(pr.Out, s)
 }
-
-// ownAgent is the header that the proxy sees. It would add a User-Agent to another.
-var ownAgent = http.Header{"User-Agent": {"sluice"}}
 
 // target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
 // rest and query go as they came.

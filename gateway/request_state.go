@@ -58,7 +58,6 @@ type requestState struct {
 
 	exchange   *upstream.Exchange
 	room       *room                 // for what the exchange needs
-	out        http.Header           // of the client's answer; nil: there is no client
 	values     values                // of that header
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
@@ -73,6 +72,14 @@ type requestState struct {
 
 // away is the time so far that was spent waiting for the service or for the client's connection.
 func (s *requestState) away() time.Duration { return s.waited + s.exchange.Waited }
+
+// stateKey is the key of a request's state in the context of its exchange.
+type stateKey struct{}
+
+// exchangeContext is the context of the request to the service. It has the client's values, and does not end.
+func (s *requestState) exchangeContext() context.Context {
+	return context.WithValue(upstream.WithExchange(context.WithoutCancel(s.client), s.exchange), stateKey{}, s)
+}
 
 func stateOf(ctx context.Context) *requestState {
 	s, _ := ctx.Value(stateKey{}).(*requestState)

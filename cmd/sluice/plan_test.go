@@ -126,6 +126,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway": {
 		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "gateway/identity", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		outside:   []string{xTime},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/identity/identitytest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		files:     map[string][]string{"plain.go": {"golang.org/x/text"}},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"crypto/x509"
 	"net/http"
 	"net/url"
@@ -34,43 +35,69 @@ func New(config Config) *Client { return &Client{config: config, pool: newPool(&
 // Close closes the idle connections. It leaves running exchanges alone.
 func (u *Client) Close() { u.pool.close() }
 
-// Do sends a request and returns the answer once its header is there. The answer's body ends within bounds, and MUST be closed.
-// An error is an [*Error]. Do sends the exchange's header and body, not the request's. The body is read until Do has failed or the
-// answer's body is closed. Do ignores the end of the request's context: the service charges for the work whether or not the client
-// stays.
+// RoundTrip implements [http.RoundTripper]: it sends a request and returns the answer once its header is there. The answer's body ends
+// within bounds; trailers are dropped. An error is an [*Error]. A body needs its length, and the request the service's address: the
+// key in its header is for no other host. The end of the request's context ends the exchange at once.
 //
-// If no byte of the request has left, Do tries once more on a new connection. After a byte has left it never sends again: the
-// service may already be at work.
-func (u *Client) Do(out *http.Request, x *Exchange) (*http.Response, error) {
-	conn, err := u.pool.get(x.Sent)
-	answer, sent, err := u.try(conn, err, out, x)
-	if err != nil && !sent && !isTimeout(err) {
-		conn, err = u.pool.dial()
-		answer, sent, err = u.try(conn, err, out, x)
+// If no byte of the request has left, RoundTrip tries once more on a new connection; a body that was read needs GetBody for that. After
+// a byte has left it never sends again: the service may already be at work.
+func (u *Client) RoundTrip(out *http.Request) (*http.Response, error) {
+	x, body := u.exchangeOf(out), bodyOf(out)
+	if err := u.refuse(out, body); err != nil {
+		body.close()
+		return nil, explain(err, false)
+	}
+	conn, err := u.pool.get(out.Context(), x.Sent)
+	answer, sent, err := u.try(conn, err, out, body, x)
+	if err != nil && !sent && !isTimeout(err) && out.Context().Err() == nil {
+		if body, err = body.again(out, err); err == nil {
+			conn, err = u.pool.dial(out.Context())
+			answer, sent, err = u.try(conn, err, out, body, x)
+		}
 	}
 	x.Reached = x.Reached || sent || err == nil
 	x.Arrived = u.config.Now()
 	x.Waited += x.Arrived.Sub(x.Sent)
 	if err != nil {
+		body.close()
 		return nil, explain(err, sent)
 	}
 	return answer, nil
 }
 
+// refuse tells why a request cannot be sent at all; nil: it can.
+func (u *Client) refuse(out *http.Request, body *outgoing) error {
+	switch {
+	case out.URL == nil || out.URL.Host != u.config.URL.Host || out.URL.Scheme != u.config.URL.Scheme:
+		return errOtherHost
+	case body.size() < 0:
+		return errNoLength
+	}
+	return context.Cause(out.Context())
+}
+
 // try makes one attempt on a connection, unless err says that there is none. sent: a byte of the request has left.
-func (u *Client) try(conn *conn, err error, out *http.Request, x *Exchange) (answer *http.Response, sent bool, _ error) {
+func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x *Exchange) (answer *http.Response, sent bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err = conn.send(x, out, u.headerTime(x)); err == nil {
+	var stay func() bool // ends the watch over the request's context
+	if ctx := out.Context(); ctx.Done() != nil {
+		stay = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	if err = conn.send(x, out, body, u.headerTime(x)); err == nil {
 		answer, err = conn.receive(x, out, u.config.Keep)
 	}
 	if err != nil {
+		if stay != nil && !stay() {
+			err = context.Cause(out.Context())
+		}
 		sent = conn.written.Load() > 0
 		conn.drop() // its state is unknown
 		return nil, sent, err
 	}
 	x.body.begin(u, x, conn, answer)
+	x.body.stay = stay
 	answer.Body = &x.body
 	return answer, true, nil
 }

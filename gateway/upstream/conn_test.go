@@ -87,7 +87,7 @@ func connected(t *testing.T, version uint16) (*conn, *peer) {
 		}
 		ready <- err
 	}()
-	c, err := p.connect()
+	c, err := p.connect(t.Context())
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}
@@ -242,11 +242,11 @@ func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 			far.say("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
 			far.flush(0)
 			arrived(t, c)
-			out, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/", http.NoBody)
+			out, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/", bytes.NewReader(make([]byte, size)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.send(&Exchange{Body: make([]byte, size), Listener: deaf{}}, out, time.Hour); err != nil {
+			if err := c.send(&Exchange{Listener: nobody{}}, out, bodyOf(out), time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			answer, err := c.receive(new(Exchange), out, nil)

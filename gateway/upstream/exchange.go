@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"time"
 )
 
-// Exchange is one request to the service and its answer. It serves one call of [Client.Do].
+// Exchange follows one request to the service and its answer. [WithExchange] gives it to one call of [Client.RoundTrip].
 type Exchange struct {
 	// Set by the caller.
 
-	Header   []Field         // the request's header, without Host and Content-Length, which the exchange sets
-	Body     []byte          // the request's whole body; it MUST NOT change before Release has returned
 	Sent     time.Time       // when the exchange begins
 	Client   context.Context // ends when the client has left; the rest of the answer is then read for a while and dropped
 	Uncut    bool            // the answer is read to its end even if the client has left
@@ -33,8 +32,28 @@ type Exchange struct {
 	body body
 }
 
-// Field is one header of a request. The caller answers for its name; a line end in its value is written as a blank.
-type Field struct{ Name, Value string }
+// exchangeKey is the key of an exchange in a request's context.
+type exchangeKey struct{}
+
+// WithExchange returns a context for a request that an exchange follows.
+func WithExchange(ctx context.Context, x *Exchange) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+// exchangeOf is the exchange that follows a request, or one that nobody looks at.
+func (u *Client) exchangeOf(out *http.Request) *Exchange {
+	if x, ok := out.Context().Value(exchangeKey{}).(*Exchange); ok {
+		return x
+	}
+	return &Exchange{Sent: u.config.Now(), Client: context.Background(), Listener: nobody{}}
+}
+
+// nobody is a listener that does not listen.
+type nobody struct{}
+
+func (nobody) Runs(time.Time) {}
+func (nobody) Heard([]byte)   {}
+func (nobody) Ended()         {}
 
 // Reset makes an ended exchange ready for another one. It keeps memory, and nothing that was in it.
 func (x *Exchange) Reset() {
@@ -58,17 +77,19 @@ type Listener interface {
 // Abandon gives the answer up without reading the rest of it. It may be called more than once.
 func (x *Exchange) Abandon() { x.body.abandon() }
 
-// Release returns when Body is read no more, and forgets it. It closes the connection of an answer whose body was not closed,
-// which a panic may leave open, and calls no Listener. It may be called more than once.
+// Release returns when the request's body is read no more. It closes the connection of an answer whose body was not closed, which a
+// panic may leave open, and calls no Listener. It may be called more than once.
 func (x *Exchange) Release() {
 	if b := &x.body; b.conn != nil && !b.closed {
 		b.closed = true
 		if b.leave != nil {
 			b.leave()
 		}
+		if b.stay != nil {
+			b.stay()
+		}
 		b.conn.drop()
 	}
-	x.Body = nil
 }
 
 // Failure is a kind of failure of an exchange.

@@ -28,28 +28,41 @@ type sending struct {
 }
 
 // begin starts to write the body, unless writing the header has failed already.
-func (s *sending) begin(x *Exchange, fault error) error {
+func (s *sending) begin(x *Exchange, body *outgoing, fault error) error {
 	s.conn.wire.readBy = time.Time{}
 	if fault != nil {
+		body.close()
 		s.end(fault)
 		return nil
 	}
 	if err := s.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	s.writing.Go(func() { s.write(x) })
+	s.writing.Go(func() { s.end(body.writeTo(&portions{s.conn, x.Listener, body.length})) })
 	return nil
 }
 
-func (s *sending) write(x *Exchange) {
-	for piece := range slices.Chunk(x.Body, largePiece) {
-		x.Listener.Runs(s.conn.wire.now())
-		if _, err := s.conn.Write(piece); err != nil {
-			s.end(err)
-			return
+// portions writes a large body, and tells the listener before each piece. It writes no more than the announced length: what followed
+// would be read as another request.
+type portions struct {
+	conn     *conn
+	listener Listener
+	left     int64
+}
+
+func (w *portions) Write(p []byte) (n int, err error) {
+	allowed := p[:min(int64(len(p)), w.left)]
+	for piece := range slices.Chunk(allowed, largePiece) {
+		w.listener.Runs(w.conn.wire.now())
+		wrote, err := w.conn.Write(piece)
+		if n += wrote; err != nil {
+			return n, err
 		}
 	}
-	s.end(nil)
+	if w.left -= int64(n); n < len(p) {
+		return n, errLength
+	}
+	return n, nil
 }
 
 func (s *sending) end(fault error) {
