@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/tasks"
+	"sluice/gateway/wire"
 	"sluice/policy/limit"
 )
 
@@ -42,7 +43,7 @@ func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) error {
 }
 
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
-	apart(func() { err = a.hold(w, r, s) })
+	wire.Apart(func() { err = a.hold(w, r, s) })
 	return err
 }
 

@@ -21,7 +21,7 @@ func (g *Gateway) Work(ctx context.Context) {
 		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.tasks.Finish(ctx) },
 		func() { quotas.round(ctx) },
-		func() { g.inspection.buffers.age(g.deps.Now()) },
+		func() { g.inspection.buffers.Age(g.deps.Now()) },
 	} {
 		working.Go(func() { every(ctx, do) })
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 	"sluice/telemetry/meter"
 )
 
@@ -166,7 +166,7 @@ func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
 // F-C5: a client that sends its headers slowly is cut off at the deadline, and delays no other client.
 func TestFC5SlowHeaders(t *testing.T) {
 	parallel(t)
-	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
+	if server := wire.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
 	}
 	h := build(t, func(p *plan) { p.headerTime = 300 * time.Millisecond })
@@ -243,7 +243,7 @@ func TestFC8HalfClose(t *testing.T) {
 
 // F-C9: a client without power is found by keep-alive probes; a test can only check that the listener enables them.
 func TestFC9ListenerProbes(t *testing.T) {
-	l, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+	l, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,14 @@ package gateway
 import (
 	"sync/atomic"
 	"time"
+
+	"sluice/gateway/wire"
 )
 
 const (
 	// A client must send slowRate bytes a second, measured over the whole body, after the first slowStart, or its request
 	// ends with 408: a body that trickles in holds memory and a connection.
-	slowStart = 10 * time.Second
+	slowStart = wire.SlowStart
 	slowRate  = 64 << 10
 
 	// After an answer, the rest of the request's body is read and dropped up to these bounds, so that a client that is still

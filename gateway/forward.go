@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"sync"
+
+	"sluice/gateway/wire"
 )
 
 // forward sends requests to the service and its answers to clients.
@@ -19,7 +20,7 @@ type forward struct {
 
 func newForward(service *service, base *url.URL) *forward {
 	f := &forward{service: service, base: base}
-	f.proxy, f.streams = f.newProxy(newBufferPool()), f.newProxy(newStreamPool())
+	f.proxy, f.streams = f.newProxy(wire.NewCopyBuffers()), f.newProxy(wire.NewStreamBuffers())
 	return f
 }
 
@@ -68,31 +69,3 @@ func (f *forward) target(s *requestState) *url.URL {
 	u.RawQuery = s.query
 	return &u
 }
-
-const (
-	copyBuffer = 32 << 10
-	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
-	// buffer of 4 KiB has room for it and the frame of its chunk.
-	streamBuffer = 4<<10 - 16
-)
-
-// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
-// only after its last write. The pool keeps arrays, which cost no allocation to give back.
-type bufferPool struct{ pool sync.Pool }
-
-func newBufferPool() *bufferPool {
-	return &bufferPool{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
-}
-
-func (p *bufferPool) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
-func (p *bufferPool) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
-
-// streamPool is a bufferPool of the buffers of streams.
-type streamPool struct{ pool sync.Pool }
-
-func newStreamPool() *streamPool {
-	return &streamPool{sync.Pool{New: func() any { return new([streamBuffer]byte) }}}
-}
-
-func (p *streamPool) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
-func (p *streamPool) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/telemetry"
@@ -14,7 +15,7 @@ type inspection struct {
 	config  *Config
 	headers *headers
 	metrics *telemetry.Metrics
-	buffers *buffers
+	buffers *wire.Buffers
 }
 
 // inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged.

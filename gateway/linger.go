@@ -3,8 +3,9 @@ package gateway
 import (
 	"io"
 	"net/http"
-	"strings"
 	"time"
+
+	"sluice/gateway/wire"
 )
 
 // leaveBody is called when the answer, a refusal as a rule, is sent while the body is still arriving and will not be read. By
@@ -23,7 +24,7 @@ func (w *reply) linger(r *http.Request) {
 		return
 	}
 	if !w.dropBody(r) {
-		endConnection(w.bare)
+		wire.EndConnection(w.bare)
 	}
 }
 
@@ -35,10 +36,4 @@ func (w *reply) dropBody(r *http.Request) bool {
 	_ = w.control.Flush()
 	_, err := io.CopyN(io.Discard, r.Body, lingerBytes)
 	return err == io.EOF
-}
-
-// endConnection tells net/http's writer to end the connection after the answer, whose header may have left. A reader that passes
-// its limit says so, and no other call does.
-func endConnection(bare http.ResponseWriter) {
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(bare, io.NopCloser(strings.NewReader("x")), 0))
 }

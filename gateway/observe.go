@@ -91,7 +91,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
-	g.inspection.buffers.takeBack(s)
+	takeBack(g.inspection.buffers, s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
 	g.deps.Record(&s.Record)

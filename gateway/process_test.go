@@ -18,6 +18,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 	"sluice/telemetry"
 )
 
@@ -235,8 +236,8 @@ func TestFG11HalfOfTheBudget(t *testing.T) {
 // F-G13: a listener out of file descriptors serves again once some are free.
 func TestFG13AcceptErrorsPass(t *testing.T) {
 	h := build(t)
-	server := gateway.NewServer(h.gateway, discard())
-	l, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+	server := wire.NewServer(h.gateway, discard())
+	l, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/front"
+	"sluice/gateway/wire"
 )
 
 // reply is the ResponseWriter of every handler. It adds Sluice's own headers when the header leaves, gives each write
@@ -143,7 +144,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 // passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack. A
 // front may hold pieces back, and the header with them.
 func (w *reply) passFirst(p []byte) (n int, err error) {
-	apart(func() {
+	wire.Apart(func() {
 		if n, err = w.ResponseWriter.Write(p); err == nil {
 			err = w.control.Flush()
 		}
