@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"sluice/cache"
@@ -12,6 +13,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // drainTime is how long the gateway goes on reading an answer after its client has left.
@@ -116,4 +118,110 @@ func first(values []string) string {
 		return ""
 	}
 	return values[0]
+}
+
+// A request listens to its own exchange; see [upstream.Listener].
+
+// Runs extends the lease of the request's hold once half of it has passed.
+func (s *requestState) Runs(now time.Time) {
+	if s.held == nil {
+		return
+	}
+	last, lease := s.leased.Load(), s.service.lease
+	switch {
+	case last == 0:
+		s.leased.Store(now.UnixNano())
+	case now.UnixNano()-last > int64(lease/2) && s.leased.CompareAndSwap(last, now.UnixNano()):
+		_ = s.service.deps.Accounts.Extend(context.WithoutCancel(s.client), s.held, lease) // the next one may succeed
+	}
+}
+
+// Heard reads the usage in a piece of the answer, also if the client has left.
+func (s *requestState) Heard(piece []byte) {
+	if s.meter != nil {
+		_, _ = s.meter.Write(piece) // it never fails
+	}
+	s.clientSpan.Arrived(piece, s.exchange.Arrived)
+}
+
+// Ended moves the usage to the Record and ends the exchange's span.
+func (s *requestState) Ended() {
+	x := s.exchange
+	if x.Fault != nil {
+		s.fault = asRefusal(x.Fault).name
+		if x.Wanted {
+			s.Refusal = s.fault // for the log: the header has left already
+		}
+	}
+	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}
+	if s.meter != nil {
+		s.reading = s.meter.End()
+		s.reading.Usage.Cover(s.service.live.cover)
+		s.Usage = s.reading.Usage
+		ended.Reading = &s.reading
+		if s.reading.Failed {
+			s.service.alarms.checkBilling(s.reading.ErrorCode)
+		}
+		meters.Put(s.meter)
+		s.meter = nil
+	}
+	if s.creates && x.Whole && s.fault == "" {
+		s.answered = x.Arrived
+		return // it is not known yet whether the answer names a task; finish ends the span
+	}
+	s.clientSpan.End(ended, x.Arrived)
+}
+
+var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
+
+// measure starts reading the usage of the answer with this header.
+func (s *requestState) measure(h http.Header) {
+	s.meter = meters.Get().(*meter.Meter)
+	s.meter.Reset(first(h["Content-Type"]), first(h["Content-Encoding"]))
+}
+
+// spanInfo describes the exchange of a request for its span and metrics.
+func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
+	info := telemetry.SpanInfo{
+		Operation: s.operation(), Model: s.Model, Label: s.Label, Team: s.Team, Task: s.Task, Stream: s.stream,
+		Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
+	}
+	if info.Operation == telemetry.OperationNone {
+		info.Name = s.method + " " + s.route.path
+	}
+	if u.deps.Traces != nil {
+		info.Secrets = u.live.key.Load()
+	}
+	return info
+}
+
+func (s *requestState) operation() string {
+	switch policy.Kind(s.Kind) {
+	case policy.KindText, policy.KindChat:
+		return telemetry.OperationChat
+	case policy.KindOther:
+		return telemetry.OperationNone
+	case "":
+		if s.method == get && s.route.endpoint == policy.EndpointTasks {
+			return telemetry.OperationFetch
+		}
+		return telemetry.OperationNone
+	}
+	return telemetry.OperationGenerate
+}
+
+// spanParameters are the parts of a request that its exchange's span shows.
+func spanParameters(r *policy.Request, body []byte) *telemetry.Parameters {
+	p := &telemetry.Parameters{
+		MaxTokens: telemetry.Optional[int64](r.MaxTokens), TopK: telemetry.Optional[int64](r.TopK), Seed: telemetry.Optional[int64](r.Seed),
+		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP), Presence: telemetry.Optional[float64](r.PresencePenalty),
+		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
+	}
+	switch {
+	case r.Images > 0:
+		p.Output = "image"
+	case r.JSON:
+		p.Output = "json"
+	}
+	return p
 }
