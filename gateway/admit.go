@@ -27,7 +27,13 @@ type admission struct {
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := a.holdFor(w, r, s); err != nil {
+		var err error
+		if s.stream {
+			err = a.holdApart(w, r, s)
+		} else {
+			err = a.hold(w, r, s)
+		}
+		if err != nil {
 			return err
 		}
 		defer a.settle(r.Context(), s)
@@ -35,14 +41,7 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// holdFor holds what a request may cost. For a stream that is apart, because Redis needs much stack.
-func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) error {
-	if s.stream {
-		return a.holdApart(w, r, s)
-	}
-	return a.hold(w, r, s)
-}
-
+// holdApart is for streams: Redis needs much stack, and a stream would keep it.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
 	wire.Apart(func() { err = a.hold(w, r, s) })
 	return err

@@ -21,7 +21,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: wire.NewBuffers(config.BodyBudget)}
 	g.throttle = &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), noted: limit.NewStrikes(notedRate, notedBurst, deps.Now),
-		unheld: make(chan struct{}, MostUnheld), reached: deps.UnheldReached, refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget),
+		unheld: make(chan struct{}, MostUnheld), reached: deps.UnheldReached, refusals: newRecentRefusals(), slots: slots, budget: &budget{total: config.BodyBudget},
 	}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.

@@ -181,6 +181,6 @@ func (c *call) end() {
 	c.state = requestState{}
 	c.reply = reply{}
 	c.exchange.Reset()
-	c.room.clear()
+	c.room = room{}
 	calls.Put(c)
 }

@@ -94,8 +94,6 @@ type room struct {
 	body   bounded // of the answer
 }
 
-func (m *room) clear() { *m = room{} }
-
 // values makes the values of an answer's header, several with one allocation. net/http and whoever wraps the answer may keep them
 // for longer than the request lasts, so they are not used again.
 type values struct{ free []string }

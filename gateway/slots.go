@@ -56,8 +56,6 @@ type budget struct {
 	teams perTeam[atomic.Int64] // bytes
 }
 
-func newBudget(total int64) *budget { return &budget{total: total} }
-
 // share is the part of the budget that one request holds. The zero share holds nothing.
 type share struct {
 	budget *budget
