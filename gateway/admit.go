@@ -3,9 +3,11 @@ package gateway
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/gateway/tasks"
+	"sluice/gateway/wire"
 	"sluice/policy/limit"
 )
 
@@ -25,7 +27,13 @@ type admission struct {
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := a.holdFor(w, r, s); err != nil {
+		var err error
+		if s.stream {
+			err = a.holdApart(w, r, s)
+		} else {
+			err = a.hold(w, r, s)
+		}
+		if err != nil {
 			return err
 		}
 		defer a.settle(r.Context(), s)
@@ -33,16 +41,9 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// holdFor holds what a request may cost. For a stream that is apart, because Redis needs much stack.
-func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) error {
-	if s.stream {
-		return a.holdApart(w, r, s)
-	}
-	return a.hold(w, r, s)
-}
-
+// holdApart is for streams: Redis needs much stack, and a stream would keep it.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
-	apart(func() { err = a.hold(w, r, s) })
+	wire.Apart(func() { err = a.hold(w, r, s) })
 	return err
 }
 
@@ -135,3 +136,43 @@ func setAside(v *limit.Verdict) string {
 }
 
 func shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
+
+// rateLimitHeaders writes RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its
+// window, what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only
+// this file knows it.
+func rateLimitHeaders(h http.Header, room *values, v *limit.Verdict) {
+	if len(v.Limits) == 0 {
+		return
+	}
+	b := make([]byte, 0, 512) // room for both, on the stack: every request of a limited team has them
+	for i := range v.Limits {
+		s := &v.Limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
+		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
+	}
+	half := len(b)
+	for i := range v.Limits {
+		s := &v.Limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
+		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
+	}
+	text := string(b)
+	h["Ratelimit-Policy"], h["Ratelimit"] = room.one(text[:half]), room.one(text[half:])
+}
+
+// largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.
+const largestField = 999_999_999_999_999
+
+func appendName(b []byte, i int, s *limit.Standing) []byte {
+	if i > 0 {
+		b = append(b, ", "...)
+	}
+	b = append(append(b, '"'), s.Unit...)
+	if s.Period != "" {
+		b = append(append(b, '-'), s.Period...)
+	}
+	if s.Tag != "" {
+		b = append(b, "-tag"...)
+	}
+	return append(b, '"')
+}

@@ -118,7 +118,7 @@ func TestTaskSettledAtItsEnd(t *testing.T) {
 
 // F-U1, F-U5, F-U6: the hold of an unsent request is given back whole; a request that the service refused costs itself
 // alone.
-func TestFU1FU5FU6Released(t *testing.T) {
+func TestReleased(t *testing.T) {
 	for _, tt := range []struct {
 		fault    simulator.Fault
 		requests int64
@@ -204,7 +204,7 @@ func (r *reloading) SettleLater(c *limit.Charge) {
 
 // F-D3: a request that was admitted before a reload is settled by the rates after it, or by none if its team is gone: the
 // old rates would take tokens that the new ones have added.
-func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
+func TestSettledByTheRatesOfTheDay(t *testing.T) {
 	accounts := &reloading{Accounts: limit.NewMemory(time.Now)}
 	h := build(t, limited("rates: {tokens: {per: 1m, limit: 100000}}"), func(p *plan) { p.accounts = accounts })
 	docs := []string{strings.Replace(h.teamsDoc, "limit: 100000}", "limit: 200000}", 1), "teams: []\n"}

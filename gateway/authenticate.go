@@ -90,14 +90,6 @@ func readTags(r *http.Request, s *requestState) error {
 	return nil
 }
 
-// mayUse checks that the team may use the route's endpoint.
-func mayUse(s *requestState) error {
-	if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {
-		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", s.Team, s.route.endpoint)
-	}
-	return nil
-}
-
 // bearer returns the presented key. It is "" unless there is exactly one that every reader of the header would agree on. The
 // scheme may be in any case, as real clients send it.
 func bearer(values []string) string {

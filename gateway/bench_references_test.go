@@ -24,10 +24,10 @@ func bareProxy() http.Handler {
 // difference is what the stages cost.
 func ownProxy() http.Handler {
 	config := settings()
-	return reverseProxy(&ownTransport{upstream.New(upstream.Config{
+	return reverseProxy(upstream.New(upstream.Config{
 		URL: benchBase(), ConnectTimeout: config.ConnectTimeout, HeaderTimeout: config.HeaderTimeout, IdleTimeout: config.IdleTimeout,
 		DrainTime: 30 * time.Second, Now: time.Now, Surplus: func() {},
-	})})
+	}))
 }
 
 func reverseProxy(transport http.RoundTripper) http.Handler {
@@ -40,31 +40,6 @@ func reverseProxy(transport http.RoundTripper) http.Handler {
 		Transport: transport, BufferPool: gateway.NewBufferPool(),
 	}
 }
-
-// ownTransport reads a request's body into memory, as the gateway does, and exchanges it.
-type ownTransport struct{ client *upstream.Client }
-
-func (t *ownTransport) RoundTrip(out *http.Request) (*http.Response, error) {
-	x := &upstream.Exchange{Sent: time.Now(), Client: out.Context(), Listener: deaf{}}
-	if out.Body != nil {
-		x.Body = make([]byte, out.ContentLength)
-		if _, err := io.ReadFull(out.Body, x.Body); err != nil {
-			return nil, err
-		}
-	}
-	for name, values := range out.Header {
-		for _, value := range values {
-			x.Header = append(x.Header, upstream.Field{Name: name, Value: value})
-		}
-	}
-	return t.client.Do(out, x)
-}
-
-type deaf struct{}
-
-func (deaf) Runs(time.Time) {}
-func (deaf) Heard([]byte)   {}
-func (deaf) Ended()         {}
 
 // serverAlone answers what the service would: what is left is net/http's own part of a request.
 func serverAlone(w http.ResponseWriter, r *http.Request) {

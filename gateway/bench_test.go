@@ -28,6 +28,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -102,7 +103,7 @@ func playRole(role string) int {
 	}
 	listen := net.Listen // as servers do that know nothing of the gateway's connections
 	if slices.Contains([]string{"gateway", "sampled", "front", "redis"}, role) {
-		listen = func(_, address string) (net.Listener, error) { return gateway.Listen(context.Background(), address) }
+		listen = func(_, address string) (net.Listener, error) { return wire.Listen(context.Background(), address) }
 	}
 	listener, err := listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -114,7 +115,7 @@ func playRole(role string) int {
 	if err != nil {
 		return 1
 	}
-	server := gateway.NewServer(handler, slog.New(slog.DiscardHandler))
+	server := wire.NewServer(handler, slog.New(slog.DiscardHandler))
 	go func() { _ = server.Serve(listener) }()
 	go func() { _ = (&http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}).Serve(statsListener) }()
 	if path := os.Getenv(benchProfile); path != "" && role != "upstream" {

@@ -3,9 +3,10 @@ package gateway
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"time"
+
+	"sluice/gateway/wire"
 )
 
 const (
@@ -24,7 +25,7 @@ func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBo
 
 // readBody reads the whole body into memory, unless it was read. It takes the buffer's size from the budget before it makes the
 // buffer.
-func readBody(w *reply, r *http.Request, s *requestState, lender *buffers) error {
+func readBody(w *reply, r *http.Request, s *requestState, lender *wire.Buffers) error {
 	if s.bodyEnded {
 		return nil
 	}
@@ -48,7 +49,7 @@ type upload struct {
 	*clientTerms
 	reply    *reply
 	state    *requestState
-	buffers  *buffers
+	buffers  *wire.Buffers
 	from     io.Reader
 	declared int64 // -1: unknown
 	began    time.Time
@@ -106,9 +107,9 @@ func (u *upload) grow(buf []byte) ([]byte, error) {
 	if !u.state.memory.Take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}
-	larger := u.buffers.lend(size)
+	larger := u.buffers.Lend(size)
 	n := copy(larger, buf)
-	u.buffers.giveBack(u.state.lent)
+	u.buffers.GiveBack(u.state.lent)
 	u.state.lent = larger
 	return larger[:n:size], nil
 }
@@ -128,18 +129,13 @@ func (u *upload) nextSize(size int64) int64 {
 func (u *upload) explain(err error, have int) error {
 	u.state.bodyEnded = true
 	switch {
-	case isTimeout(err):
+	case wire.IsTimeout(err):
 		return refuse(refuseSlow).say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientLeft)
 	default:
 		return refuse(refuseBody).say("The body could not be read: its framing is broken.").because(err)
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func refuseTooLarge(limit int64) error {
@@ -157,9 +153,9 @@ func isOutOfMemory(err error) bool {
 
 // takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which
 // may show it, MUST have ended. It may be called more than once.
-func (b *buffers) takeBack(s *requestState) {
+func takeBack(b *wire.Buffers, s *requestState) {
 	s.exchange.Release()
-	b.giveBack(s.lent)
+	b.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
 	s.memory.release()
 }

@@ -83,7 +83,7 @@ func (h *harness) endAll(requests []early, framed []framing) {
 }
 
 // Every answer before the body has come arrives and ends the connection, even if the body never comes.
-func TestMend25EarlyAnswersEnd(t *testing.T) {
+func TestEarlyAnswersEnd(t *testing.T) {
 	parallel(t)
 	narrow := mint(t)
 	h := build(t, func(p *plan) {
@@ -123,7 +123,7 @@ func TestMend25EarlyAnswersEnd(t *testing.T) {
 }
 
 // The same for requests refused by their size, while the gateway stops, and by net/http itself.
-func TestMend25EarlyRefusalsEnd(t *testing.T) {
+func TestEarlyRefusalsEnd(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) { p.config.MaxBody, p.readTime = 8, 50*time.Millisecond })
 	h.gateway.SetLingerTime(50 * time.Millisecond)
@@ -135,7 +135,7 @@ func TestMend25EarlyRefusalsEnd(t *testing.T) {
 }
 
 // The answer does not wait for the body.
-func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
+func TestAnAnswerDoesNotWaitForABody(t *testing.T) {
 	parallel(t)
 	h := build(t)
 	h.gateway.SetLingerTime(time.Hour)
@@ -147,7 +147,7 @@ func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
 }
 
 // A refused request holds no memory while the rest of its body is dropped.
-func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
+func TestARefusedBodyHoldsNothing(t *testing.T) {
 	parallel(t)
 	h := build(t, limited("concurrent: 1"), func(p *plan) { p.config.MaxBody = 8 })
 	h.gateway.SetLingerTime(time.Hour)
@@ -162,7 +162,7 @@ func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
 }
 
 // A fault of the gateway, and an answer that is cut, end the connection as well.
-func TestMend25PanicsBeforeTheBodyEnd(t *testing.T) {
+func TestPanicsBeforeTheBodyEnd(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) {
 		p.readTime = time.Hour

@@ -9,7 +9,7 @@ import (
 // The budget against a model: sums are right after every step, bounds are kept, and everything is given back.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := newBudget(1000)
+		b := &budget{total: 1000}
 		var open []share
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			team := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "team")

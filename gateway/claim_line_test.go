@@ -58,7 +58,7 @@ func (h *harness) creation(t *testing.T) telemetry.Record {
 
 // A settled task has one log line, which names its creation, whoever hears of the end and however it ended; only the poll
 // that heard of it has the task's use and cost.
-func TestMend14APollThatHearsTheEnd(t *testing.T) {
+func TestAPollThatHearsTheEnd(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.teams = priced })
 	id := h.create(t)
 	clock.move(6 * time.Second)
@@ -88,7 +88,7 @@ func TestMend14APollThatHearsTheEnd(t *testing.T) {
 	}
 }
 
-func TestMend14OtherEnds(t *testing.T) {
+func TestOtherEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault  simulator.FaultTask
 		end    func(h *harness, clock *handClock, id string)
@@ -138,7 +138,7 @@ func TestMend14OtherEnds(t *testing.T) {
 }
 
 // A stream that has its task's end settles it; there is no second line if the finisher hears of the end as well.
-func TestMend14AStreamThatEndsItsTask(t *testing.T) {
+func TestAStreamThatEndsItsTask(t *testing.T) {
 	h, clock := tasked(t)
 	got := h.ask("POST", imagePath, interleavedBody, "X-Service-SSE", "enable", "X-Service-Async", "enable")
 	if got.status != 200 || got.err != nil {
@@ -154,7 +154,7 @@ func TestMend14AStreamThatEndsItsTask(t *testing.T) {
 }
 
 // Of two polls at once one makes the query: it alone has the cost.
-func TestMend14OnePollOfSeveralTellsTheCost(t *testing.T) {
+func TestOnePollOfSeveralTellsTheCost(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
 	clock.move(time.Minute)
@@ -181,7 +181,7 @@ func TestMend14OnePollOfSeveralTellsTheCost(t *testing.T) {
 }
 
 // An end whose charge is not taken yet gets its line later.
-func TestMend14AnEndThatWaitsForItsCharge(t *testing.T) {
+func TestAnEndThatWaitsForItsCharge(t *testing.T) {
 	h, clock, accounts, _ := lately(t)
 	id := h.create(t)
 	clock.move(time.Minute)

@@ -25,7 +25,7 @@ func task(id, status, more string) string {
 
 // A task that a forwarded path created for a client that wants one belongs to its team: it can be polled, listed and
 // cancelled. It costs its one request, whatever it made, and its end is logged.
-func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
+func TestForwardedTasksAreClaimed(t *testing.T) {
 	tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
 	h, clock := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks), limited("quotas: {requests: {day: 100}, images: {day: 100}}"))
 	if got := h.ask("POST", forwardedPath, "not json", async...); got.status != 200 || got.body != task("v1", "PENDING", "") {
@@ -62,7 +62,7 @@ func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
 
 // A creation whose answer names a task of another team claims nothing: the task stays with its owner, and the request is
 // held, because it may have created something.
-func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
+func TestAnotherTeamsTaskStaysItsOwn(t *testing.T) {
 	for _, path := range []string{forwardedPath, imagePath} {
 		for status, answered := range map[string]string{"PENDING": "application/json", "FAILED": "application/json", "RUNNING": streamType} {
 			tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
@@ -92,7 +92,7 @@ func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
 
 // Other answers of a forwarded path pass unchanged, and cost the request at once; if a task may run, the request stays
 // held.
-func TestMend07ForwardedAnswersThatAreNoTask(t *testing.T) {
+func TestForwardedAnswersThatAreNoTask(t *testing.T) {
 	long := task("v1", "PENDING", `,"padding":"`+strings.Repeat("x", 5<<20)+`"`)
 	done := events(task("v1", "SUCCEEDED", `,"usage":{"image_count":3}`))
 	for _, tt := range []struct {
@@ -125,7 +125,7 @@ func TestMend07ForwardedAnswersThatAreNoTask(t *testing.T) {
 }
 
 // A forwarded creation runs once with an Idempotency-Key, which counts for the whole path.
-func TestMend07ForwardedCreationRunsOnce(t *testing.T) {
+func TestForwardedCreationRunsOnce(t *testing.T) {
 	tasks := map[string]string{}
 	h, _ := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks))
 	key := append([]string{"Idempotency-Key", "a"}, async...)
@@ -138,7 +138,7 @@ func TestMend07ForwardedCreationRunsOnce(t *testing.T) {
 }
 
 // Every id that means the same inside a path can be polled, cancelled and listed.
-func TestMend08TaskIDs(t *testing.T) {
+func TestTaskIDs(t *testing.T) {
 	for _, id := range []string{"a.b", "a~b", "...", "..a", "A-b_c.9", strings.Repeat("a", 256)} {
 		tasks := map[string]string{id: task(id, "RUNNING", "")}
 		for _, created := range []func(*plan){says(200, "application/json", task(id, "PENDING", ""), tasks), says(200, streamType, events(task(id, "PENDING", "")), tasks)} {
@@ -162,7 +162,7 @@ func TestMend08TaskIDs(t *testing.T) {
 }
 
 // An id that is no string is still the id of a task; null and the empty string are none.
-func TestMend08IDsThatAreNoString(t *testing.T) {
+func TestIDsThatAreNoString(t *testing.T) {
 	for id, made := range map[string]bool{`12345`: true, `["a"]`: true, `{"a":1}`: true, `true`: true, `null`: false, `""`: false} {
 		body := `{"output":{"task_id":` + id + `,"task_status":"PENDING"},"request_id":"r"}`
 		for _, created := range []func(*plan){says(200, "application/json", body, nil), says(200, streamType, events(body), nil)} {
@@ -182,7 +182,7 @@ func TestMend08IDsThatAreNoString(t *testing.T) {
 
 // A task whose id cannot be polled is paid for: its team gets the answer, its operator is told once, and it is charged as
 // held when its lease ends.
-func TestMend08OddIDIsRelayed(t *testing.T) {
+func TestOddIDIsRelayed(t *testing.T) {
 	for _, id := range []string{"../x", ".", "a b", "a:asking", strings.Repeat("a", 257), "é"} {
 		odd := task(id, "PENDING", "")
 		for _, created := range []func(*plan){says(200, "application/json", odd, nil), says(200, streamType, events(odd, odd), nil)} {
@@ -210,7 +210,7 @@ func TestMend08OddIDIsRelayed(t *testing.T) {
 
 // A creation whose answer has the task's end is settled by it at once, and its polls are answered, wherever claims are
 // kept.
-func TestMend21EndedAtCreation(t *testing.T) {
+func TestEndedAtCreation(t *testing.T) {
 	for _, tt := range []struct {
 		about, status, more, used, flag, counted string
 	}{
@@ -249,7 +249,7 @@ func TestMend21EndedAtCreation(t *testing.T) {
 
 // A stream whose first frame has the task's end is settled: by that frame if nothing can follow, and by the whole stream if
 // the task succeeded.
-func TestMend21EndedInAStream(t *testing.T) {
+func TestEndedInAStream(t *testing.T) {
 	for about, tt := range map[string]struct{ stream, used string }{
 		"failed":                 {events(task("t1", "FAILED", "")), "0"},
 		"failed, says why":       {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
@@ -276,7 +276,7 @@ func TestMend21EndedInAStream(t *testing.T) {
 }
 
 // A stream of a task that failed after some images costs those, also if it is cut.
-func TestMend21CutBehindTheEnd(t *testing.T) {
+func TestCutBehindTheEnd(t *testing.T) {
 	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`), limited("quotas: {images: {day: 100}}"))
 	h.try(imagePath, interleavedBody, streamed()...)
 	h.records.await(t, 1)
@@ -284,7 +284,7 @@ func TestMend21CutBehindTheEnd(t *testing.T) {
 }
 
 // If a stream says that its task succeeded and counts nothing, nothing is guessed: the task's answer has the count.
-func TestMend21SucceededAndNotCounted(t *testing.T) {
+func TestSucceededAndNotCounted(t *testing.T) {
 	tasks := map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":1}`)}
 	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks), limited("quotas: {images: {day: 100}}"))
 	h.ask("POST", imagePath, interleavedBody, streamed()...)
@@ -296,7 +296,7 @@ func TestMend21SucceededAndNotCounted(t *testing.T) {
 }
 
 // An end in the creation's answer is kept once it is charged, as any end is: until then another replica finds the task.
-func TestMend21AnEndThatIsNotChargedYet(t *testing.T) {
+func TestAnEndThatIsNotChargedYet(t *testing.T) {
 	h, clock, accounts, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
 	accounts.fall()
 	h.ask("POST", imagePath, imageBody, async...)

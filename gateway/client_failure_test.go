@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 	"sluice/telemetry/meter"
 )
 
@@ -39,7 +39,7 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // F-C1: a client that leaves before the answer's header neither stops the request nor loses its task.
-func TestFC1GoneBeforeTheHeader(t *testing.T) {
+func TestGoneBeforeTheHeader(t *testing.T) {
 	gone := make(chan struct{}) // the server has seen that the client is gone
 	h := build(t, func(p *plan) {
 		p.wrap = func(next http.Handler) http.Handler {
@@ -74,7 +74,7 @@ func TestFC1GoneBeforeTheHeader(t *testing.T) {
 }
 
 // F-C2: the usage is still read if a client leaves after the last text.
-func TestFC2GoneBeforeTheUsage(t *testing.T) {
+func TestGoneBeforeTheUsage(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream = frames })
 	ctx, leave := context.WithCancel(context.Background())
@@ -99,7 +99,7 @@ func TestFC2GoneBeforeTheUsage(t *testing.T) {
 }
 
 // F-C3: a drain is bounded in bytes. The bound in time is a deadline of the connection.
-func TestFC3DrainIsBounded(t *testing.T) {
+func TestDrainIsBounded(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
 	ctx, leave := context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func TestFC3DrainIsBounded(t *testing.T) {
 }
 
 // F-C4: a client that does not read is cut off after the time for one write.
-func TestFC4SlowReader(t *testing.T) {
+func TestSlowReader(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 200 * time.Millisecond })
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -131,7 +131,7 @@ func TestFC4SlowReader(t *testing.T) {
 }
 
 // The same holds if answers follow each other on one connection: net/http removes the deadline between two requests.
-func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
+func TestEveryAnswerHasAWriteDeadline(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 2 * time.Second })
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -144,7 +144,7 @@ func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
 }
 
 // An answer's end is a write, too, and has its full time even if upstream was silent for longer than that.
-func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
+func TestTheEndOfAnAnswerHasItsTime(t *testing.T) {
 	parallel(t)
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream, p.config.WriteTimeout = frames, 500*time.Millisecond })
@@ -164,9 +164,9 @@ func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
 }
 
 // F-C5: a client that sends its headers slowly is cut off at the deadline, and delays no other client.
-func TestFC5SlowHeaders(t *testing.T) {
+func TestSlowHeaders(t *testing.T) {
 	parallel(t)
-	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
+	if server := wire.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
 	}
 	h := build(t, func(p *plan) { p.headerTime = 300 * time.Millisecond })
@@ -189,7 +189,7 @@ func TestFC5SlowHeaders(t *testing.T) {
 }
 
 // F-C6: a slow body ends with 408, and never reaches upstream.
-func TestFC6SlowBody(t *testing.T) {
+func TestSlowBody(t *testing.T) {
 	parallel(t)
 	h := build(t)
 	h.gateway.SetSlowStart(200 * time.Millisecond)
@@ -220,7 +220,7 @@ func TestGoneInsideTheBody(t *testing.T) {
 }
 
 // F-C8: a client that closes its sending half gets its answer.
-func TestFC8HalfClose(t *testing.T) {
+func TestHalfClose(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Stall: "before"})
 	conn := h.dial()
@@ -242,8 +242,8 @@ func TestFC8HalfClose(t *testing.T) {
 }
 
 // F-C9: a client without power is found by keep-alive probes; a test can only check that the listener enables them.
-func TestFC9ListenerProbes(t *testing.T) {
-	l, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+func TestListenerProbes(t *testing.T) {
+	l, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestFC9ListenerProbes(t *testing.T) {
 }
 
 // F-C11: a client's clock is never used.
-func TestFC11ClientsClock(t *testing.T) {
+func TestClientsClock(t *testing.T) {
 	h := build(t)
 	if got := h.ask("POST", textPath, textBody, "Date", "Thu, 01 Jan 1970 00:00:00 GMT", "If-Modified-Since", "x"); got.status != http.StatusOK {
 		t.Errorf("%d", got.status)
@@ -276,7 +276,7 @@ func TestFC11ClientsClock(t *testing.T) {
 
 // F-C3: if a client leaves while upstream is silent, the drain has its own bound, not that of silence; that is no refusal,
 // and the usage so far is charged.
-func TestFC3GoneWhileUpstreamIsSilent(t *testing.T) {
+func TestGoneWhileUpstreamIsSilent(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream = frames })
 	h.gateway.SetDrainTime(50 * time.Millisecond)

@@ -8,7 +8,7 @@ import (
 )
 
 // The client's address is the peer's, or the one that a trusted proxy names; a client cannot set it.
-func TestMend14TheClientsAddress(t *testing.T) {
+func TestTheClientsAddress(t *testing.T) {
 	for _, tt := range []struct{ peer, proxies, forwarded, want string }{
 		{"192.0.2.7:4711", "", "198.51.100.1", "192.0.2.7"},
 		{"[2001:db8::7]:4711", "", "198.51.100.1", "2001:db8::7"},

@@ -2,12 +2,70 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
+	"net/netip"
+	"net/url"
 	"time"
 
+	"sluice/cache"
+	"sluice/gateway/fetch"
+	"sluice/gateway/oidc"
+	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
+	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
+
+// Settings for Config.Workspace and Config.DataInspection, beside a value to send.
+const (
+	HeaderStrip   = "strip"   // the client's header is dropped; the default
+	HeaderForward = "forward" // the client's header goes to the service as it came
+)
+
+// Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice
+// has the defaults and checks the values.
+type Config struct {
+	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1
+
+	HeaderPrefix   string   // the service's header word with its dashes, "X-Service-"
+	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
+	DataInspection string   // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
+	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
+
+	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
+	CORSOrigins    []string       // origins whose pages may call from a browser, as browsers write them; empty: none
+
+	ResultHosts    []fetch.Host   // hosts from which pictures may be fetched for clients that want them in the answer; empty: none
+	ResultNetworks []netip.Prefix // further networks that these hosts may be in; may be empty
+
+	MaxBody    int64 // bytes of one request's body
+	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
+
+	ConnectTimeout time.Duration // to connect to the service, TLS included
+	HeaderTimeout  time.Duration // from the request's last byte to the answer's header
+	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
+	WriteTimeout   time.Duration // one write to a client that does not read
+
+	Replicas int // processes that share a team's concurrent requests; at least 1
+
+	PollInterval time.Duration // the least time between two queries about one running task
+
+	TaskTTL  time.Duration  // how long the service knows a task
+	TaskZone *time.Location // of the times inside task answers
+
+	Families policy.Families // the model patterns that kinds and rules hang on
+	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
+
+	OpenAI    bool          // OpenAI's interface is served, too
+	Provider  string        // owner of the models that it lists
+	ImageWait time.Duration // how long its clients wait for a task
+}
+
+// Secret is a string that must not be shown; see [upstream.Secret].
+type Secret = upstream.Secret
 
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
@@ -29,3 +87,70 @@ type Deps struct {
 	UnheldReached func()                         // is called when a refused request for pictures is not noted, because [MostUnheld] are read; nil: not called
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
+
+// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
+// process's memory, and in Redis.
+type Accounts interface {
+	Holds
+	Reports
+	// Maintain MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
+	Maintain(ctx context.Context) error
+}
+
+// Holds keeps the cost of running requests.
+type Holds interface {
+	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
+	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
+	// Extend MUST keep an open hold open for the lease from now.
+	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
+	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST
+	// be kept and tried again.
+	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
+	SettleLater(c *limit.Charge)
+}
+
+// Reports tells how teams stand.
+type Reports interface {
+	// Look MUST tell how a team stands and change nothing.
+	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
+	// LookTags MUST tell how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
+	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
+	// OpenTasks MUST return at once the last known number of a team's open tasks.
+	OpenTasks(team string) int64
+	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
+	// team's rows. If there are more rows than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
+	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
+}
+
+// Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
+// memory, and in Redis.
+type Outcomes interface {
+	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
+	// one without a status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended,
+	// MUST take nothing, however late it arrives where the outcomes are.
+	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
+	// Join MUST in one step find which of the requests that are equal an attempt belongs to, as [cache.Outcomes.Join] says, and
+	// what is remembered of it; or let the attempt run under the name that it returns. What Begin says of tokens holds.
+	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
+	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead,
+	// provided that the name still stands for the request with its token.
+	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
+	// Leave notes, if it can, that the client of an attempt has gone without the answer, as [cache.Outcomes.Leave] says.
+	Leave(ctx context.Context, name cache.IdempotencyName)
+}
+
+// Claims keeps the tasks of teams.
+type Claims = tasks.Claims
+
+// Identities verifies tokens that stand in place of keys. Package oidc has its form.
+type Identities interface {
+	// Follow MUST put the issuers of another teams file in force.
+	Follow(issuers []*teams.Issuer)
+	// Identify MUST return whom a token names, or why it is refused; the error MUST NOT contain a part of the token. It may
+	// wait some seconds for an issuer, and MUST then say how long, with an error too.
+	Identify(ctx context.Context, token string) (oidc.Workload, error)
+}
+
+// Queries keeps the account's rate of task queries, or of cancels.
+type Queries = tasks.Rate

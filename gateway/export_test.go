@@ -8,11 +8,12 @@ import (
 
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 )
 
 // Access to internals for the tests of behaviour.
 var (
-	NewBufferPool = func() httputil.BufferPool { return newBufferPool() }
+	NewBufferPool = func() httputil.BufferPool { return wire.NewCopyBuffers() }
 )
 
 // SetSlowStart shortens the time before a slow body is refused.
@@ -25,7 +26,13 @@ func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
 func (g *Gateway) SetDrainTime(d time.Duration) {
 	config := g.service.clientConfig()
 	config.DrainTime = d
+	g.setClient(config)
+}
+
+// setClient replaces the way to the service.
+func (g *Gateway) setClient(config upstream.Config) {
 	g.service.client = upstream.New(config)
+	g.forward.proxy.Transport, g.forward.streams.Transport = g.service.client, g.service.client
 }
 
 // SetLease shortens the lease of a request's hold.
@@ -35,12 +42,7 @@ func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.service.lease
 func (g *Gateway) BodiesInMemory() int64 { return g.throttle.budget.used.Load() }
 
 // BuffersLent is how many bytes of large buffers requests have.
-func (g *Gateway) BuffersLent() int64 {
-	b := g.inspection.buffers
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.total - b.bytesKept()
-}
+func (g *Gateway) BuffersLent() int64 { return g.inspection.buffers.Lent() }
 
 // SetBufferPool replaces the proxy's copy buffers.
 func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
@@ -51,7 +53,7 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
 	config := g.service.clientConfig()
 	config.Roots = roots
-	g.service.client = upstream.New(config)
+	g.setClient(config)
 }
 
 // Finish runs one round of the finisher.

@@ -18,7 +18,7 @@ import (
 // H12, H22: a service puts the key into an otherwise valid answer, wherever it chooses the words. The key is neither in a
 // header to the client nor in the request's log and spans. A document passes unchanged; a stream, in which an error need
 // not be marked as one, has the key covered.
-func TestH12H22TheServiceBetraysTheKey(t *testing.T) {
+func TestTheServiceBetraysTheKey(t *testing.T) {
 	for name, answer := range map[string]string{
 		"document": `{"output":{"choices":[{"message":{"role":"KEY","content":"it is KEY"},"finish_reason":"KEY"}]},"usage":{"input_tokens":1,"output_tokens":1,"KEY":3,"x":{"KEY":4}},"request_id":"KEY"}`,
 		"stream": "id:1\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"it is HALF\"},\"finish_reason\":\"null\"}]},\"usage\":{\"KEY\":3}}\n\n" +
@@ -96,7 +96,7 @@ var (
 
 // No error text of the service shows a team the key, whatever the form of the error, the spelling of the key, and the
 // pieces in which it comes; everything else is unchanged.
-func TestMend31AnErrorTellsNobodyTheKey(t *testing.T) {
+func TestAnErrorTellsNobodyTheKey(t *testing.T) {
 	const document = `{"code":"InvalidApiKey","message":"KEY is wrong","request_id":"7f"}`
 	long := strings.Repeat("x", 40<<10)
 	for name, text := range map[string]string{
@@ -157,7 +157,7 @@ func betrays(text string, isError bool) http.Handler {
 }
 
 // A failed task has its error in an answer of status 200.
-func TestMend31AFailedTaskTellsNobodyTheKey(t *testing.T) {
+func TestAFailedTaskTellsNobodyTheKey(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -176,7 +176,7 @@ func TestMend31AFailedTaskTellsNobodyTheKey(t *testing.T) {
 }
 
 // An unusable answer is logged at the lowest level, with the key in it covered.
-func TestMend31AMalformedAnswerTellsTheLogNoKey(t *testing.T) {
+func TestAMalformedAnswerTellsTheLogNoKey(t *testing.T) {
 	for _, head := range []string{
 		"KEY\r\n\r\n", "HTTP/1.1 KEY\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A KEY\r\n\r\n", "HTTP/1.1 200 OK\r\nKEY\r\n\r\n", "HTTP/KEY 200 OK\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: KEY\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: KEY\r\n\r\n",

@@ -1,12 +1,20 @@
 package gateway
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"sync"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
+	"sluice/policy"
 )
 
 // forward sends requests to the service and its answers to clients.
@@ -18,42 +26,43 @@ type forward struct {
 }
 
 func newForward(service *service, base *url.URL) *forward {
-	return &forward{service: service, base: base, proxy: newProxy(service, newBufferPool()), streams: newProxy(service, newStreamPool())}
+	f := &forward{service: service, base: base}
+	f.proxy, f.streams = f.newProxy(wire.NewCopyBuffers()), f.newProxy(wire.NewStreamBuffers())
+	return f
 }
 
-func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReverseProxy {
+func (f *forward) newProxy(buffers httputil.BufferPool) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite:      service.rewrite,
-		Transport:    service,
-		BufferPool:   buffers,
-		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { stateOf(out.Context()).failure = err },
+		Rewrite:        f.rewrite,
+		Transport:      f.service.client,
+		ModifyResponse: func(answer *http.Response) error { return f.service.receive(answer, stateOf(answer.Request.Context())) },
+		BufferPool:     buffers,
+		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) {
+			s := stateOf(out.Context())
+			s.failure = f.service.failed(s, err)
+		},
 		// The Record has what the proxy would log, whose own lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 }
 
-// forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
-func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
-	bare := s.room.request
-	bare.Method, bare.URL = s.method, f.target(s)
-	s.out = w.Header()
+// forward hands the request to the proxy. Its context does not end with the client's, because the service charges for the work whether
+// or not the client stays.
+func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
 	proxy := f.proxy
 	if s.stream {
 		proxy = f.streams
 	}
-	proxy.ServeHTTP(w, bare)
+	proxy.ServeHTTP(w, r.WithContext(s.exchangeContext()))
 	return s.failure
 }
 
-// rewrite builds the outbound request from nothing. Its header is in the state.
-func (u *service) rewrite(pr *httputil.ProxyRequest) {
-	u.outbound(stateOf(pr.In.Context()))
-	pr.Out.Header = ownAgent
-	pr.Out.Body = nil // the state has it
+// rewrite makes the outbound request, with the service's key in place of the team's.
+func (f *forward) rewrite(pr *httputil.ProxyRequest) {
+	s := stateOf(pr.In.Context())
+	pr.Out.URL, pr.Out.Host = f.target(s), ""
+	f.service.outbound(pr.Out, s)
 }
-
-// ownAgent is the header that the proxy sees. It would add a User-Agent to another.
-var ownAgent = http.Header{"User-Agent": {"sluice"}}
 
 // target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
 // rest and query go as they came.
@@ -69,29 +78,118 @@ func (f *forward) target(s *requestState) *url.URL {
 }
 
 const (
-	copyBuffer = 32 << 10
-	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
-	// buffer of 4 KiB has room for it and the frame of its chunk.
-	streamBuffer = 4<<10 - 16
+	// wholeAnswer bounds the answers that are read whole: task answers and errors. The service's are a few KB.
+	wholeAnswer = 4 << 20
+	// longestAnswer bounds an answer that is not a stream. It is passed on as it comes; the bound ends endless answers.
+	longestAnswer = 256 << 20
 )
 
-// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
-// only after its last write. The pool keeps arrays, which cost no allocation to give back.
-type bufferPool struct{ pool sync.Pool }
+var (
+	errUpgraded   = errors.New("the service switched protocols")
+	errRedirected = errors.New("the service answered with a redirect")
+	errEncoded    = errors.New("the service sent a compressed answer without being asked")
+	errOurKey     = errors.New("the service refused the gateway's own key")
+)
 
-func newBufferPool() *bufferPool {
-	return &bufferPool{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
+// filterAnswer makes of the service's answer one that a team may see, or refuses it. It starts the Meter.
+func (u *service) filterAnswer(answer *http.Response, s *requestState) error {
+	if err := u.checkAnswer(answer); err != nil {
+		s.fault = asRefusal(err).name
+		s.exchange.Abandon()
+		return err
+	}
+	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
+		s.measure(answer.Header)
+	}
+	inbound(answer.Header)
+	setLength(answer, &s.values)
+	switch {
+	case answer.StatusCode >= http.StatusBadRequest:
+		return u.coverError(answer)
+	case isStream(answer.Header):
+		answer.Body = upstream.NewStream(answer.Body, u.live.key.Load(), u.claims.watch(s))
+	case s.creates && s.route.prefix:
+		return u.claims.claimForwarded(answer, s)
+	case s.creates:
+		return u.claims.claimWhole(answer, s)
+	default:
+		s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
+		answer.Body = &s.room.body
+	}
+	return nil
 }
 
-func (p *bufferPool) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
-func (p *bufferPool) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
-
-// streamPool is a bufferPool of the buffers of streams.
-type streamPool struct{ pool sync.Pool }
-
-func newStreamPool() *streamPool {
-	return &streamPool{sync.Pool{New: func() any { return new([streamBuffer]byte) }}}
+// checkAnswer refuses an answer that is unfit for any team.
+func (u *service) checkAnswer(answer *http.Response) error {
+	broken := func(err error) error {
+		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
+	}
+	switch {
+	case answer.StatusCode == http.StatusSwitchingProtocols:
+		return broken(errUpgraded)
+	case answer.StatusCode >= 300 && answer.StatusCode < 400:
+		return broken(errRedirected) // following it would give the key to another host
+	case answer.StatusCode == http.StatusUnauthorized:
+		u.alarms.raise(alarmKeyRefused, errOurKey.Error())
+		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
+	case slices.ContainsFunc(answer.Header["Content-Encoding"], compressed):
+		return broken(errEncoded)
+	}
+	return nil
 }
 
-func (p *streamPool) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
-func (p *streamPool) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }
+// compressed reports whether a value of Content-Encoding names an encoding other than identity.
+func compressed(encoding string) bool {
+	return encoding != "" && !strings.EqualFold(encoding, "identity")
+}
+
+// coverError reads an error whole, because its text may quote the key or name the service's hosts.
+func (u *service) coverError(answer *http.Response) error {
+	text, err := readWhole(answer)
+	if err != nil {
+		return err
+	}
+	u.live.key.Load().Redact(text)
+	return nil
+}
+
+// readWhole reads an answer into memory and gives it a body that can be read again.
+func readWhole(answer *http.Response) ([]byte, error) {
+	defer func(b io.Closer) { _ = b.Close() }(answer.Body)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, wholeAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > wholeAnswer {
+		return nil, refuse(refuseAnswer).say("The service's answer was too long.")
+	}
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	setLength(answer, new(values))
+	return text, nil
+}
+
+// setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
+func setLength(answer *http.Response, room *values) {
+	if answer.ContentLength >= 0 {
+		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
+	}
+}
+
+func isStream(h http.Header) bool {
+	media, _, _ := strings.Cut(first(h["Content-Type"]), ";")
+	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
+}
+
+// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, refuse(refuseAnswer)
+	}
+	return n, err
+}

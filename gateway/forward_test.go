@@ -16,7 +16,7 @@ import (
 
 // A request that Sluice refuses never reaches the service, and an accepted body arrives byte for byte, however it is
 // written.
-func TestA89Passage(t *testing.T) {
+func TestPassage(t *testing.T) {
 	var looks atomic.Int64 // the clock advances at each read, since a key with many broken requests a second is slowed down
 	h := build(t, func(p *plan) {
 		p.sim.KeepRequests, p.sim.MaxOutput = 1, 8

@@ -89,14 +89,14 @@ func TestRawFraming(t *testing.T) {
 	}
 }
 
-func TestA19PriorKnowledgeIsRefusedAndClosed(t *testing.T) {
+func TestPriorKnowledgeIsRefusedAndClosed(t *testing.T) {
 	h := build(t)
 	if got := h.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20*time.Second); !strings.HasPrefix(got, "HTTP/1.1 405 ") || !strings.Contains(got, "Connection: close") {
 		t.Errorf("answered %q", got)
 	}
 }
 
-func TestA23PipelinedRequestsAreJudgedOneByOne(t *testing.T) {
+func TestPipelinedRequestsAreJudgedOneByOne(t *testing.T) {
 	h := build(t)
 	got := h.raw(h.post()+strings.Replace(h.post(), "/api/v1/", "/api/v0/", 1)+"GET / HTTP/9\r\n\r\n", 20*time.Second)
 	if n := strings.Count(got, "HTTP/1.1 "); n < 2 || !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.Contains(got, "HTTP/1.1 404 Not Found") {
@@ -107,7 +107,7 @@ func TestA23PipelinedRequestsAreJudgedOneByOne(t *testing.T) {
 	}
 }
 
-func TestA12TrailersAreDropped(t *testing.T) {
+func TestTrailersAreDropped(t *testing.T) {
 	h := build(t)
 	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer evil\r\n\r\n",
 		textPath, h.keys["search"], len(textBody), textBody)
@@ -120,7 +120,7 @@ func TestA12TrailersAreDropped(t *testing.T) {
 }
 
 // A13: a client that waits for 100 Continue gets it only if its request is admitted, and a refusal without sending.
-func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
+func TestContinueOnlyForWhatMayComeIn(t *testing.T) {
 	parallel(t)
 	h := build(t)
 	for _, tt := range []struct {
@@ -145,7 +145,7 @@ func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
 	}
 }
 
-func TestA37BodyOfAPollIsIgnored(t *testing.T) {
+func TestBodyOfAPollIsIgnored(t *testing.T) {
 	h := build(t)
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
 	start := line("GET", tasksPath+"/"+id, h.keys["search"])

@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway/fetch"
 	"sluice/gateway/openai"
+	"sluice/gateway/wire"
 	"sluice/policy"
 )
 
@@ -29,7 +30,7 @@ type fronts struct {
 	natives map[string]*route // the service's routes, by path
 	created int64             // of the models that are listed, in seconds: when this process began
 	polls   *polls
-	buffers *buffers
+	buffers *wire.Buffers
 	fetcher *fetch.Fetcher // of pictures that a client wants itself, and not their addresses
 
 	vision, sync func(model string) bool // what [openai.Models] asks for
@@ -99,7 +100,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
 	s.encoded = request.Base64
-	f.buffers.giveBack(s.lent)
+	f.buffers.GiveBack(s.lent)
 	s.lent = nil
 	s.memory.keep(int64(cap(s.body)))
 	s.header = f.headers.withoutOwn(s.header)

@@ -30,7 +30,7 @@ func (f *fronts) pictures(next handler) handler {
 		created := s.start
 		if made.Task != "" && !made.State.Final() {
 			if s.parameters == nil || s.parameters.Body == nil { // else the span reads the body at its end
-				f.buffers.takeBack(s)
+				takeBack(f.buffers, s)
 			}
 			claim, err := f.await(r.Context(), w, s, made.Task)
 			if err != nil || claim == nil {

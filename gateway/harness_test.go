@@ -25,6 +25,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -189,11 +190,11 @@ func (h *harness) startGateway(p *plan) {
 // unstarted is a server for one of the gateway's listeners, which does not serve yet.
 func unstarted(t testing.TB, handler http.Handler, log *slog.Logger) *httptest.Server {
 	t.Helper()
-	listener, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+	listener, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &httptest.Server{Listener: listener, Config: gateway.NewServer(handler, log)}
+	return &httptest.Server{Listener: listener, Config: wire.NewServer(handler, log)}
 }
 
 // teams makes a teams file with two teams, reader and writer, and mints their keys.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice/policy"
@@ -63,8 +64,8 @@ func enabled(values []string) bool {
 // outbound builds the header of a request to the service from nothing: only what is set here leaves. Contract headers are
 // set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
 // value) makes Sluice and the service read the request differently.
-func (k *headers) outbound(o *outbound, s *requestState, authorization string) {
-	o.clear()
+func (k *headers) outbound(s *requestState, authorization string) http.Header {
+	o := fields{make(http.Header, 8), &s.values}
 	o.set("Authorization", authorization)
 	o.set("User-Agent", "sluice")
 	o.set("Accept", "application/json")
@@ -79,10 +80,19 @@ func (k *headers) outbound(o *outbound, s *requestState, authorization string) {
 		o.set(k.async, "enable")
 	}
 	k.copyInto(o, s)
+	return o.Header
 }
 
+// fields is a header whose values lie in a request's room for them.
+type fields struct {
+	http.Header
+	room *values
+}
+
+func (f fields) set(name, value string) { f.Header[name] = f.room.one(value) }
+
 // copyInto copies the headers that a client may set.
-func (k *headers) copyInto(o *outbound, s *requestState) {
+func (k *headers) copyInto(o fields, s *requestState) {
 	switch {
 	case s.route.endpoint == policy.EndpointOther:
 		o.set("Accept", "*/*")
@@ -100,14 +110,14 @@ func (k *headers) copyInto(o *outbound, s *requestState) {
 }
 
 // copyOne copies a header that has exactly one value. With two values, the service might read either.
-func copyOne(to *outbound, from http.Header, name string) {
+func copyOne(to fields, from http.Header, name string) {
 	if values := from[name]; len(values) == 1 {
 		to.set(name, values[0])
 	}
 }
 
 // setBy follows a setting: strip, forward, or a value to send.
-func setBy(setting string, to *outbound, from http.Header, name string) {
+func setBy(setting string, to fields, from http.Header, name string) {
 	switch setting {
 	case HeaderStrip, "":
 	case HeaderForward:
@@ -135,12 +145,13 @@ var answerNames = append(inboundNames[:], "Content-Encoding")
 // counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
-// inbound copies the part of an answer's header that a team may see. The exchange's own memory does not outlive it.
-func inbound(kept, h http.Header, room *values) {
-	clear(kept)
-	for _, name := range inboundNames {
-		if values := h[name]; len(values) > 0 {
-			kept[name] = room.one(values[0])
+// inbound leaves of an answer's header what a team may see, each with one value.
+func inbound(h http.Header) {
+	for name, values := range h {
+		if !slices.Contains(inboundNames[:], name) || len(values) == 0 {
+			delete(h, name)
+			continue
 		}
+		h[name] = values[:1]
 	}
 }

@@ -21,7 +21,7 @@ var noise = []string{
 }
 
 // H05, A24, A31, A32: only a closed list of headers goes to the service, whatever comes.
-func TestH05OutboundHeadersAreAClosedList(t *testing.T) {
+func TestOutboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	got := h.rawAnswer(h.post(append(noise, "X-Service-SSE: enable", "User-Agent: client/1")...))
 	if got.status != http.StatusOK {
@@ -45,7 +45,7 @@ func TestH05OutboundHeadersAreAClosedList(t *testing.T) {
 }
 
 // A24: naming a contract header in Connection cannot make Sluice and the service read different requests.
-func TestA24ConnectionCannotHideAContractHeader(t *testing.T) {
+func TestConnectionCannotHideAContractHeader(t *testing.T) {
 	h := build(t)
 	text := strings.Replace(h.post("Connection: close, X-Service-Async", "X-Service-Async: enable"), textPath, imagePath, 1)
 	text = strings.Replace(strings.Replace(text, textBody, imageBody, 1), "Content-Length: "+itoa(len(textBody)), "Content-Length: "+itoa(len(imageBody)), 1)
@@ -57,7 +57,7 @@ func TestA24ConnectionCannotHideAContractHeader(t *testing.T) {
 	}
 }
 
-func TestA28ContractHeaderTwice(t *testing.T) {
+func TestContractHeaderTwice(t *testing.T) {
 	h := build(t)
 	for _, lines := range [][]string{{"X-Service-SSE: enable", "X-Service-SSE: disable"}, {"X-Service-SSE: yes"}} {
 		h.rawAnswer(h.post(lines...)).wants(t, 400, "inspect/rules", "InvalidParameter")
@@ -72,7 +72,7 @@ func TestA28ContractHeaderTwice(t *testing.T) {
 }
 
 // A26: an upgrade is not passed on.
-func TestA26UpgradeIsNotPassedOn(t *testing.T) {
+func TestUpgradeIsNotPassedOn(t *testing.T) {
 	h := build(t)
 	for _, protocol := range []string{"websocket", "h2c"} {
 		if got := h.rawAnswer(h.post("Connection: Upgrade", "Upgrade: "+protocol)); got.status != http.StatusOK {
@@ -87,7 +87,7 @@ func TestA26UpgradeIsNotPassedOn(t *testing.T) {
 }
 
 // A61, A62, H06: headers about the account or other parties do not reach a team.
-func TestA61InboundHeadersAreAClosedList(t *testing.T) {
+func TestInboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Header: map[string]string{
 		"Alt-Svc": "h3", "Access-Control-Allow-Origin": "*", "X-Upstream-Host": "a", "Retry-After": "7", "Trailer": "X-Late", "Keep-Alive": "timeout=5", "Sluice-Refusal": "fake",
@@ -135,7 +135,7 @@ func TestServiceHeadersBySetting(t *testing.T) {
 }
 
 // A148: an error of the service may quote its key or its address; a team reads neither.
-func TestA148ErrorTextIsCovered(t *testing.T) {
+func TestErrorTextIsCovered(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		h := build(t)
 		host := h.upstreamHost
@@ -148,7 +148,7 @@ func TestA148ErrorTextIsCovered(t *testing.T) {
 }
 
 // H19: a proxy in the environment is not used.
-func TestH19ProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
+func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
 	h := build(t)
@@ -185,7 +185,7 @@ func TestMediaTypes(t *testing.T) {
 }
 
 // A forwarded body passes unchanged, so each header about it may come only once.
-func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
+func TestAForwardedBodyIsDescribedOnce(t *testing.T) {
 	h := build(t, forwarding("uploads"))
 	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)
 	for _, line := range []string{"Content-Encoding: gzip\r\nContent-Encoding: gzip", "Content-Encoding: identity\r\nContent-Encoding: br", "Content-Type: text/plain"} {
@@ -202,7 +202,7 @@ func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
 }
 
 // A repeated header of the service's is not sent: the service might read either of two values.
-func TestMend16AContractHeaderThatCameTwiceStays(t *testing.T) {
+func TestAContractHeaderThatCameTwiceStays(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.config.Workspace, p.config.DataInspection = gateway.HeaderForward, gateway.HeaderForward
 	})
@@ -252,8 +252,8 @@ func TestBodiesOfEverySize(t *testing.T) {
 	}
 }
 
-// TestMend09AcceptIsReadOnce: a request that Sluice does not judge as a stream is not sent upstream as one.
-func TestMend09AcceptIsReadOnce(t *testing.T) {
+// TestAcceptIsReadOnce: a request that Sluice does not judge as a stream is not sent upstream as one.
+func TestAcceptIsReadOnce(t *testing.T) {
 	h := build(t)
 	for given, want := range map[string]string{
 		"text/event-streams": "application/json", "x-text/event-stream": "application/json",
@@ -267,9 +267,9 @@ func TestMend09AcceptIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestMend11MessagesNameTheConfiguredHeader: with another header prefix than the default, refusals name that one, and a
+// TestMessagesNameTheConfiguredHeader: with another header prefix than the default, refusals name that one, and a
 // client that sent the default learns which was expected. Other warnings are passed on.
-func TestMend11MessagesNameTheConfiguredHeader(t *testing.T) {
+func TestMessagesNameTheConfiguredHeader(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.HeaderPrefix, p.sim.HeaderPrefix = "X-Acme-", "X-Acme-" })
 	got := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable")
 	got.wants(t, 400, "inspect/rules", "InvalidParameter")

@@ -23,7 +23,7 @@ func h2Get(path, key string) []byte {
 }
 
 // A33: thousands of streams that are opened and reset at once keep no other client from its answer.
-func TestA33RapidReset(t *testing.T) {
+func TestRapidReset(t *testing.T) {
 	h := build(t)
 	server := unstarted(t, h.gateway, discard())
 	server.EnableHTTP2 = true

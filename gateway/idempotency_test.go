@@ -17,7 +17,7 @@ const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"u
 
 // F-C10: a streamed creation whose answer is cut, by its client or by the service, does not run a second time: the rest of
 // the answer is no success, and its task is named.
-func TestFC10ACutStreamRunsOnce(t *testing.T) {
+func TestACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
 	for about, run := range map[string]func(h *harness, gone chan struct{}){
 		"its client leaves": func(h *harness, gone chan struct{}) {
@@ -73,7 +73,7 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 }
 
 // F-C10: an answer that was read whole is a success, although its client had left.
-func TestFC10AClientThatLeftGetsItsTask(t *testing.T) {
+func TestAClientThatLeftGetsItsTask(t *testing.T) {
 	h, _ := tasked(t)
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "before"})
 	key := append(append([]string{}, async...), "Idempotency-Key", "a")
@@ -103,7 +103,7 @@ func TestFC10AClientThatLeftGetsItsTask(t *testing.T) {
 
 // A creation that names no task and was paid for does not run a second time, even if its client left before it had the
 // answer.
-func TestMend04AClientThatLeavesPaysOnce(t *testing.T) {
+func TestAClientThatLeavesPaysOnce(t *testing.T) {
 	left, ran, clients := make(chan struct{}), make(chan struct{}, 2), make(chan context.Context, 9)
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"), func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func (o *rememberedOutcomes) End(ctx context.Context, name cache.IdempotencyName
 
 // An answer that is kept to be repeated has a bound. A longer one reaches its client whole; a repetition then only names
 // its task.
-func TestMend28WhatIsKeptIsBounded(t *testing.T) {
+func TestWhatIsKeptIsBounded(t *testing.T) {
 	const most = 1 << 20
 	head := len(events(task("t1", "RUNNING", "")))
 	for _, tt := range []struct {

@@ -9,10 +9,10 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// TestMend10ImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its
+// TestImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its
 // answer counts images. If the answer is text all the same, it is charged tokens, which were held: a parameter of images
 // cannot evade a quota of tokens.
-func TestMend10ImagesOutsideThePatterns(t *testing.T) {
+func TestImagesOutsideThePatterns(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 10}, tokens: {day: 20000}}"))
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]}}`
 	got := h.ask("POST", multimodalPath, `{"model":"gen2.6-t2i","parameters":{"n":6},`+input)
@@ -35,8 +35,8 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 	h.ask("POST", multimodalPath, `{"model":"gen2.6-t2i","parameters":{"n":5},`+input).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
 }
 
-// TestMend10SpentTokens: a team without tokens left gets no text from a model by adding a parameter of images.
-func TestMend10SpentTokens(t *testing.T) {
+// TestSpentTokens: a team without tokens left gets no text from a model by adding a parameter of images.
+func TestSpentTokens(t *testing.T) {
 	h := build(t, limited("quotas: {tokens: {day: 40}}"))
 	const body = `{"model":"llm-new","parameters":{"watermark":false},"input":{"messages":[{"role":"user","content":[{"text":"Say all of it."}]}]}}`
 	refused := false
@@ -52,8 +52,8 @@ func TestMend10SpentTokens(t *testing.T) {
 	}
 }
 
-// TestMend10AnswerWithoutUsage: an answer without usage is charged by its text, unless it shows pictures.
-func TestMend10AnswerWithoutUsage(t *testing.T) {
+// TestAnswerWithoutUsage: an answer without usage is charged by its text, unless it shows pictures.
+func TestAnswerWithoutUsage(t *testing.T) {
 	const body = `{"model":"new","parameters":{"size":"1024*1024"},"input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]}}`
 	for item, want := range map[string][2]int64{`{"text":"It stands on a rock."}`: {1, 0}, `{"image":"https://a.example/b.png"}`: {0, 1}} {
 		h := build(t, func(p *plan) {
@@ -69,9 +69,9 @@ func TestMend10AnswerWithoutUsage(t *testing.T) {
 	}
 }
 
-// TestMend10TextIsPaidAsText: an answer of text is charged its tokens, whatever images it counts and however it comes; one
+// TestTextIsPaidAsText: an answer of text is charged its tokens, whatever images it counts and however it comes; one
 // that counts both is charged both, as a chat's is.
-func TestMend10TextIsPaidAsText(t *testing.T) {
+func TestTextIsPaidAsText(t *testing.T) {
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"Tell me all about rivers."}]}]}}`
 	answer := func(finish, usage string) string {
 		text := strings.Repeat("word ", 400)
@@ -106,7 +106,7 @@ func TestMend10TextIsPaidAsText(t *testing.T) {
 }
 
 // A132: a request that will be refused for its content makes no hold and no call to the accounts.
-func TestA132NothingIsHeldForBrokenRequests(t *testing.T) {
+func TestNothingIsHeldForBrokenRequests(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
 	for _, tt := range []struct{ path, body string }{
 		{textPath, `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"top_p":7}}`},

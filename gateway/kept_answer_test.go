@@ -6,7 +6,7 @@ import (
 )
 
 // The kept part of an answer is bounded while it comes; an answer that is too long is not kept at all.
-func TestMend28NothingIsKeptOfTooMuch(t *testing.T) {
+func TestNothingIsKeptOfTooMuch(t *testing.T) {
 	var kept keptAnswer
 	piece := bytes.Repeat([]byte("x"), 32<<10)
 	for n := range 400 << 20 / len(piece) {

@@ -22,7 +22,7 @@ func (r reading) blank() string {
 	return fmt.Sprint(r.status, " ", len(r.header), " ", text)
 }
 
-func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
+func TestEveryWrongKeyHasOneAnswer(t *testing.T) {
 	var expired, disabled teams.MintedKey
 	var accepted atomic.Int64
 	h := build(t, func(p *plan) {
@@ -84,7 +84,7 @@ func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
 
 // A key with a blank, a tab or a comma in it is invalid, even if the teams file has its hash: two readers of the header
 // could disagree about its end.
-func TestMend16AKeyWithABlankInsideIsNone(t *testing.T) {
+func TestAKeyWithABlankInsideIsNone(t *testing.T) {
 	keys := []string{"half an-other-half", "half\tother", "half,other", "half-other"}
 	h := build(t, func(p *plan) {
 		p.teams = "  - id: odd\n    keys:\n"
@@ -109,7 +109,7 @@ func mint(t testing.TB) teams.MintedKey {
 	return key
 }
 
-func TestA47SchemeInAnyCase(t *testing.T) {
+func TestSchemeInAnyCase(t *testing.T) {
 	h := build(t)
 	for _, scheme := range []string{"Bearer", "bearer", "BEARER"} {
 		if got := h.ask("GET", tasksPath, "", "Authorization", scheme+" "+h.keys["search"]); got.status != http.StatusOK {
@@ -148,7 +148,7 @@ func parse(t testing.TB, doc string) *teams.File {
 }
 
 // The upstream key is replaced with the next request; it is never the client's.
-func TestH23UpstreamKeyIsReplaced(t *testing.T) {
+func TestUpstreamKeyIsReplaced(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Keys = []string{upstreamKey, "sk-second"} })
 	h.ask("POST", textPath, textBody)
 	h.gateway.SetUpstreamKey("sk-second")
@@ -212,7 +212,7 @@ func TestConfinedTeam(t *testing.T) {
 
 // A51: every wrong key costs the same look-up. There is one path (policy's tests); here only that no kind of wrong key is
 // answered an order of magnitude faster.
-func TestA51WrongKeysTakeAlike(t *testing.T) {
+func TestWrongKeysTakeAlike(t *testing.T) {
 	h := build(t)
 	took := func(best time.Duration, key string) time.Duration {
 		start := time.Now()

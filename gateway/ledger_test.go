@@ -40,9 +40,9 @@ func dayFrom(at time.Time) func(n int) string {
 	return func(n int) string { return at.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 }
 
-// TestMend15LedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, with estimates apart, and no
+// TestLedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, with estimates apart, and no
 // other team's.
-func TestMend15LedgerOfTheTeam(t *testing.T) {
+func TestLedgerOfTheTeam(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	day := dayFrom(clock.now())
 	h := build(t, func(p *plan) { p.now = clock.now })
@@ -85,8 +85,8 @@ func TestMend15LedgerOfTheTeam(t *testing.T) {
 	}
 }
 
-// TestMend15FaultyQueries: a faulty query is refused with the given and the allowed values.
-func TestMend15FaultyQueries(t *testing.T) {
+// TestFaultyQueries: a faulty query is refused with the given and the allowed values.
+func TestFaultyQueries(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	day := dayFrom(clock.now())
 	h := build(t, func(p *plan) { p.now = clock.now })
@@ -115,9 +115,9 @@ func TestMend15FaultyQueries(t *testing.T) {
 	}
 }
 
-// TestMend15UnreadableQueries: an unknown parameter is dropped, readable or not; one that names days is refused if it
+// TestUnreadableQueries: an unknown parameter is dropped, readable or not; one that names days is refused if it
 // cannot be read.
-func TestMend15UnreadableQueries(t *testing.T) {
+func TestUnreadableQueries(t *testing.T) {
 	h := build(t)
 	for query, want := range map[string]int{
 		"?a;b": 200, "?%zz": 200, "?x=%zz&y": 200, "?%zz=days": 200, "?daysoff;x": 200, "?" + strings.Repeat("a&", 10_001): 200,
@@ -157,9 +157,9 @@ func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, 
 	return c.rows, errors.Join(c.err, ctx.Err())
 }
 
-// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
+// TestLedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
 // time for all teams, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
-func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
+func TestLedgerIsReadWhenAskedFor(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
 	h := build(t, func(p *plan) { p.accounts = c })
 	h.ask("GET", "/sluice/v1/usage", "")
@@ -189,9 +189,9 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerWaitsForItsTurn: a request that has waited too long for another's reading is refused with Retry-After,
+// TestLedgerWaitsForItsTurn: a request that has waited too long for another's reading is refused with Retry-After,
 // and a slow reading harms no later one.
-func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
+func TestLedgerWaitsForItsTurn(t *testing.T) {
 	parallel(t)
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	h := build(t, func(p *plan) { p.accounts = c })
@@ -213,8 +213,8 @@ func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerOfTooManyRows: a report is bounded, and a longer one is refused with the advice to request fewer days.
-func TestMend15LedgerOfTooManyRows(t *testing.T) {
+// TestLedgerOfTooManyRows: a report is bounded, and a longer one is refused with the advice to request fewer days.
+func TestLedgerOfTooManyRows(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	close(c.wait)
 	for n := range 5000 {

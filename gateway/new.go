@@ -5,6 +5,7 @@ import (
 
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -17,10 +18,10 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{config: config, deps: deps, live: new(live), alarms: &alarms{now: deps.Now, metrics: deps.Metrics, logger: deps.Logger}}
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
-	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
+	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: wire.NewBuffers(config.BodyBudget)}
 	g.throttle = &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), noted: limit.NewStrikes(notedRate, notedBurst, deps.Now),
-		unheld: make(chan struct{}, MostUnheld), reached: deps.UnheldReached, refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget),
+		unheld: make(chan struct{}, MostUnheld), reached: deps.UnheldReached, refusals: newRecentRefusals(), slots: slots, budget: &budget{total: config.BodyBudget},
 	}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"sync"
 
+	"sluice/gateway/upstream"
 	"sluice/telemetry"
 )
 
@@ -91,7 +93,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
-	g.inspection.buffers.takeBack(s)
+	takeBack(g.inspection.buffers, s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
 	g.deps.Record(&s.Record)
@@ -144,4 +146,41 @@ func newID(ms int64) string {
 	hex.Encode(s[24:36], id[10:16])
 	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
 	return string(s[:])
+}
+
+// call is the memory of one request. A later request uses it again, so that it is not allocated and collected for each.
+type call struct {
+	state    requestState
+	reply    reply
+	exchange upstream.Exchange
+	room     room
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// begin makes the call a request's own. It is empty: a new one, or as end leaves it.
+func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
+	s, out := &c.state, &c.reply
+	s.service, s.client, s.start = g.service, r.Context(), g.deps.Now()
+	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
+	s.exchange, s.room = &c.exchange, &c.room
+	out.ResponseWriter, out.bare, out.control, out.state, out.terms = w, w, *http.NewResponseController(w), s, g.terms
+	return s, out
+}
+
+// end gives the memory back, if it is certain that nothing refers to it any more: a request that was refused or cut, one that
+// may have made a task, and one whose body another goroutine may still write leave theirs to the collector.
+func (c *call) end() {
+	s := &c.state
+	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {
+		return
+	}
+	if c.reply.front != nil {
+		c.reply.front.Release()
+	}
+	c.state = requestState{}
+	c.reply = reply{}
+	c.exchange.Reset()
+	c.room = room{}
+	calls.Put(c)
 }

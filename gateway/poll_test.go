@@ -93,7 +93,7 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 }
 
 // A133: a thousand clients poll a task at once, and upstream is queried once.
-func TestA133PollsCollapse(t *testing.T) {
+func TestPollsCollapse(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
 	clock.move(6 * time.Second)
@@ -119,7 +119,7 @@ func TestA133PollsCollapse(t *testing.T) {
 }
 
 // A134: however often the end is heard, it is charged once, by the images made.
-func TestA134ChargedOnce(t *testing.T) {
+func TestChargedOnce(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
 	clock.move(time.Minute)
@@ -144,7 +144,7 @@ func (h *harness) stands(t testing.TB, unit, used, held string, open int) {
 }
 
 // A136: a task is known for as long as the service knows it, and its final answer lives no longer.
-func TestA136EndOfLife(t *testing.T) {
+func TestEndOfLife(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
 	clock.move(24*time.Hour - time.Minute)
@@ -159,7 +159,7 @@ func TestA136EndOfLife(t *testing.T) {
 }
 
 // A137: another team's task is absent, even if its answer is cached.
-func TestA137ForeignTask(t *testing.T) {
+func TestForeignTask(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
 	clock.move(time.Minute)
@@ -242,7 +242,7 @@ func TestPreferWaitIsBounded(t *testing.T) {
 }
 
 // F-C10: a creation with an Idempotency-Key runs once; its answer is repeated.
-func TestFC10IdempotencyKey(t *testing.T) {
+func TestIdempotencyKey(t *testing.T) {
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
 	key := []string{"Idempotency-Key", "order-17"}
 	first := h.ask("POST", imagePath, imageBody, append(async, key...)...)
@@ -308,7 +308,7 @@ func TestIdempotencyWhileItRuns(t *testing.T) {
 }
 
 // Q07, A144: a thousand tasks without polls are all settled, by the images made, within the query rate.
-func TestQ07A144AbandonedTasks(t *testing.T) {
+func TestAbandonedTasks(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100000}}"), func(p *plan) {
 		p.queryRate, p.sim.TaskRate = 20, 20
 		p.headerTime, p.readTime = time.Hour, time.Hour // a busy machine may be slow to read one of the many requests
@@ -338,7 +338,7 @@ func days(from time.Time, n int) (list []int) {
 }
 
 // F-U8: an answer about another task, an error, and invalid JSON are never shown as the task's and never kept.
-func TestFU8ForeignAnswers(t *testing.T) {
+func TestForeignAnswers(t *testing.T) {
 	for _, body := range []string{
 		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`, ``,
 		`{"output":{"task_id":"","task_status":"SUCCEEDED"}}`,
@@ -366,7 +366,7 @@ func TestFU8ForeignAnswers(t *testing.T) {
 }
 
 // A138: an impossible task id never reaches the state or upstream.
-func TestA138OddTaskIDs(t *testing.T) {
+func TestOddTaskIDs(t *testing.T) {
 	h, _ := tasked(t)
 	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 257), "%00", "%2e", "%2e%2e", "a~%3a"} {
 		h.poll(id).wants(t, 404, "route/path", "NotFound")
@@ -377,7 +377,7 @@ func TestA138OddTaskIDs(t *testing.T) {
 }
 
 // A56: a task of a removed team is finished and charged all the same.
-func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
+func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	h, clock := tasked(t)
 	h.create(t)
 	clock.move(time.Minute)
@@ -395,7 +395,7 @@ func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
 
 // F-U11: a task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as
 // held if nothing tells.
-func TestFU11WhatAnEndCharges(t *testing.T) {
+func TestWhatAnEndCharges(t *testing.T) {
 	count := func(n int) *int { return &n }
 	for _, tt := range []struct {
 		about string

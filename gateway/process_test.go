@@ -18,12 +18,13 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 	"sluice/telemetry"
 )
 
 // The gateway stops, fails or runs out of room.
 
-func TestFG8DrainAndStop(t *testing.T) {
+func TestDrainAndStop(t *testing.T) {
 	h := build(t)
 	if got := h.ask("POST", textPath, textBody); got.header.Get("Connection") != "" {
 		t.Errorf("Connection %q before the drain", got.header.Get("Connection"))
@@ -54,7 +55,7 @@ func TestFG8DrainAndStop(t *testing.T) {
 
 // F-G9: a fault of the gateway is a 500 with a request id, or a cut; it is recorded once, and the body's memory is given
 // back.
-func TestFG9Panic(t *testing.T) {
+func TestPanic(t *testing.T) {
 	for _, at := range []string{"route", "read", "claims", "answer"} {
 		t.Run(at, func(t *testing.T) {
 			h := build(t, func(p *plan) {
@@ -119,7 +120,7 @@ func (w brokenWriter) Write(p []byte) (int, error) {
 func (w brokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // http.ErrAbortHandler of a cut answer is passed up to the server.
-func TestFG9AbortIsRaisedAgain(t *testing.T) {
+func TestAbortIsRaisedAgain(t *testing.T) {
 	raised := make(chan any, 1)
 	h := build(t, func(p *plan) {
 		p.wrap = func(next http.Handler) http.Handler {
@@ -146,7 +147,7 @@ func TestFG9AbortIsRaisedAgain(t *testing.T) {
 }
 
 // F-G11: however many large uploads come at once, bodies stay inside the budget and one team inside its half.
-func TestFG11BodyBudget(t *testing.T) {
+func TestBodyBudget(t *testing.T) {
 	const size = 1 << 20
 	var most atomic.Int64
 	full := make(chan struct{}) // one was refused
@@ -201,7 +202,7 @@ func TestFG11BodyBudget(t *testing.T) {
 }
 
 // A team's bodies take half of the budget at most; the other half is left to the others.
-func TestFG11HalfOfTheBudget(t *testing.T) {
+func TestHalfOfTheBudget(t *testing.T) {
 	release := make(chan struct{})
 	h := build(t, func(p *plan) {
 		p.config.BodyBudget, p.config.MaxBody = 2000, 1000
@@ -233,10 +234,10 @@ func TestFG11HalfOfTheBudget(t *testing.T) {
 }
 
 // F-G13: a listener out of file descriptors serves again once some are free.
-func TestFG13AcceptErrorsPass(t *testing.T) {
+func TestAcceptErrorsPass(t *testing.T) {
 	h := build(t)
-	server := gateway.NewServer(h.gateway, discard())
-	l, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+	server := wire.NewServer(h.gateway, discard())
+	l, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

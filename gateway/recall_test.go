@@ -22,7 +22,7 @@ func (l *lookups) Get(ctx context.Context, team, task string) (cache.Claim, bool
 }
 
 // A58: guessed ids reveal nothing about other teams' tasks, and a guess costs one look-up and no query.
-func TestA58GuessedTaskIDs(t *testing.T) {
+func TestGuessedTaskIDs(t *testing.T) {
 	counted := new(lookups)
 	h, _ := tasked(t, func(p *plan) {
 		counted.Claims = cache.NewClaims(p.config.TaskTTL, p.now)

@@ -31,7 +31,7 @@ func stopped(t *testing.T, lines ...string) (*harness, *counted) {
 }
 
 // A131: a team that sends again while it is refused causes no call of the accounts and empties no bucket.
-func TestA131Knocking(t *testing.T) {
+func TestKnocking(t *testing.T) {
 	h, accounts := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
 	h.ask("POST", textPath, textBody)
 	h.records.await(t, 1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/openai"
+	"sluice/gateway/wire"
 )
 
 // reply is the ResponseWriter of every handler. It adds Sluice's own headers when the header leaves, gives each write
@@ -143,7 +144,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 // passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack. A
 // front may hold pieces back, and the header with them.
 func (w *reply) passFirst(p []byte) (n int, err error) {
-	apart(func() {
+	wire.Apart(func() {
 		if n, err = w.ResponseWriter.Write(p); err == nil {
 			err = w.control.Flush()
 		}
@@ -217,4 +218,21 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
 	w.whole(a.status, a.body, now)
 	return nil
+}
+
+// mostKept is the length of the longest answer that is kept for repeats, in bytes.
+const mostKept = 1 << 20
+
+// keptAnswer keeps what is written of an answer, and drops it all once it is too long.
+type keptAnswer struct {
+	bytes []byte
+	over  bool // it was too long
+}
+
+func (k *keptAnswer) keep(p []byte) {
+	if k.over = k.over || len(k.bytes)+len(p) > mostKept; k.over {
+		k.bytes = nil
+		return
+	}
+	k.bytes = append(k.bytes, p...)
 }

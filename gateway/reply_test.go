@@ -10,7 +10,7 @@ import (
 
 // A deadline for writing acts on writes alone: an answer that begins late, and a stream that is silent for a while, come
 // whole, also over HTTP/2, where net/http would end a silent stream by it.
-func TestMend25ASilenceIsNoWrite(t *testing.T) {
+func TestASilenceIsNoWrite(t *testing.T) {
 	parallel(t)
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprintf("HTTP%d", version), func(t *testing.T) {
@@ -72,7 +72,7 @@ func handshake(t *testing.T, client *http.Client, address string) {
 }
 
 // An HTTP/2 stream whose client reads nothing is ended by the deadline, and the connection's other streams go on.
-func TestMend25AStreamThatNobodyReadsEnds(t *testing.T) {
+func TestAStreamThatNobodyReadsEnds(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) {
 		p.config.WriteTimeout = 200 * time.Millisecond

@@ -38,7 +38,7 @@ func (p *poisoned) Put(b []byte) {
 }
 
 // H24: no buffer carries a byte from one request into another.
-func TestH24BuffersAreNotShared(t *testing.T) {
+func TestBuffersAreNotShared(t *testing.T) {
 	h := build(t)
 	h.gateway.SetBufferPool(newPoisoned())
 	var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestH24BuffersAreNotShared(t *testing.T) {
 }
 
 // A44: a gateway that is its own upstream refuses its first request to itself, since the service's key is no team's.
-func TestA44LoopEnds(t *testing.T) {
+func TestLoopEnds(t *testing.T) {
 	var served int
 	var loop http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { served++; loop.ServeHTTP(w, r) }))

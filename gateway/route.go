@@ -187,3 +187,11 @@ func chain(last handler, stages ...stage) handler {
 	}
 	return last
 }
+
+// mayUse checks that the team may use the route's endpoint.
+func mayUse(s *requestState) error {
+	if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {
+		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", s.Team, s.route.endpoint)
+	}
+	return nil
+}

@@ -26,7 +26,7 @@ func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *http
 }
 
 // An HTTP/2 client that opens its windows and reads nothing is cut off, whatever its streams do.
-func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
+func TestHTTP2ThatReadsNothingEnds(t *testing.T) {
 	parallel(t)
 	closed := make(chan struct{})
 	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -64,7 +64,7 @@ func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
 }
 
 // A refusal before the body ends its stream; the connection, which other requests share, goes on.
-func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
+func TestHTTP2GoesOnAfterARefusal(t *testing.T) {
 	h := build(t)
 	server := secure(t, h.gateway, func(*http.Server) {})
 	for i, headers := range [][]string{{"Authorization", "Bearer wrong"}, {"Content-Type", "text/plain"}, nil} {
@@ -92,7 +92,7 @@ func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
 }
 
 // The admin listener answers a request with an announced body at once, and ends the connection.
-func TestMend25TheAdminListenerEnds(t *testing.T) {
+func TestTheAdminListenerEnds(t *testing.T) {
 	parallel(t)
 	handler := admin.New(admin.Deps{
 		Ready: func() error { return nil }, Metrics: http.NotFoundHandler(),

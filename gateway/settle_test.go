@@ -44,7 +44,7 @@ func errorEvent(status int) string {
 
 // A complete 503 to a creation says that the service did nothing: the hold is given back at once, as after a 429, and the
 // creation may be repeated with its Idempotency-Key. Any other 5xx does not say so, nor does a 503 that is cut.
-func TestMend03Complete503GivesTheHoldBack(t *testing.T) {
+func TestComplete503GivesTheHoldBack(t *testing.T) {
 	const refused = `{"code":"ModelUnavailable","message":"m","request_id":"r"}`
 	for _, tt := range []struct {
 		about string
@@ -123,7 +123,7 @@ func interleaved(images int, finish, more string) string {
 
 // A stream of images on the asynchronous path may name no task: then its text is the only answer. If it is whole and has
 // its usage, it is charged by that; if not, a task may run whose id is unknown.
-func TestMend04StreamWithoutATaskIsSettled(t *testing.T) {
+func TestStreamWithoutATaskIsSettled(t *testing.T) {
 	one := events(interleaved(0, `"null"`, ""), interleaved(1, `"stop"`, ""))
 	for _, tt := range []struct {
 		about string
@@ -153,7 +153,7 @@ func TestMend04StreamWithoutATaskIsSettled(t *testing.T) {
 }
 
 // With an id, a stream that is cut settles nothing: the task runs, and its end is heard later.
-func TestMend04StreamOfATaskThatRunsOn(t *testing.T) {
+func TestStreamOfATaskThatRunsOn(t *testing.T) {
 	running := events(interleaved(1, `"null"`, `"task_id":"t1","task_status":"RUNNING",`))
 	h, _ := tasked(t, says(200, streamType, running, nil), limited("quotas: {images: {day: 100}}"))
 	h.ask("POST", imagePath, interleavedBody, streamed()...)
@@ -163,7 +163,7 @@ func TestMend04StreamOfATaskThatRunsOn(t *testing.T) {
 
 // With an id, a stream that ended in order is settled by its text, whatever its finish_reason, unless a status says that
 // the task runs on; the task's later answers cost nothing more. An error in between says nothing about the task.
-func TestMend05CleanStreamOfATask(t *testing.T) {
+func TestCleanStreamOfATask(t *testing.T) {
 	stream := func(more string) string {
 		return events(interleaved(0, `null`, `"task_id":"t1",`+more), interleaved(1, `null`, `"task_id":"t1",`+more))
 	}
@@ -198,7 +198,7 @@ func TestMend05CleanStreamOfATask(t *testing.T) {
 }
 
 // A stream may name its task in frames of any size: the team owns it when the stream ends.
-func TestMend04TaskInLargeFrames(t *testing.T) {
+func TestTaskInLargeFrames(t *testing.T) {
 	pad := `"pad":"` + strings.Repeat("x", 100<<10) + `",`
 	frame := func(status, finish string) string {
 		return interleaved(2, finish, `"task_id":"t1","task_status":"`+status+`",`+pad)
@@ -228,7 +228,7 @@ func TestMend04TaskInLargeFrames(t *testing.T) {
 
 // A stream that ended in order is whole, whatever its finish_reason: its usage is exact. A cut one is not, and neither is
 // one whose end may be a cut, unless it marked its own end.
-func TestMend05CleanStreamIsExact(t *testing.T) {
+func TestCleanStreamIsExact(t *testing.T) {
 	said := func(finish string) string {
 		return events(`{"output":{"choices":[{` + finish + `"message":{"content":"some words of many letters, so that they are no three tokens","role":"assistant"}}]},"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`)
 	}
@@ -274,7 +274,7 @@ func closes(stream string) func(*plan) {
 }
 
 // The simulator's streams that end too early, but in order, are exact too.
-func TestMend05SimulatorsEndIsExact(t *testing.T) {
+func TestSimulatorsEndIsExact(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Cut: "end", After: 2})
 	got := h.ask("POST", textPath, textBody, "X-Service-SSE", "enable")

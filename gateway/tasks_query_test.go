@@ -31,7 +31,7 @@ func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error)
 
 // A133: another replica queries a task. A poll waits for its answer, and if that query fails the poll waits no longer: it
 // gets the last known answer.
-func TestA133APollWaitsForAnotherReplica(t *testing.T) {
+func TestAPollWaitsForAnotherReplica(t *testing.T) {
 	parallel(t)
 	for _, c := range []struct {
 		name, status, cached string

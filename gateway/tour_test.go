@@ -147,9 +147,9 @@ func TestPollServesTheLastAnswerWhileUpstreamFails(t *testing.T) {
 	}
 }
 
-// TestMend09PythonLibraryStreamsImages sends the same as the service's own Python library for an interleaved stream, on
+// TestPythonLibraryStreamsImages sends the same as the service's own Python library for an interleaved stream, on
 // both paths: the SSE header and Accept, and no stream parameter. The team owns the task of the asynchronous path.
-func TestMend09PythonLibraryStreamsImages(t *testing.T) {
+func TestPythonLibraryStreamsImages(t *testing.T) {
 	h := build(t)
 	const messages = `"input":{"messages":[{"role":"user","content":[{"text":"Fold a crane"}]}]}}`
 	for _, tt := range []struct {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"sluice/gateway/wire"
 )
 
 // noteUnheld is the stage that notes a first attempt at pictures that is refused for want of memory, so that its repetition makes its
@@ -49,7 +51,7 @@ type unheldBody struct {
 	size int
 }
 
-func newUnheldBody(w *reply, r *http.Request, s *requestState, buffers *buffers) *unheldBody {
+func newUnheldBody(w *reply, r *http.Request, s *requestState, buffers *wire.Buffers) *unheldBody {
 	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, buffers: buffers, began: w.terms.now()}
 	return &unheldBody{upload: u, have: s.body, size: len(s.body)}
 }
@@ -62,7 +64,7 @@ func (b *unheldBody) Read(p []byte) (int, error) {
 		b.have = b.have[n:]
 		return n, nil
 	}
-	b.buffers.giveBack(s.lent)
+	b.buffers.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
 	s.memory.release()
 	if s.bodyEnded {

@@ -76,7 +76,7 @@ func (h *harness) settlements() string {
 
 // F-R1: an end whose charge the state does not take is shown to the client alone: the task stays due, is not queried again
 // here, and counts as ended once it is charged; it is counted then, once.
-func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
+func TestAnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h, clock, accounts, claims := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
 	clock.move(time.Minute)
@@ -109,7 +109,7 @@ func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 }
 
 // A task whose end waits for its charge is not charged as held when its life ends.
-func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
+func TestAnEndThatWaitsWasHeard(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {month: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
 	id := h.create(t)
@@ -143,7 +143,7 @@ func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
 }
 
 // F-R1: many ends wait for their charges at once, each shown to its own client and not queried again.
-func TestMend16ManyEndsWait(t *testing.T) {
+func TestManyEndsWait(t *testing.T) {
 	const tasks = 20
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
 	var ids []string
@@ -173,7 +173,7 @@ func TestMend16ManyEndsWait(t *testing.T) {
 
 // An end without room is shown to the client whose poll made the query. The others do not wait: they get the last known
 // answer until the task is queried again, an interval later, and it is charged once.
-func TestMend16AnEndWithoutRoom(t *testing.T) {
+func TestAnEndWithoutRoom(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
 	h.gateway.FillUnsettled()

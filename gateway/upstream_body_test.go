@@ -16,7 +16,7 @@ import (
 
 // A connection that may still have the deadline for draining, because its client left while it was read, is not used again,
 // even if the answer came whole.
-func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
+func TestDeadlineOfDrainingEndsTheConnection(t *testing.T) {
 	frames := make(stream)
 	peers := make(chan string, 2) // the gateway's ends of the connections, request by request
 	left, leave := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
 
 // Q08: a client leaves after any frame of a stream, wherever the stream has its usage, and is charged for upstream's work;
 // never nothing.
-func TestQ08LeftAfterAnyFrame(t *testing.T) {
+func TestLeftAfterAnyFrame(t *testing.T) {
 	const frames = 6
 	usage := func(n int) string {
 		return fmt.Sprintf(`,"usage":{"input_tokens":5,"output_tokens":%d,"total_tokens":%d}`, n, n+5)
@@ -135,7 +135,7 @@ func TestQ08LeftAfterAnyFrame(t *testing.T) {
 
 // F-C7: clients that connect and leave at once do not cause more upstream requests than their team may have in flight: the
 // slot is free when the upstream call has ended.
-func TestFC7ConnectAndLeave(t *testing.T) {
+func TestConnectAndLeave(t *testing.T) {
 	var inFlight, most atomic.Int64
 	free := make(chan struct{})
 	h := build(t, limited("concurrent: 4"), func(p *plan) {

@@ -56,7 +56,7 @@ func takeRequest(in *bufio.Reader) bool {
 	return true
 }
 
-func TestFU1Unreachable(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestFU1Unreachable(t *testing.T) {
 }
 
 // A connection that upstream closed unnoticed is found out before a byte leaves.
-func TestFU12ClosedIdleConnections(t *testing.T) {
+func TestClosedIdleConnections(t *testing.T) {
 	var executed atomic.Int32
 	closed := make(chan struct{}, 100)
 	address, accepted := listener(t, func(conn net.Conn) { // one request for each connection, though it promises keep-alive
@@ -96,7 +96,7 @@ func TestFU12ClosedIdleConnections(t *testing.T) {
 	}
 }
 
-func TestFU2Silence(t *testing.T) {
+func TestSilence(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) { p.config.HeaderTimeout = 100 * time.Millisecond })
 	h.sim.SetFault(simulator.Fault{Stall: "before"})
@@ -109,7 +109,7 @@ func TestFU2Silence(t *testing.T) {
 }
 
 // F-U3, F-U4: an answer that stalls or breaks off is a cut to the client, never a whole answer.
-func TestFU3FU4BrokenOffAnswersAreCuts(t *testing.T) {
+func TestBrokenOffAnswersAreCuts(t *testing.T) {
 	parallel(t)
 	silent, loud := build(t, func(p *plan) { p.config.IdleTimeout = 100 * time.Millisecond }), build(t)
 	for _, tt := range []struct {
@@ -149,7 +149,7 @@ func TestFU3FU4BrokenOffAnswersAreCuts(t *testing.T) {
 }
 
 // F-U5: upstream's own refusals pass unchanged.
-func TestFU5UpstreamsRefusalsPass(t *testing.T) {
+func TestUpstreamsRefusalsPass(t *testing.T) {
 	h := build(t)
 	for _, tt := range []struct {
 		status int
@@ -164,7 +164,7 @@ func TestFU5UpstreamsRefusalsPass(t *testing.T) {
 }
 
 // G4: a POST is never sent again once a byte has left, whatever goes wrong.
-func TestG4NothingIsSentTwice(t *testing.T) {
+func TestNothingIsSentTwice(t *testing.T) {
 	parallel(t)
 	faults := map[string]simulator.Fault{
 		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
@@ -232,7 +232,7 @@ func TestStreamedCreationIsClaimed(t *testing.T) {
 }
 
 // F-U13, H20: without a valid certificate not a byte of a request leaves.
-func TestFU13WrongCertificate(t *testing.T) {
+func TestWrongCertificate(t *testing.T) {
 	var requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -277,7 +277,7 @@ func TestUpstreamOverTLS(t *testing.T) {
 }
 
 // F-U14: a redirect is neither followed nor passed on.
-func TestFU14Redirect(t *testing.T) {
+func TestRedirect(t *testing.T) {
 	var trapped atomic.Int32
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { trapped.Add(1) }))
 	t.Cleanup(trap.Close)
@@ -295,7 +295,7 @@ func TestFU14Redirect(t *testing.T) {
 }
 
 // F-U15: informational answers are dropped, up to a bound, and remove none of the gateway's headers.
-func TestFU15InformationalAnswers(t *testing.T) {
+func TestInformationalAnswers(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Informational: 100})
 	got := h.raw(h.post("Connection: close"), 20*time.Second)
@@ -307,7 +307,7 @@ func TestFU15InformationalAnswers(t *testing.T) {
 }
 
 // A flood of informational answers ends at the bound, not at the time for an answer.
-func TestMend32FloodOfInformationalAnswers(t *testing.T) {
+func TestFloodOfInformationalAnswers(t *testing.T) {
 	address, _ := listener(t, func(conn net.Conn) {
 		for takeRequest(bufio.NewReader(conn)) {
 			for {
@@ -324,7 +324,7 @@ func TestMend32FloodOfInformationalAnswers(t *testing.T) {
 
 // F-U16: endless answers are bounded if they are read whole, and never held if they are passed on: a document, a stream,
 // and the stream of a creation, which is claimed on its way.
-func TestFU16EndlessAnswers(t *testing.T) {
+func TestEndlessAnswers(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Running = time.Hour })
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -373,7 +373,7 @@ func live() int64 {
 }
 
 // An answer that cannot be decoded is refused, since its usage could not be read either.
-func TestFU17CompressedUnasked(t *testing.T) {
+func TestCompressedUnasked(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Gzip: true})
 	h.ask("POST", textPath, textBody, "Accept-Encoding", "gzip").wants(t, 502, "forward/answer", "InternalError")
@@ -381,7 +381,7 @@ func TestFU17CompressedUnasked(t *testing.T) {
 
 // A connection is used again only if both sides agree on the end of the answer.
 // An encoding in two headers counts as compressed, too, whichever comes first.
-func TestMend32CompressedInTwoHeaders(t *testing.T) {
+func TestCompressedInTwoHeaders(t *testing.T) {
 	for _, encodings := range [][]string{{"identity", "gzip"}, {"", "gzip"}, {"gzip", "identity"}, {"identity", "identity"}} {
 		h := build(t, func(p *plan) {
 			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -81,7 +81,7 @@ func upstreamOf(t *testing.T, secure bool, serve func(net.Conn), changes ...func
 }
 
 // Bytes that upstream sends without a request, right behind an answer or a moment later, are no answer to the next request.
-func TestMend26SurplusIsNoAnswer(t *testing.T) {
+func TestSurplusIsNoAnswer(t *testing.T) {
 	const readAtOnce = 8 << 10 // the size of one read of a connection: the answer ends exactly there
 	for _, secure := range []bool{false, true} {
 		for _, late := range []bool{false, true} {
@@ -123,7 +123,7 @@ func TestMend26SurplusIsNoAnswer(t *testing.T) {
 }
 
 // An upstream that answers before the request gives no request another's answer.
-func TestMend26AnswersAreNotShifted(t *testing.T) {
+func TestAnswersAreNotShifted(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
 			said := make(chan struct{}, 100)
@@ -174,7 +174,7 @@ func (f *finishing) Write(p []byte) (int, error) {
 }
 
 // Bytes that upstream sends on a new connection before a request are no answer, either: nothing is sent on it.
-func TestMend26SurplusOnANewConnection(t *testing.T) {
+func TestSurplusOnANewConnection(t *testing.T) {
 	certificate, roots := certified(t)
 	var requests atomic.Int32
 	address, accepted := listener(t, func(conn net.Conn) {
@@ -197,7 +197,7 @@ func TestMend26SurplusOnANewConnection(t *testing.T) {
 }
 
 // A creation never uses a connection that was closed a moment ago: its hold would stand for an hour.
-func TestMend02CreationIsNotLostToAClose(t *testing.T) {
+func TestCreationIsNotLostToAClose(t *testing.T) {
 	const created = `{"output":{"task_id":"task-%d","task_status":"PENDING"},"request_id":"a"}`
 	var tasks atomic.Int32
 	closed := make(chan struct{}, 1)
@@ -221,7 +221,7 @@ func TestMend02CreationIsNotLostToAClose(t *testing.T) {
 }
 
 // An upstream that closes after each answer without announcing it costs no more requests than a bare proxy loses.
-func TestMend27ClosedWithoutAWord(t *testing.T) {
+func TestClosedWithoutAWord(t *testing.T) {
 	const requests = 100
 	closed := make(chan struct{}, 1)
 	address, _ := listener(t, func(conn net.Conn) {

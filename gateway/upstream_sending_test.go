@@ -23,7 +23,7 @@ func large(size int) string {
 const fine = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 // An upstream that reads slowly and steadily gets the whole body, however long that takes.
-func TestMend01SlowReaderGetsTheWholeBody(t *testing.T) {
+func TestSlowReaderGetsTheWholeBody(t *testing.T) {
 	parallel(t)
 	const size, steps, idle = 16 << 20, 32, time.Second
 	for _, secure := range []bool{false, true} {
@@ -64,7 +64,7 @@ func slowUpstream(t *testing.T, secure bool, change func(*plan), serve func(net.
 
 // An upstream that stops reading is silent: the bound of silence ends it, not the bound of an answer. After reading the
 // whole body it has the time for an answer, however large the body was.
-func TestMend01SilenceEndsALargeBody(t *testing.T) {
+func TestSilenceEndsALargeBody(t *testing.T) {
 	parallel(t)
 	for name, tt := range map[string]struct {
 		reads        int64
@@ -91,7 +91,7 @@ func TestMend01SilenceEndsALargeBody(t *testing.T) {
 }
 
 // A connection that breaks while a large body is written ends the exchange at once.
-func TestMend01BrokenWhileALargeBodyIsWritten(t *testing.T) {
+func TestBrokenWhileALargeBodyIsWritten(t *testing.T) {
 	h := slowUpstream(t, false, func(*plan) {}, func(conn net.Conn, r *http.Request) {
 		_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
 		_ = conn.(*net.TCPConn).SetLinger(0)
@@ -100,7 +100,7 @@ func TestMend01BrokenWhileALargeBodyIsWritten(t *testing.T) {
 }
 
 // The hold of a request whose body takes longer than its lease is kept.
-func TestMend01HoldIsKeptWhileALargeBodyIsWritten(t *testing.T) {
+func TestHoldIsKeptWhileALargeBodyIsWritten(t *testing.T) {
 	extended := make(chan time.Duration, 100)
 	h := slowUpstream(t, false, func(p *plan) {
 		p.accounts = &keeping{Accounts: limit.NewMemory(p.now), extended: extended}

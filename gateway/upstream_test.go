@@ -8,7 +8,7 @@ import (
 )
 
 // Upstream's headers about itself are passed on to teams, with the gateway's key in them covered.
-func TestMend16UpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
+func TestUpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			for _, name := range []string{"Retry-After", "X-Request-Id"} {

@@ -34,8 +34,8 @@ func TestUsage(t *testing.T) {
 	h.ask("GET", "/sluice/v1/other", "").wants(t, 404, "route/path", "NotFound")
 }
 
-// TestMend13NoLimitIsNull: a missing limit is null, not 0: a quota of 0 admits nothing.
-func TestMend13NoLimitIsNull(t *testing.T) {
+// TestNoLimitIsNull: a missing limit is null, not 0: a quota of 0 admits nothing.
+func TestNoLimitIsNull(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 0}}"))
 	for team, limits := range map[string]string{"shop": `[]`, "search": `[{"unit":"images","period":"day","limit":0,"used":0,"held":0,"left":0,"reset":"`} {
 		got := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys[team])
@@ -66,7 +66,7 @@ func TestBroken(t *testing.T) {
 }
 
 // Broken requests are those refused for their content, not for their team or their time.
-func TestMend16WhatCountsAsBroken(t *testing.T) {
+func TestWhatCountsAsBroken(t *testing.T) {
 	at := time.Now() // the clock stands still, so that two hundred may come and no more
 	for name, tt := range map[string]struct {
 		path, body string

@@ -53,7 +53,7 @@ func (p *process) openConsole(ctx context.Context) {
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
 	}
 	proxies := prefixes(p.TrustedProxies)
-	c.server = gateway.NewServer(console.New(console.Deps{
+	c.server = wire.NewServer(console.New(console.Deps{
 		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: logger,
 		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
 		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },

@@ -19,6 +19,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/fetch"
+	"sluice/gateway/wire"
 	"sluice/policy/teams"
 )
 
@@ -65,7 +66,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	defer enough()
 	simulator := newSimulator(service.Addr(), []string{c.UpstreamKey.Reveal()}, c.HeaderPrefix, nil)
 	running.Go(func() {
-		_ = serveUntil(simulating, gateway.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
+		_ = serveUntil(simulating, wire.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
 	})
 
 	base := "http://" + process.doors.public.Addr().String() + "/api/v1"
@@ -87,7 +88,7 @@ func (c *configuration) keepDirectory() (forget func(), err error) {
 
 // freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.
 func (d demoCommand) freeAddress(ctx context.Context) string {
-	listener, err := gateway.Listen(ctx, d.Listen)
+	listener, err := wire.Listen(ctx, d.Listen)
 	if err == nil {
 		_ = listener.Close()
 		return d.Listen

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
-	"sluice/gateway"
+	"sluice/gateway/wire"
 )
 
 const (
@@ -36,7 +36,7 @@ func connectionsFor(files uint64) int {
 
 // listen opens an address. The error names the setting and the cause, without the address.
 func listen(ctx context.Context, setting, address string) (net.Listener, error) {
-	listener, err := gateway.Listen(ctx, address)
+	listener, err := wire.Listen(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen there: %w", setting, addressless(err))
 	}

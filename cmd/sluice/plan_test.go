@@ -117,7 +117,8 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/fetch", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/fetch", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		outside:   []string{xTime},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		files:     map[string][]string{"plain.go": {"golang.org/x/text"}},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},

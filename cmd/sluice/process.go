@@ -124,7 +124,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	}
 	p.openRecent()
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
-	p.public = gateway.NewServer(p.gateway, logger)
+	p.public = wire.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
 	p.clients.Bound(p.public, wire.Config{
 		Listener: "public", Setting: prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
@@ -236,7 +236,7 @@ func (p *process) ready() error {
 
 // serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
 func (p *process) serve(ctx context.Context) error {
-	p.admin = gateway.NewServer(admin.New(admin.Deps{
+	p.admin = wire.NewServer(admin.New(admin.Deps{
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	p.admin.IdleTimeout = adminIdle

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/wire"
 )
 
 // The simulator's pace: slow enough to see a task in every state and a stream's frames arrive.
@@ -39,7 +39,7 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 	if _, err := fmt.Fprintf(p.stdout, "http://%s/api/v1\n", listener.Addr()); err != nil {
 		return err
 	}
-	return serveUntil(ctx, gateway.NewServer(service, log), listener)
+	return serveUntil(ctx, wire.NewServer(service, log), listener)
 }
 
 func newSimulator(address net.Addr, keys []string, prefix string, log func(format string, args ...any)) *simulator.Simulator {

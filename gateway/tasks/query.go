@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"sluice/cache"
@@ -154,4 +156,81 @@ func (t *Tasks) query(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 // hasState reports whether an answer has a state of that task. "unknown" is not a state, because the service can lose a task for a moment.
 func hasState(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
+}
+
+// turn takes the turn to query the service about a task, once among all replicas and within the account's rate. If it is Mine,
+// the caller MUST make the query, and then hear an answer or release the task. spare: leave room in the rate for others. blind:
+// the caller may query even if Redis is away. noRate: the task rests because the rate has no query left.
+func (t *Tasks) turn(ctx context.Context, claim *cache.Claim, spare, blind bool) (turn cache.Turn, noRate bool) {
+	turn, err := t.deps.Claims.Take(ctx, claim.Team, claim.Task)
+	switch {
+	case err != nil && !blind:
+		return cache.Resting, false
+	case err == nil && turn != cache.Mine:
+		return turn, false
+	}
+	if allowed, err := t.deps.Queries.Allow(ctx, claim.Team, spare); err == nil && !allowed || err != nil && !blind {
+		t.release(ctx, claim, 0)
+		return cache.Resting, err == nil
+	}
+	return cache.Mine, false
+}
+
+// release lets others query a task after that time.
+func (t *Tasks) release(ctx context.Context, claim *cache.Claim, after time.Duration) {
+	t.deps.Claims.Release(ctx, claim.Team, claim.Task, after)
+}
+
+// longestWait is the longest wait that a poll may ask for.
+const longestWait = 60 * time.Second
+
+// PreferredWait reads how long a client wants to wait for a change, "Prefer: wait=10", 60 seconds at most. A malformed
+// preference is ignored.
+func PreferredWait(h http.Header) time.Duration {
+	for _, line := range h["Prefer"] {
+		for preference := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(preference, "=")
+			value, _, _ = strings.Cut(value, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 31)
+			if err != nil {
+				return 0
+			}
+			return min(time.Duration(seconds)*time.Second, longestWait)
+		}
+	}
+	return 0
+}
+
+// Await waits until the task's state changes, the span has passed, or the gateway drains. waited is the time that it waited,
+// without the last query.
+func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration, drains func() bool) (answer PollAnswer, waited time.Duration) {
+	begun := claim.Answer.Status
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	for ; ; claim = answer.Claim {
+		before := t.deps.Now()
+		answer = t.Current(ctx, claim, poll)
+		waited += t.deps.Now().Sub(before) - answer.Took
+		if answer.Claim.Answer.Status != begun || answer.Claim.Final() || drains() || ctx.Err() != nil {
+			return answer, waited
+		}
+		pause := time.NewTimer(t.pause(&answer.Claim))
+		before = t.deps.Now()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+		waited += t.deps.Now().Sub(before)
+	}
+}
+
+// pause is how long to wait before the next look: until the answer is no longer fresh, but not so long that it delays a
+// drain.
+func (t *Tasks) pause(claim *cache.Claim) time.Duration {
+	least := max(10*time.Millisecond, min(t.config.Interval, time.Second)/2)
+	return min(max(t.config.Interval-t.deps.Now().Sub(claim.Fetched), least), time.Second)
 }

@@ -5,7 +5,86 @@ import (
 	"sync/atomic"
 
 	"sluice/cache"
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
+
+// How the end of a task was heard, as its log line says.
+const (
+	ByPoll     = "poll"     // by a query for a client's poll or cancel
+	ByFinisher = "finisher" // by a query of the finisher, because no client polled
+	ByStream   = "stream"   // in the creation's own answer
+	ByLease    = "lease"    // not at all: the task is charged as held
+)
+
+// End is the end of a task as it is settled.
+type End struct {
+	Outcome   string // see [Outcome]
+	Answer    cache.Answer
+	Usage     meter.Usage
+	Images    int64  // that are charged
+	Estimated bool   // the service did not count the images
+	By        string // how the end was heard
+}
+
+// Cost is the cost of the end.
+func (e *End) Cost(claim *cache.Claim) telemetry.Cost {
+	flag := telemetry.FlagExact
+	if e.Estimated {
+		flag = telemetry.FlagEstimated
+	}
+	return Cost(TaskCost(&claim.Hold, e.Images), flag)
+}
+
+// endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
+// as were held.
+func (t *Tasks) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
+	reading := read(body)
+	reading.Usage.Cover(t.deps.Cover)
+	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by}
+	end.Images, end.Estimated = imagesOf(claim, ended.Status, &reading)
+	return end
+}
+
+func read(body []byte) meter.Reading {
+	var reads meter.Meter
+	reads.Reset("application/json", "")
+	_, _ = reads.Write(body) // it never fails
+	return reads.End()
+}
+
+// imagesOf is how many images are charged, and whether that is estimated.
+func imagesOf(claim *cache.Claim, status cache.Status, reading *meter.Reading) (images int64, estimated bool) {
+	images, known := reading.Images()
+	if !known && status == cache.Succeeded && !forwarded(&claim.Hold) {
+		return claim.Hold.Images, true
+	}
+	return images, false
+}
+
+// Settled is what a task costs whose last answer is its end, and whether that is estimated. False: it has not ended.
+func Settled(claim *cache.Claim) (cost limit.Amounts, estimated, ended bool) {
+	if !claim.Final() {
+		return cost, false, false
+	}
+	reading := read(claim.Body)
+	images, estimated := imagesOf(claim, claim.Answer.Status, &reading)
+	return TaskCost(&claim.Hold, images), estimated, true
+}
+
+// Outcome is how a task ended: succeeded, failed or cancelled. A stream that ends without the task's status has succeeded.
+func Outcome(status cache.Status) string {
+	switch status {
+	case cache.Failed:
+		return "failed"
+	case cache.Canceled, cache.Cancelled:
+		return "cancelled"
+	}
+	return "succeeded"
+}
 
 // Put makes a task its team's. claim.Answer and claim.Body are the answer that names it; whole: the answer is not a frame of a
 // stream. A task that has ended already is settled at once. One that ended in a stream is settled when the stream ends, which
@@ -67,4 +146,71 @@ func (t *Tasks) settle(ctx context.Context, h heardEnd) (ended cache.Claim, end 
 		_ = t.deps.Claims.Schedule(ctx, &ended, t.soon()) // if it fails, the task is due later
 	}
 	return ended, end
+}
+
+// charge charges a task's end to what its creation holds, once, and reports the task. It calls taken when that is done, now or
+// later; first: it was not charged before. It calls left if it will never be done; left may be nil.
+func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken func(first bool), left func()) {
+	if claim.Hold.ID == "" {
+		taken(false)
+		return
+	}
+	t.deps.Charge(ctx, &limit.Charge{
+		Held: &limit.Held{
+			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Tag(claim.Hold.Tag), Task: true,
+			Amounts: TaskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
+		},
+		Amounts: TaskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,
+		Taken: func(first bool) {
+			if first {
+				t.reportEnd(claim, end)
+			}
+			taken(first)
+		},
+	})
+}
+
+// TaskCost is the cost of a task with that many images. A task of a forwarded path costs its request alone.
+func TaskCost(hold *cache.Hold, images int64) limit.Amounts {
+	if forwarded(hold) {
+		images = 0
+	}
+	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, teams.Price{Image: hold.Price})
+}
+
+func forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }
+
+// Cost is amounts in the form of the log.
+func Cost(a limit.Amounts, flag string) telemetry.Cost {
+	return telemetry.Cost{Known: true, Requests: a[limit.Requests], Tokens: a[limit.Tokens], Images: a[limit.Images], Spend: a[limit.Spend], Flag: flag}
+}
+
+// reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
+// is reported once.
+func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
+	t.deps.Metrics.Settlement(end.Outcome)
+	charged := TaskCost(&claim.Hold, end.Images)
+	t.deps.Metrics.Used(claim.Team, t.deps.Label(claim.Model), charged[limit.Images], charged[limit.Spend])
+	task := telemetry.Task{
+		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Images,
+		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
+		Usage: end.Usage, Cost: end.Cost(claim), Held: Cost(TaskCost(&claim.Hold, claim.Hold.Images), ""), Estimated: end.Estimated, SettledBy: end.By,
+	}
+	task.Served, task.Sent = claim.Polls()
+	if task.Submitted.IsZero() {
+		task.Submitted = claim.Created
+	}
+	if task.Ended.IsZero() {
+		task.Ended = t.deps.Now()
+	}
+	t.Report(&task)
+}
+
+// Report writes the span and the log line of a task that has ended, and hands it to Ended.
+func (t *Tasks) Report(task *telemetry.Task) {
+	t.deps.Traces.Task(task)
+	task.Log(t.deps.Logger, t.deps.Now())
+	if t.deps.Ended != nil {
+		t.deps.Ended(task)
+	}
 }

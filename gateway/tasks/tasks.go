@@ -1,12 +1,20 @@
+// Package tasks follows a task from the answer that names it until its end is charged: whose it is, its last known state, and
+// when to query the service for a newer one.
+//
+// It queries the service through one function, and keeps the tasks in [Claims]. In memory it has only the running queries and the
+// ends that are not charged yet. It promises that a task is shown to its own team only, that the service is queried about it once
+// an interval however many clients poll, and that its end is charged once.
 package tasks
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
 	"sluice/cache"
 	"sluice/policy/limit"
@@ -117,3 +125,40 @@ func (t *Tasks) fresh(claim *cache.Claim) bool {
 
 // soon is when a task is due again after a failed attempt.
 func (t *Tasks) soon() time.Time { return t.deps.Now().Add(max(t.config.Interval, time.Second)) }
+
+// MayCancel takes one cancel from the account's rate of cancels, and reports whether the team got one. The service counts
+// cancels apart from queries.
+func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
+	allowed, err := t.deps.Cancels.Allow(ctx, team, !t.cancels.first(team, t.deps.Now()))
+	return err != nil || allowed
+}
+
+// Look queries a task's state even if the last answer is fresh, for the cancel of a client. It makes no query if another one
+// runs or has just failed; Took is then 0.
+func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) PollAnswer {
+	last := PollAnswer{Claim: claim, Source: Stale}
+	if turn, _ := t.turn(ctx, &claim, false, true); turn != cache.Mine {
+		return last
+	}
+	return t.query(ctx, last, Origin{Span: cancel})
+}
+
+// cancels allows each team one cancel a second. A cancel without room in the account's rate is refused, unlike a poll. So the first
+// cancel of a team in a second goes first, and further ones get what is left.
+type cancels struct {
+	mu    sync.Mutex
+	teams map[string]*rate.Limiter // grows with the teams file
+}
+
+// first reports whether the team has not cancelled for a second.
+func (l *cancels) first(team string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.teams == nil {
+		l.teams = make(map[string]*rate.Limiter)
+	}
+	if l.teams[team] == nil {
+		l.teams[team] = rate.NewLimiter(rate.Every(time.Second), 1)
+	}
+	return l.teams[team].AllowN(now, 1)
+}

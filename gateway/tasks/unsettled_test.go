@@ -8,7 +8,7 @@ import (
 )
 
 // The number of ends that wait for their charges is bounded; an end without room is heard again.
-func TestMend16EndsAreBounded(t *testing.T) {
+func TestEndsAreBounded(t *testing.T) {
 	u := unsettled{most: mostUnsettled}
 	for n := range mostUnsettled + 1 {
 		if !u.add(&cache.Claim{Team: "search", Task: fmt.Sprint(n)}) {

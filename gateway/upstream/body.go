@@ -17,17 +17,19 @@ type body struct {
 	client   *Client
 	conn     *conn
 	exchange *Exchange
-	reusable bool        // the service keeps the connection open after this answer
-	framed   bool        // its end differs from the end of the connection
-	ended    bool        // EOF or an error was read
-	closed   bool        // the connection was given back
-	limit    time.Time   // the end of draining; zero: not draining
-	readBy   time.Time   // the deadline for reading that was set last; zero: none
-	leave    func() bool // stops waiting for the client to leave; nil: not waiting
+	request  context.Context // its end closes the connection
+	reusable bool            // the service keeps the connection open after this answer
+	framed   bool            // its end differs from the end of the connection
+	ended    bool            // EOF or an error was read
+	closed   bool            // the connection was given back
+	limit    time.Time       // the end of draining; zero: not draining
+	readBy   time.Time       // the deadline for reading that was set last; zero: none
+	leave    func() bool     // stops waiting for the client to leave; nil: not waiting
+	stay     func() bool     // stops waiting for the end of the request's context; nil: not waiting
 }
 
 func (b *body) begin(u *Client, x *Exchange, conn *conn, answer *http.Response) {
-	*b = body{ReadCloser: answer.Body, client: u, conn: conn, exchange: x, reusable: !answer.Close}
+	*b = body{ReadCloser: answer.Body, client: u, conn: conn, exchange: x, request: answer.Request.Context(), reusable: !answer.Close}
 	b.framed = answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0
 	if x.Limit > 0 {
 		b.limit = time.Now().Add(x.Limit)
@@ -100,6 +102,9 @@ func (b *body) explain(err error) error {
 	if err == io.EOF {
 		return err
 	}
+	if cause := context.Cause(b.request); cause != nil {
+		err = cause
+	}
 	fault := explain(err, true)
 	b.exchange.Fault = fault
 	b.exchange.Wanted = b.limit.IsZero() && !b.clientLeft() // the end of draining is not the service's fault
@@ -126,6 +131,9 @@ func (b *body) abandon() {
 	b.closed, b.ended = true, true
 	if b.leave != nil && !b.leave() {
 		b.reusable = false // a deadline may still be set on it
+	}
+	if b.stay != nil && !b.stay() {
+		b.reusable = false
 	}
 	b.conn.body = nil
 	b.exchange.Clean = b.exchange.Whole && b.framed

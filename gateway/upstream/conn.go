@@ -106,15 +106,17 @@ func (c *conn) look() error {
 // send writes a request. A small one leaves in one write. The body of a large one is written while the answer is read, because
 // the service may refuse it before it has read it all. bound is the time for the answer's header. If writing fails after a byte
 // has left, send returns nil, and receive returns the answer if there is one, or the error.
-func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
+func (c *conn) send(x *Exchange, out *http.Request, body *outgoing, bound time.Duration) (err error) {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
-	c.head = appendHead(c.head[:0], out, x.Header, len(x.Body))
-	large := len(x.Body) > InlineBody
-	if !large {
-		c.head = append(c.head, x.Body...)
+	c.head = appendHead(c.head[:0], out, body.size())
+	large := body.size() > InlineBody
+	if body != nil && !large {
+		if c.head, err = body.appendTo(c.head); err != nil {
+			return err
+		}
 	}
-	_, err := c.Write(c.head)
+	_, err = c.Write(c.head)
 	switch {
 	case err != nil && c.written.Load() == 0:
 		return err
@@ -122,7 +124,7 @@ func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 		return c.expect(bound)
 	}
 	c.sending = &sending{conn: c, bound: bound}
-	return c.sending.begin(x, err)
+	return c.sending.begin(x, body, err)
 }
 
 // expect sets the deadline for an answer's header, unless the current one is only a little later.
@@ -145,7 +147,7 @@ func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Res
 		answer := x.head.read(c.in, out, keep)
 		if answer == nil {
 			var err error
-			if answer, err = http.ReadResponse(c.in, out); err != nil {
+			if answer, err = readAnswer(c.in, out); err != nil {
 				return nil, unexpectedEOF(err)
 			}
 		}
@@ -158,6 +160,17 @@ func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Res
 		}
 	}
 	return nil, errInformational
+}
+
+// readAnswer reads an answer with net/http, which sets the trailers in the answer that it made itself.
+func readAnswer(in *bufio.Reader, out *http.Request) (*http.Response, error) {
+	read, err := http.ReadResponse(in, out)
+	if err != nil {
+		return nil, err
+	}
+	answer := *read
+	answer.Trailer = nil
+	return &answer, nil
 }
 
 // drop closes a connection that cannot be used again. No request's body is read any more when it returns.

@@ -39,7 +39,7 @@ func escaped(t *rapid.T, text string) string {
 
 // However an error text spells the key in JSON, and JSON in JSON, the key cannot be read from the result; the text keeps
 // its length and stays JSON, and a text without the key is unchanged.
-func TestMend31TheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
+func TestTheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := "kab0" + rapid.StringOfN(rapid.RuneFrom([]rune(`abu0/"\-_`)), 6, 20, -1).Draw(t, "key")
 		c := NewCredential(Secret(key), &url.URL{Host: "service.example"}, nil)
@@ -72,7 +72,7 @@ func TestMend31TheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
 }
 
 // A key with backslashes in a row needs more room between its letters than one without.
-func TestMend31AKeyOfManyBackslashesIsCovered(t *testing.T) {
+func TestAKeyOfManyBackslashesIsCovered(t *testing.T) {
 	c := credentialOf(t, `kaaa\\\"`)
 	spelled := "kaaa" + strings.Repeat(`\\\\u005c`, 3) + strings.Repeat(`\`, 7) + `"`
 	if got := c.Cover(spelled); got != strings.Repeat("*", len(spelled)) {
@@ -80,7 +80,7 @@ func TestMend31AKeyOfManyBackslashesIsCovered(t *testing.T) {
 	}
 }
 
-func TestMend31WhatIsNotTheKeyStays(t *testing.T) {
+func TestWhatIsNotTheKeyStays(t *testing.T) {
 	c := credentialOf(t, "sk-abcdef")
 	for _, text := range []string{
 		"", "s", "sk-abcde", "sk-abcdex", "sk_abcdef", `sk\u002eabcdef`, `\u0073\u006b-abcde`, `\u0073k\u002dabcde\u0067`, `\`, `\u`, `\u00`, `\u007`, `\u0073`,
@@ -110,7 +110,7 @@ func TestMend31WhatIsNotTheKeyStays(t *testing.T) {
 }
 
 // A key that was replaced a moment ago is covered as well: answers to requests with that key still come.
-func TestMend31TheKeyBeforeIsCovered(t *testing.T) {
+func TestTheKeyBeforeIsCovered(t *testing.T) {
 	old := credentialOf(t, "sk-old-key")
 	base, _ := url.Parse("http://service.example:8080/api/v1")
 	if got := NewCredential("sk-new-key", base, old).Cover("sk-old-key or sk-new-key"); got != "********** or **********" {

@@ -57,11 +57,11 @@ func hostPort(u *url.URL) string {
 }
 
 // get returns an idle connection that can carry a request, or a new one. now is when the exchange begins.
-func (p *pool) get(now time.Time) (*conn, error) {
+func (p *pool) get(ctx context.Context, now time.Time) (*conn, error) {
 	for {
 		c := p.last()
 		if c == nil {
-			return p.dial()
+			return p.dial(ctx)
 		}
 		switch c.taken = now; {
 		case now.Sub(c.idle) >= idleConn: // expire would close it soon
@@ -98,14 +98,14 @@ func (p *pool) last() *conn {
 }
 
 // dial connects, and under TLS verifies the service's certificate, before a byte of a request is written. It does so on another
-// goroutine: the caller's stack would grow, and stay so for as long as the answer is a stream.
-func (p *pool) dial() (*conn, error) {
+// goroutine: the caller's stack would grow, and stay so for as long as the answer is a stream. The end of ctx ends it.
+func (p *pool) dial(ctx context.Context) (*conn, error) {
 	var c *conn
 	var err error
 	connected := make(chan struct{})
 	go func() {
 		defer close(connected)
-		c, err = p.connect()
+		c, err = p.connect(ctx)
 	}()
 	if <-connected; err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (p *pool) dial() (*conn, error) {
 	return c, p.check(c)
 }
 
-func (p *pool) connect() (*conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
+func (p *pool) connect(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.dialer.Timeout)
 	defer cancel()
 	socket, err := p.dialer.DialContext(ctx, p.network, p.address)
 	if err != nil {

@@ -40,14 +40,14 @@ func TestPoolGivesNoneThatIsTooOld(t *testing.T) {
 		URL: &url.URL{Scheme: "http", Host: listener.Addr().String()}, ConnectTimeout: time.Minute, IdleTimeout: time.Minute, Now: func() time.Time { return now },
 	})
 	defer p.close()
-	first, err := p.get(now)
+	first, err := p.get(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, age := range []time.Duration{idleConn - 1, idleConn} {
 		p.put(first, now)
 		now = now.Add(age)
-		next, err := p.get(now)
+		next, err := p.get(t.Context(), now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ func TestHeadCannotBeSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := string(appendHead(nil, r, []Field{{"X-Service-Workspace", "a\r\nEvil: b"}}, 5))
+	r.Header["X-Service-Workspace"] = []string{"a\r\nEvil: b"}
+	head := string(appendHead(nil, r, 5))
 	if want := "POST /api/v1/x?q HTTP/1.1\r\nHost: host\r\nContent-Length: 5\r\nX-Service-Workspace: a  Evil: b\r\n\r\n"; head != want {
 		t.Errorf("got %q, want %q", head, want)
 	}
@@ -23,7 +24,7 @@ func TestTheRequestLineHasThreeWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := string(appendHead(nil, r, nil, 0))
+	head := string(appendHead(nil, r, 0))
 	if want := "GET /api/v1/uploads?x=1%20HTTP/1.0 HTTP/1.1\r\nHost: host\r\n\r\n"; head != want {
 		t.Errorf("got %q, want %q", head, want)
 	}

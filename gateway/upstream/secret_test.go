@@ -8,7 +8,7 @@ import (
 )
 
 // H07: a secret prints as redacted, whatever prints it.
-func TestH07SecretsDoNotPrint(t *testing.T) {
+func TestSecretsDoNotPrint(t *testing.T) {
 	s := Secret("canary-secret")
 	c := struct{ Key Secret }{s}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {

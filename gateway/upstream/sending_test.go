@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -15,7 +16,7 @@ import (
 
 // holding is a Listener that holds the writing of a body before its first piece.
 type holding struct {
-	deaf
+	nobody
 	began, goOn chan struct{}
 	wrote       atomic.Bool
 }
@@ -46,11 +47,11 @@ func TestTheBodyIsReadNoMore(t *testing.T) {
 			u := New(Config{URL: base, ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Minute, Now: time.Now, Surplus: func() {}})
 			defer u.Close()
 			listener := &holding{began: make(chan struct{}), goOn: make(chan struct{})}
-			x := &Exchange{Body: make([]byte, 8<<20), Sent: time.Now(), Client: context.Background(), Listener: listener}
+			x := &Exchange{Sent: time.Now(), Client: context.Background(), Listener: listener}
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				answer, err := u.Do(httptest.NewRequest(http.MethodPost, base.String(), nil), x)
+				answer, err := u.RoundTrip(httptest.NewRequest(http.MethodPost, base.String(), bytes.NewReader(make([]byte, 8<<20))).WithContext(WithExchange(context.Background(), x)))
 				if (err == nil) != (tt.answer != "") {
 					t.Error("Do: ", err)
 					return

@@ -10,7 +10,7 @@ import (
 )
 
 // The key is covered in a stream whatever the pieces and the frames, and everything else is unchanged.
-func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
+func TestTheKeyIsCoveredAcrossPieces(t *testing.T) {
 	const key = "sk-abcdef"
 	c := credentialOf(t, key)
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,7 +56,7 @@ func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 }
 
 // A reader whose buffer becomes smaller than the waiting bytes gets them in pieces, none of which ends inside the key.
-func TestMend31TheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
+func TestTheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
 	c := credentialOf(t, "sk-abcdef")
 	for size := len(`\u0073k-abcdef`); size < 60; size++ {
 		f := NewStream(io.NopCloser(strings.NewReader("data:a\n\ndata:"+strings.Repeat("x", 30)+`sk-abcdef, \u0073k-abcdef`+strings.Repeat("y", 30))), c, nil)
@@ -78,7 +78,7 @@ type small struct {
 func (s *small) Read(p []byte) (int, error) { return s.from.Read(p[:min(len(p), s.size)]) }
 
 // The address is covered in an error that is longer than a piece, to its end, and only in the error.
-func TestMend31TheAddressInALongError(t *testing.T) {
+func TestTheAddressInALongError(t *testing.T) {
 	cover := covering(credentialOf(t, "sk-abcdef"))
 	var got string
 	for _, piece := range []string{

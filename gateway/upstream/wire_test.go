@@ -7,7 +7,7 @@ import (
 )
 
 // In whatever pieces TLS records come, it is known whether the last one is complete.
-func TestMend26RecordsAreFollowed(t *testing.T) {
+func TestRecordsAreFollowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte
 		ends := map[int]bool{0: true}

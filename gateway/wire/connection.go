@@ -1,5 +1,6 @@
-// Package wire knows the inside of net/http: which connections are open, and which of them a request works on. It knows nothing of what
-// requests ask for.
+// Package wire knows the inside of net/http: the deadlines of its connections, which of them are open and which a request works on, how
+// much stack its writer needs, and how it is made to end a connection. It lends the memory of bodies. It knows nothing of what requests
+// ask for.
 package wire
 
 import (

@@ -1,25 +1,32 @@
-package gateway
+package wire
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
+	"strings"
 	"time"
 )
+
+// SlowStart is the time in which a client may send any part of a body, however little that is.
+const SlowStart = 10 * time.Second
 
 // NewServer returns the server for one of Sluice's listeners. Its timeouts for a whole request and a whole answer apply to what
 // net/http answers itself, and to handlers that set none. The gateway sets its own for each read and each write: timeouts for
 // the whole would cut uploads and streams. The caller adds TLS.
-func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
+func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       slowStart,
+		ReadTimeout:       SlowStart,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    32<<10 - 4096, // net/http adds 4,096
-		ErrorLog:          slog.NewLogLogger(errors.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		// The deadlines of single streams do not bound the writing of HTTP/2 frames. Each stream may be a request that runs.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: 30 * time.Second, MaxConcurrentStreams: 100},
 		// The routes answer OPTIONS *, like every other request.
@@ -35,4 +42,29 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, err
 	}
 	return clientListener{listener}, nil
+}
+
+// Apart runs a part of a stream's way that needs much stack on another goroutine. This one's stack would grow, and stay so for as long
+// as the stream lasts. It panics with what the part panics with.
+func Apart(part func()) {
+	var p any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if p = recover(); p != nil && p != http.ErrAbortHandler {
+				p = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+		}()
+		part()
+	}()
+	if <-ended; p != nil {
+		panic(p)
+	}
+}
+
+// EndConnection has net/http's writer end the connection after the answer, whose header may have left. A reader that passes its limit
+// does that, and no other call.
+func EndConnection(bare http.ResponseWriter) {
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(bare, io.NopCloser(strings.NewReader("x")), 0))
 }

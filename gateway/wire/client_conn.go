@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"errors"
@@ -148,7 +148,7 @@ func (d *deadline) end(err error) (early bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting--
-	if err == nil || !isTimeout(err) || !d.wanted.IsZero() && !d.wanted.After(d.inForce) {
+	if err == nil || !IsTimeout(err) || !d.wanted.IsZero() && !d.wanted.After(d.inForce) {
 		return false
 	}
 	return d.enforce() == nil
@@ -162,4 +162,10 @@ func (d *deadline) late() bool {
 func (d *deadline) enforce() error {
 	d.inForce = d.wanted
 	return d.set(d.wanted)
+}
+
+// IsTimeout reports whether a read or write ended because its time had passed.
+func IsTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }

@@ -1,7 +1,8 @@
-package gateway
+package wire
 
 import (
 	"math/bits"
+	"net/http/httputil"
 	"runtime"
 	"sync"
 	"time"
@@ -19,18 +20,19 @@ const (
 	muchDropped = 16 << 20
 )
 
-// buffers lends memory for large bodies, and keeps what comes back for the next ones. New memory for each body would be twice
+// Buffers lends memory for large bodies, and keeps what comes back for the next ones. New memory for each body would be twice
 // as much, because the collector finds the old one late, and filling it costs a page fault for every 4 KiB. Sizes are rounded
 // up by an eighth at most. It is safe for concurrent use.
-type buffers struct {
+type Buffers struct {
 	most int64 // bytes lent and kept; above it none are kept. Two thirds of it may be kept
 
-	mu      sync.Mutex
-	total   int64 // bytes lent and kept
-	idle    int64 // bytes kept
-	dropped int64 // bytes dropped that the collector was not run for
-	kept    map[int64]*shelf
-	aged    time.Time
+	mu       sync.Mutex
+	total    int64 // bytes lent and kept
+	idle     int64 // bytes kept
+	dropped  int64 // bytes dropped that the collector was not run for
+	collects bool  // the collector runs
+	kept     map[int64]*shelf
+	aged     time.Time
 }
 
 // shelf has the kept buffers of one size.
@@ -39,17 +41,17 @@ type shelf struct {
 	least   int // how few it had since the last ageing: no request needed these
 }
 
-// newBuffers keeps buffers as long as they and the lent ones are three quarters of the budget for bodies: what was dropped and not
+// NewBuffers keeps buffers as long as they and the lent ones are three quarters of the budget for bodies: what was dropped and not
 // collected yet comes on top.
-func newBuffers(budget int64) *buffers {
-	return &buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
+func NewBuffers(budget int64) *Buffers {
+	return &Buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
 }
 
 // usual has the memory of usual bodies.
 var usual = sync.Pool{New: func() any { return new([usualBuffer]byte) }}
 
-// lend returns a buffer of at least size bytes, with any content. It MUST be given back only when nothing reads it any more.
-func (b *buffers) lend(size int64) []byte {
+// Lend returns a buffer of at least size bytes, with any content. It MUST be given back only when nothing reads it any more.
+func (b *Buffers) Lend(size int64) []byte {
 	if size <= usualBuffer {
 		return usual.Get().(*[usualBuffer]byte)[:]
 	}
@@ -65,7 +67,7 @@ func (b *buffers) lend(size int64) []byte {
 }
 
 // again returns a kept buffer; nil: a new one is to be made.
-func (b *buffers) again(size int64) []byte {
+func (b *Buffers) again(size int64) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.kept[size]; s != nil && len(s.buffers) > 0 {
@@ -77,8 +79,8 @@ func (b *buffers) again(size int64) []byte {
 	return nil
 }
 
-// giveBack takes a buffer that lend returned; nil is none.
-func (b *buffers) giveBack(buffer []byte) {
+// GiveBack takes a buffer that [Buffers.Lend] returned; nil is none.
+func (b *Buffers) GiveBack(buffer []byte) {
 	size := int64(len(buffer))
 	if size <= smallBuffer {
 		if size == usualBuffer {
@@ -99,29 +101,38 @@ func (b *buffers) giveBack(buffer []byte) {
 	b.kept[size].buffers = append(b.kept[size].buffers, buffer)
 }
 
+// Lent is how many bytes of large buffers are lent.
+func (b *Buffers) Lent() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total - b.idle
+}
+
 // drop counts a buffer that is kept no longer. The lock is held.
-func (b *buffers) drop(size int64) {
+func (b *Buffers) drop(size int64) {
 	b.idle -= size
 	b.total -= size
 	b.dropped += size
 }
 
-// collect runs the collector if much was dropped. The request that needs new memory waits for it, some milliseconds, because it
-// would fill more memory meanwhile.
-func (b *buffers) collect() {
+// collect begins a run of the collector if much was dropped. No request waits for it.
+func (b *Buffers) collect() {
 	b.mu.Lock()
-	much := b.dropped >= muchDropped
-	if much {
-		b.dropped = 0
+	defer b.mu.Unlock()
+	if b.dropped < muchDropped || b.collects {
+		return
 	}
-	b.mu.Unlock()
-	if much {
+	b.dropped, b.collects = 0, true
+	go func() {
 		runtime.GC()
-	}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.collects = false
+	}()
 }
 
 // makeRoom drops kept buffers until what is left is within bounds.
-func (b *buffers) makeRoom() {
+func (b *Buffers) makeRoom() {
 	for size, s := range b.kept {
 		for b.total > b.most && len(s.buffers) > 0 {
 			s.take()
@@ -130,13 +141,13 @@ func (b *buffers) makeRoom() {
 	}
 }
 
-// age drops the buffers that no request has needed for keptFor.
-func (b *buffers) age(now time.Time) {
+// Age drops the buffers that no request has needed for keptFor.
+func (b *Buffers) Age(now time.Time) {
 	b.dropOld(now)
 	b.collect()
 }
 
-func (b *buffers) dropOld(now time.Time) {
+func (b *Buffers) dropOld(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.aged) < keptFor {
@@ -168,3 +179,33 @@ func rounded(size int64) int64 {
 	step := int64(1) << max(bits.Len64(uint64(size-1))-4, 0)
 	return (size + step - 1) / step * step
 }
+
+const (
+	copyBuffer = 32 << 10
+	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
+	// buffer of 4 KiB has room for it and the frame of its chunk.
+	streamBuffer = 4<<10 - 16
+)
+
+// copyBuffers is an [httputil.BufferPool]. A buffer is lent to one request at a time, and the proxy gives it back only after its last
+// write. The pool keeps arrays, which cost no allocation to give back.
+type copyBuffers struct{ pool sync.Pool }
+
+// NewCopyBuffers lends a proxy the buffers with which it copies answers.
+func NewCopyBuffers() httputil.BufferPool {
+	return &copyBuffers{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
+}
+
+func (p *copyBuffers) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
+func (p *copyBuffers) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
+
+// streamBuffers is copyBuffers of streams.
+type streamBuffers struct{ pool sync.Pool }
+
+// NewStreamBuffers lends a proxy the buffers with which it copies streams.
+func NewStreamBuffers() httputil.BufferPool {
+	return &streamBuffers{sync.Pool{New: func() any { return new([streamBuffer]byte) }}}
+}
+
+func (p *streamBuffers) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
+func (p *streamBuffers) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }

@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 func TestApartPanicsAsItsPartDoes(t *testing.T) {
 	panicsWith := func(part func()) (p any) {
 		defer func() { p = recover() }()
-		apart(part)
+		Apart(part)
 		return nil
 	}
 	if p := panicsWith(func() {}); p != nil {

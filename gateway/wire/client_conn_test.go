@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"bytes"
@@ -89,10 +89,10 @@ func TestAnEarlierReadDeadlineEndsAWait(t *testing.T) {
 		ended := reading(conn)
 		time.Sleep(soon / 2) // it may wait by now
 		must(t, conn.SetReadDeadline(past))
-		if err := outcome(t, ended); !isTimeout(err) {
+		if err := outcome(t, ended); !IsTimeout(err) {
 			t.Errorf("the read ended by %v", err)
 		}
-		if _, err := conn.Read(make([]byte, 1)); !isTimeout(err) {
+		if _, err := conn.Read(make([]byte, 1)); !IsTimeout(err) {
 			t.Errorf("the next read ended by %v", err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAWriteGoesOnBehindADeadlineThatIsNoLongerWanted(t *testing.T) {
 func TestAWriteEndsAtItsDeadline(t *testing.T) {
 	conn, _ := accepted(t)
 	must(t, conn.SetWriteDeadline(time.Now().Add(soon)))
-	if n, err := conn.Write(make([]byte, 16<<20)); !isTimeout(err) || n == 0 || n == 16<<20 {
+	if n, err := conn.Write(make([]byte, 16<<20)); !IsTimeout(err) || n == 0 || n == 16<<20 {
 		t.Errorf("%d bytes and %v", n, err)
 	}
 }
@@ -155,7 +155,7 @@ func TestRequestsDoNotMoveTheSocketsDeadlines(t *testing.T) {
 		_ = conn.SetWriteDeadline(now.Add(30 * time.Second))
 		_ = conn.SetReadDeadline(time.Time{})
 		_ = conn.SetReadDeadline(time.Unix(1, 0)) // a read beside the request, which has not begun, ends
-		if _, err := conn.Read(p); !isTimeout(err) {
+		if _, err := conn.Read(p); !IsTimeout(err) {
 			t.Fatal(err)
 		}
 		_ = conn.SetReadDeadline(time.Time{})
