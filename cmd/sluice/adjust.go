@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory"
+	"sluice/gateway/console/api"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
@@ -57,23 +56,23 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 type errTooMuch struct{ error }
 
 // postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
-func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept directory.Store, delta int64) (string, error) {
+func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, delta int64) (string, error) {
 	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
-	note := func(step registry.Step) error {
-		return directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, step))
+	note := func(step api.Step) error {
+		return teams.Note(ctx, kept, order, api.Adjusted(id, a.Team, a.Unit, delta, step))
 	}
-	if err := note(registry.Ordered); err != nil {
+	if err := note(api.Ordered); err != nil {
 		return "", err
 	}
 	result, err := a.post(ctx, accounts, id, delta)
 	tooMuch := errTooMuch{}
 	switch {
 	case errors.As(err, &tooMuch):
-		return "", errors.Join(err, note(registry.Refused))
+		return "", errors.Join(err, note(api.Refused))
 	case err != nil:
 		return "", err
 	}
-	if err := note(registry.Posted); err != nil { // no failure: it must not be posted again
+	if err := note(api.Posted); err != nil { // no failure: it must not be posted again
 		result += "\nwarning: the audit leaves the outcome open: " + err.Error()
 	}
 	return result, nil
@@ -101,7 +100,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id 
 }
 
 // find refuses a team that neither the teams file nor the directory has, and that never made a request.
-func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept directory.Store) error {
+func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept teams.Store) error {
 	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}

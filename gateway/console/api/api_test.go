@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 )
 
@@ -161,7 +162,7 @@ func TestUsageOverHTTP(t *testing.T) {
 // TestMoneyMayHaveAnExponent, as programs write small numbers in JSON, and is exact.
 func TestMoneyMayHaveAnExponent(t *testing.T) {
 	w := newWorld(t)
-	var done Adjusted
+	var done AdjustedUse
 	for _, tt := range []struct{ delta, month string }{{"5E-1", "0.5"}, {"1.23e-7", "0.500000123"}, {"-1.23e-7", "0.5"}} {
 		w.expect(operator, "POST /teams/ads/adjust", `{"unit":"spend","delta":`+tt.delta+`,"reason":"a test"}`, http.StatusOK, "").into(t, &done)
 		if done.Month != json.Number(tt.month) {
@@ -185,7 +186,7 @@ func TestTrafficOverHTTP(t *testing.T) {
 		t.Fatalf("%+v", tasks)
 	}
 	w.expect(member, "GET /teams/maps/tasks?cursor="+*tasks.Next, "", http.StatusOK, "")
-	want := []TaskQuery{{Team: "maps", State: "RUNNING", Model: "m", Most: 5}, {Team: "maps", Cursor: "page 2", Most: usualPage}}
+	want := []figures.TaskFilter{{Team: "maps", State: "RUNNING", Model: "m", Size: 5}, {Team: "maps", After: "2", Size: 5}}
 	if diff := cmp.Diff(want, w.traffic.tasks); diff != "" {
 		t.Error(diff)
 	}
@@ -198,10 +199,9 @@ func TestTrafficOverHTTP(t *testing.T) {
 
 	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
 	w.expect(member, "GET /requests", "", http.StatusOK, "")
-	w.expect(access.Person{Name: "new", Role: access.Member}, "GET /requests", "", http.StatusOK, "")
-	all := []RequestQuery{
-		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Most: 7},
-		{Teams: []string{"maps", "search"}, Most: usualPage},
+	all := []figures.RequestFilter{
+		{Team: "ads", Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
+		{Size: usualPage},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {
 		t.Error(diff)
@@ -209,7 +209,7 @@ func TestTrafficOverHTTP(t *testing.T) {
 	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?tag=x": "invalid query"} {
 		w.expect(operator, "GET /requests"+query, "", http.StatusBadRequest, want)
 	}
-	w.traffic.err = ErrCursor
+	w.traffic.err = figures.ErrQuery
 	w.expect(operator, "GET /requests?cursor=eA", "", http.StatusBadRequest, "invalid cursor")
 	w.traffic.err = errors.New("canary: away")
 	if a := w.expect(operator, "GET /requests", "", http.StatusServiceUnavailable, "away"); strings.Contains(a.body, "canary") || a.header.Get("Retry-After") == "" {

@@ -139,9 +139,9 @@ func TestBodiesAreStrict(t *testing.T) {
 		`{"id":"maps","description":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`:     "invalid body",
 	} {
 		a := w.ask(operator, "POST /teams", body)
-		var p Problem
+		var p Document
 		a.into(t, &p)
-		if got := p.Code + " " + p.Field; !strings.HasPrefix(got, want) || a.status != http.StatusBadRequest && a.status != http.StatusConflict {
+		if got := string(p.Code) + " " + p.Field; !strings.HasPrefix(got, want) || a.status != http.StatusBadRequest && a.status != http.StatusConflict {
 			t.Errorf("%.80s: %d %s, want %s", body, a.status, got, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/gateway/console/registry"
+	"sluice/policy/teams"
 )
 
 // TestMembersInOtherLettersAreUnknown: of "note" and "NOTE" two readers would take different ones.
@@ -61,7 +61,7 @@ func TestIfMatch(t *testing.T) {
 func TestACancelThatIsNotTaken(t *testing.T) {
 	w := newWorld(t)
 	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")
-	w.traffic.cancel = &registry.Error{Kind: registry.Conflict, Field: "task", Text: "it runs"}
+	w.traffic.cancel = &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
 	w.expect(operator, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusConflict, "conflict task")
 }
 

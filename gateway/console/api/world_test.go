@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -14,10 +15,11 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory/store"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
+	"sluice/telemetry/recent"
 )
 
 // canary is the SHA-256 of the file's key, which no answer shows.
@@ -51,22 +53,24 @@ type world struct {
 
 // someTraffic answers for the tasks and the requests.
 type someTraffic struct {
-	tasks     []TaskQuery
-	requests  []RequestQuery
+	tasks     []figures.TaskFilter
+	requests  []figures.RequestFilter
 	err       error
 	cancelled string
 	cancel    error // of Cancel
 }
 
-func (s *someTraffic) Tasks(_ context.Context, q TaskQuery) ([]Task, string, error) {
-	s.tasks = append(s.tasks, q)
-	used := Amounts{1, 0, 4, 800_000_000}
-	return []Task{{ID: "task-1", Model: "<b>", State: "RUNNING", Submitted: &noon}, {ID: "task-2", State: "SUCCEEDED", Ended: &noon, Used: &used}}, "page 2", s.err
+func (s *someTraffic) TaskList(_ context.Context, _ access.Person, f figures.TaskFilter) (figures.TaskList, error) {
+	s.tasks = append(s.tasks, f)
+	return figures.TaskList{Tasks: []figures.TaskLine{
+		{ID: "task-1", Model: "<b>", State: "RUNNING", Open: true, Submitted: noon},
+		{ID: "task-2", State: "SUCCEEDED", Ended: noon, Cost: limit.Amounts{1, 0, 4, 800_000_000}},
+	}, Next: "2"}, s.err
 }
 
-func (s *someTraffic) Requests(_ context.Context, q RequestQuery) ([]json.RawMessage, string, error) {
-	s.requests = append(s.requests, q)
-	return []json.RawMessage{json.RawMessage(`{"id":"r1","status":200}`)}, "", s.err
+func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f figures.RequestFilter) (figures.RequestList, error) {
+	s.requests = append(s.requests, f)
+	return figures.RequestList{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
 }
 
 // longTask has every character of a task id, and is as long as one may be.
@@ -91,10 +95,10 @@ func newWorld(t *testing.T) *world {
 	kept := store.NewFile(filepath.Join(t.TempDir(), "directory.json"), clock)
 	w := &world{T: t, store: kept, accounts: limit.NewMemory(clock), traffic: &someTraffic{}, secrets: []string{canary}}
 	w.Handler = New(Deps{
-		Registry: registry.New(registry.Deps{
-			Directory: kept, Trail: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
+		Registry: NewRegistry(RegistryDeps{
+			Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
 		}),
-		Ledger: w.accounts, Tasks: w.traffic, Requests: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Ledger: w.accounts, Traffic: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
@@ -145,21 +149,21 @@ func (w *world) ask(who access.Person, line, body string, headers ...string) ans
 func (w *world) expect(who access.Person, line, body string, status int, problem string, headers ...string) answer {
 	w.Helper()
 	a := w.ask(who, line, body, headers...)
-	var p Problem
+	var p Document
 	if a.status >= 400 {
 		a.into(w.T, &p)
 	}
-	if got := strings.TrimSpace(p.Code + " " + p.Field); a.status != status || got != problem {
+	if got := strings.TrimSpace(string(p.Code) + " " + p.Field); a.status != status || got != problem {
 		w.Errorf("%s as %q: %d %s, want %d %s\n%s", line, who.Name, a.status, got, status, problem, a.body)
 	}
 	return a
 }
 
 // mint makes a key, whose secrets no later answer may show.
-func (w *world) mint(who access.Person, team, body string) registry.NewKey {
+func (w *world) mint(who access.Person, team, body string) teams.NewKey {
 	w.Helper()
 	a := w.expect(who, "POST /teams/"+team+"/keys", body, http.StatusCreated, "")
-	var key registry.NewKey
+	var key teams.NewKey
 	a.into(w.T, &key)
 	s, err := w.store.Read(w.Context())
 	if err != nil {
@@ -172,7 +176,7 @@ func (w *world) mint(who access.Person, team, body string) registry.NewKey {
 	made, _ := d.Team(team)
 	w.secrets = append(w.secrets, key.Key)
 	for _, k := range made.Keys {
-		w.secrets = append(w.secrets, k.SHA256)
+		w.secrets = append(w.secrets, hex.EncodeToString(k.SHA256[:]))
 	}
 	return key
 }
