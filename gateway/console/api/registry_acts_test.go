@@ -1,4 +1,4 @@
-package api_test
+package api
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -23,11 +22,11 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 		w.create("maps", "")
 		a := operator
 		a.Reason = "counted twice"
-		done, err := w.Adjust(ctx, a, "maps", api.Correction{Unit: teams.UnitSpend, Delta: "1.5"})
+		done, err := w.Adjust(ctx, a, "maps", Correction{Unit: teams.UnitSpend, Delta: "1.5"})
 		if err != nil || done.Month != 1.5*teams.Nano {
 			w.Errorf("%+v, %v", done, err)
 		}
-		_, err = w.Adjust(ctx, a, "ads", api.Correction{Unit: teams.UnitTokens, Delta: "-1"})
+		_, err = w.Adjust(ctx, a, "ads", Correction{Unit: teams.UnitTokens, Delta: "-1"})
 		w.refused(err, teams.CodeConflict, "delta")
 		for _, tt := range []struct {
 			unit          teams.Unit
@@ -38,7 +37,7 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 			{"tokens", "1", " ", "reason"}, {"tokens", "1", strings.Repeat("x", 201), "reason"}, {"tokens", "1", "a\nb", "reason"},
 		} {
 			a.Reason = tt.reason
-			_, err := w.Adjust(ctx, a, "maps", api.Correction{Unit: tt.unit, Delta: tt.delta})
+			_, err := w.Adjust(ctx, a, "maps", Correction{Unit: tt.unit, Delta: tt.delta})
 			w.refused(err, teams.CodeInvalid, tt.field)
 		}
 		var got []string
@@ -61,7 +60,7 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 		w.Registry.Accounts = lostAccounts{w.accounts}
 		a := operator
 		a.Reason = "counted twice"
-		_, err := w.Adjust(w.Context(), a, "maps", api.Correction{Unit: teams.UnitTokens, Delta: "5"})
+		_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"})
 		w.refused(err, teams.CodeAway, "")
 		var after map[string]string
 		if e := w.entries(); len(e) != 2 || e[0].What != "usage.adjust" || json.Unmarshal(e[0].After, &after) != nil || !strings.Contains(err.Error(), after["id"]) {
@@ -79,7 +78,7 @@ func TestACorrectionIsPostedOnce(t *testing.T) {
 			w.Registry.Accounts = accounts
 			a := operator
 			a.Reason = "counted twice"
-			done, err := w.Adjust(w.Context(), a, "maps", api.Correction{Unit: teams.UnitTokens, Delta: "5"})
+			done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"})
 			if err != nil || done.Day != 5 || len(accounts.posted) != 1 || accounts.calls != lost+1 {
 				t.Errorf("%d replies lost: %+v, %v; %d calls, %d posted", lost, done, err, accounts.calls, len(accounts.posted))
 			}
@@ -121,7 +120,7 @@ func TestAClientThatLeaves(t *testing.T) {
 		w.Registry.Accounts = leftAccounts{w.accounts, leave}
 		a := operator
 		a.Reason = "counted twice"
-		if done, err := w.Adjust(ctx, a, "maps", api.Correction{Unit: teams.UnitTokens, Delta: "5"}); err != nil || done.Day != 5 {
+		if done, err := w.Adjust(ctx, a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"}); err != nil || done.Day != 5 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		if e := w.entries(); e[0].What != "usage.adjust.posted" {
@@ -135,7 +134,7 @@ func TestAClientThatLeavesACancel(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
 		ctx, leave := context.WithCancel(w.Context())
-		w.Registry.Tasks = leftTasks{w.tasks, leave}
+		w.Registry.Tasks = leftTasks{w.traffic, leave}
 		w.refused(w.Cancel(ctx, member, "maps", "task-1"), teams.CodeConflict, "task")
 		if e := w.entries(); e[0].What != "task.cancel.refused" {
 			t.Errorf("%+v", e[0])
@@ -145,7 +144,7 @@ func TestAClientThatLeavesACancel(t *testing.T) {
 
 // leftTasks end the request when the service has refused.
 type leftTasks struct {
-	*someTasks
+	*someTraffic
 	leave context.CancelFunc
 }
 
@@ -175,18 +174,15 @@ func (l leftAccounts) Adjust(ctx context.Context, id, team string, unit teams.Un
 	return l.Memory.Adjust(ctx, id, team, unit, delta, why)
 }
 
-// longTask has every character of a task id, and is as long as one may be.
-var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
-
 // TestAnyTaskIDIsCancelled that the gateway claims.
 func TestAnyTaskIDIsCancelled(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
 		for _, task := range []string{longTask, "~", "...", "..a"} {
-			w.tasks.of[task] = "maps"
+			w.traffic.of[task] = "maps"
 			w.must(w.Cancel(w.Context(), member, "maps", task))
 		}
-		if diff := cmp.Diff([]string{longTask, "~", "...", "..a"}, w.tasks.cancelled); diff != "" {
+		if diff := cmp.Diff([]string{longTask, "~", "...", "..a"}, w.traffic.cancelled); diff != "" {
 			w.Error(diff)
 		}
 	})
@@ -199,15 +195,15 @@ func TestCancelsHaveEntries(t *testing.T) {
 		w.must(w.Cancel(ctx, member, "maps", "task-1"))
 		w.must(w.Cancel(ctx, operator, "ads", "task-2"))
 		for _, task := range []string{"", "a/b", "x\r\ny", ".", "..", longTask + "t"} { // no ids
-			w.tasks.of[task] = "maps"
+			w.traffic.of[task] = "maps"
 			w.refused(w.Cancel(ctx, member, "maps", task), teams.CodeMissing, "task")
 		}
 		for _, task := range []string{"task-2", "task-9"} { // another team's, unknown
 			w.refused(w.Cancel(ctx, member, "maps", task), teams.CodeMissing, "task")
 		}
-		w.tasks.err = errors.New("away")
+		w.traffic.err = errors.New("away")
 		w.refused(w.Cancel(ctx, member, "maps", "task-1"), teams.CodeAway, "")
-		if diff := cmp.Diff([]string{"task-1", "task-2"}, w.tasks.cancelled); diff != "" {
+		if diff := cmp.Diff([]string{"task-1", "task-2"}, w.traffic.cancelled); diff != "" {
 			w.Error(diff)
 		}
 		if e := w.entries(); len(e) != 3 || e[1].What != "task.cancel" || e[1].Who != "oidc:mia" || string(e[1].After) != `{"task":"task-1"}` {
@@ -220,9 +216,9 @@ func TestCancelsHaveEntries(t *testing.T) {
 func TestCancelsThatAreNotTaken(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
-		w.tasks.cancel = &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
+		w.traffic.cancel = &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
 		w.refused(w.Cancel(w.Context(), member, "maps", "task-1"), teams.CodeConflict, "task")
-		w.tasks.cancel = errors.New("away")
+		w.traffic.cancel = errors.New("away")
 		w.refused(w.Cancel(w.Context(), member, "maps", "task-1"), teams.CodeAway, "")
 		var got []string
 		for _, e := range w.entries() {
@@ -241,14 +237,14 @@ func TestAuditInPages(t *testing.T) {
 			w.create(id, "")
 		}
 		for _, who := range []access.Actor{member, stranger} {
-			_, _, err := w.Audit(w.Context(), who.Person, api.AuditFilter{Most: 10}, 0)
+			_, _, err := w.Audit(w.Context(), who.Person, AuditFilter{Most: 10}, 0)
 			w.refused(err, teams.CodeForbidden, "")
 		}
 		var seqs []int64
 		for before, more := int64(0), true; more; {
 			var list []teams.Entry
 			var err error
-			list, more, err = w.Audit(w.Context(), viewer.Person, api.AuditFilter{Most: 2}, before)
+			list, more, err = w.Audit(w.Context(), viewer.Person, AuditFilter{Most: 2}, before)
 			w.must(err)
 			for _, e := range list {
 				seqs = append(seqs, e.Seq)
@@ -258,7 +254,7 @@ func TestAuditInPages(t *testing.T) {
 		if diff := cmp.Diff([]int64{3, 2, 1}, seqs); diff != "" {
 			w.Error(diff)
 		}
-		if list, more, err := w.Audit(w.Context(), viewer.Person, api.AuditFilter{Team: "b", Most: 1}, 0); err != nil || more || len(list) != 1 || list[0].Team != "b" {
+		if list, more, err := w.Audit(w.Context(), viewer.Person, AuditFilter{Team: "b", Most: 1}, 0); err != nil || more || len(list) != 1 || list[0].Team != "b" {
 			w.Errorf("%+v, %v, %v", list, more, err)
 		}
 	})
@@ -276,7 +272,7 @@ func TestAPageOfTheAuditIsBounded(t *testing.T) {
 		for before, more := int64(0), true; more; pages++ {
 			var list []teams.Entry
 			var err error
-			list, more, err = w.Audit(w.Context(), viewer.Person, api.AuditFilter{Most: 1000}, before)
+			list, more, err = w.Audit(w.Context(), viewer.Person, AuditFilter{Most: 1000}, before)
 			w.must(err)
 			text, err := json.Marshal(map[string]any{"data": list, "next": "…"})
 			w.must(err)

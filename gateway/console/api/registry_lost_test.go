@@ -1,11 +1,10 @@
-package api_test
+package api
 
 import (
 	"context"
 	"crypto/rand"
 	"testing"
 
-	"sluice/gateway/console/api"
 	"sluice/policy/teams"
 )
 
@@ -17,8 +16,8 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		known, err := w.store.Read(w.Context())
 		w.must(err)
 		file := w.File()
-		again := func(kept teams.Store) *api.Registry {
-			return api.NewRegistry(api.RegistryDeps{
+		again := func(kept teams.Store) *Registry {
+			return NewRegistry(RegistryDeps{
 				Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Now: w.Now, Random: rand.Reader,
 				InForce: func() teams.State { return known },
 			})

@@ -1,4 +1,4 @@
-package api_test
+package api
 
 import (
 	"errors"
@@ -98,7 +98,7 @@ func TestMembersDoNotFillTheAudit(t *testing.T) {
 		created, err := w.store.Written(ctx, "maps", w.now)
 		w.must(err)
 		w.fills("maps", int(4_000_000-created-500))
-		w.tasks.cancel = &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
+		w.traffic.cancel = &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
 		w.refused(w.Cancel(ctx, member, "maps", "task-1"), teams.CodeConflict, "task") // its outcome is written, too
 		before, err := w.store.Written(ctx, "maps", w.now)
 		w.must(err)

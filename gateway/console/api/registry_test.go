@@ -1,4 +1,4 @@
-package api_test
+package api
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/policy/teams"
 )
 
@@ -77,7 +76,7 @@ func TestWhoChangesWhat(t *testing.T) {
 			},
 			"end": func(a access.Actor, team string) error { return w.EndKey(ctx, a, team, "bbbbbbbbbbbb") },
 			"adjust": func(a access.Actor, team string) error {
-				_, err := w.Adjust(ctx, a, team, api.Correction{Unit: "tokens", Delta: "1"})
+				_, err := w.Adjust(ctx, a, team, Correction{Unit: "tokens", Delta: "1"})
 				return err
 			},
 			"cancel": func(a access.Actor, team string) error { return w.Cancel(ctx, a, team, "task-9") },
