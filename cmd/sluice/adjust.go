@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 
 	"sluice/gateway/console/api"
 	"sluice/policy/limit"
@@ -123,15 +121,9 @@ func (a adjustCommand) read() (delta int64, err error) {
 	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	if !slices.Contains(teams.Units[:], a.Unit) {
-		return 0, errors.New("--unit: allowed: requests, tokens, images or spend")
+	delta, err = api.Correction{Unit: a.Unit, Delta: a.Delta}.Read(a.Reason)
+	if p := (*teams.Problem)(nil); errors.As(err, &p) {
+		return 0, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
 	}
-	delta, ok := limit.ReadAmount(a.Unit, a.Delta)
-	if !ok || delta == 0 {
-		return 0, errors.New("--delta: allowed: a whole number other than 0; for spend up to nine decimals")
-	}
-	if n := len([]rune(strings.TrimSpace(a.Reason))); n == 0 || n > 200 {
-		return 0, errors.New("--reason: allowed: 1 to 200 characters")
-	}
-	return delta, nil
+	return delta, err
 }

@@ -80,7 +80,7 @@ func (c AddKey) endOld(team Spec, keys []Key) error {
 	case !writable(ends):
 		return noMoment("old_ends")
 	case i < 0:
-		return noKey(team, c.Order.Replaces)
+		return noKey()
 	}
 	if old := &keys[i]; old.Expires.IsZero() || old.Expires.After(ends) {
 		old.Expires = ends
@@ -141,7 +141,7 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 	}
 	i := team.keyAt(c.Key)
 	if i < 0 {
-		return Entry{}, noKey(team, c.Key)
+		return Entry{}, noKey()
 	}
 	return d.rekey(at, "key.remove", c.Key, slices.Delete(slices.Clone(team.Keys), i, i+1)), nil
 }
@@ -159,10 +159,8 @@ func (s Spec) keyAt(id string) int {
 	return slices.IndexFunc(s.Keys, func(k Key) bool { return k.ID == id })
 }
 
-func noKey(team Spec, id string) error {
-	return &Problem{
-		Code: CodeMissing, Field: "key", Text: "key " + shownID(id) + " is not one of team " + team.ID, Advice: "look at the team's keys",
-	}
+func noKey() error {
+	return &Problem{Code: CodeMissing, Field: "key", Text: "the team has no such key", Advice: "look at the team's keys"}
 }
 
 // keyDays is the longest life of a new key in days; 0: any. A team without the member has the defaults'.

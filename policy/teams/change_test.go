@@ -171,7 +171,7 @@ func TestRefusedChanges(t *testing.T) {
 		{teams.ReplaceTeam{Team: spec(whole), IfMatch: "*"}, teams.CodeMissing, `id: team [hidden] is not in the directory; a team of the teams file is changed there`},
 		{teams.RemoveTeam{ID: "search"}, teams.CodeConflict, `removing: team search is not to be removed; set disabled and removing first`},
 		{teams.ReplaceTeam{Team: spec("search", "removing", "true"), IfMatch: "*"}, teams.CodeInvalid, `got removing without disabled, allowed: both, or neither to keep the team`},
-		{teams.RemoveKey{Team: "search", Key: whole}, teams.CodeMissing, `key: key [hidden] is not one of team search; look at the team's keys`},
+		{teams.RemoveKey{Team: "search", Key: whole}, teams.CodeMissing, `key: the team has no such key; look at the team's keys`},
 		{teams.RemoveKey{Team: "ads", Key: "x"}, teams.CodeMissing, `id: team ads is not in the directory; a team of the teams file is changed there`},
 		{teams.AddKey{Team: "search", Minted: minted(t, 1), Now: today}, teams.CodeInvalid, `id: this key id stands in line`},
 		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Note: "a\nb"}, Now: today}, teams.CodeInvalid, `note: got "a\nb", allowed: one line`},
