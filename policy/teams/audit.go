@@ -74,8 +74,8 @@ func cutText(value []byte) json.RawMessage {
 	}{len(value), hexOf(value)}})
 }
 
-// Fitted is the entry in at most [MostEntry], for a new one, or for an old one in a list: the longest members of before and after are cut out first. Who, address and reason fit
-// beside what is left of them, because an order's texts are bounded.
+// Fitted is the entry in at most [MostEntry], for a new one, or for an old one in a list: the longest members of before and after are
+// cut out first. Who, address and reason fit beside what is left of them, because an order's texts are bounded.
 func (e Entry) Fitted() Entry {
 	if len(e.Text()) <= MostEntry {
 		return e

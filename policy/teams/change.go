@@ -49,7 +49,9 @@ func (c CreateTeam) apply(d *Document) (Entry, error) {
 	at, exists := d.find(c.Team.ID)
 	switch {
 	case exists:
-		return Entry{}, &Problem{Code: CodeConflict, Field: "id", Text: "team " + shownID(c.Team.ID) + " exists", Advice: "change it, or choose another id"}
+		return Entry{}, &Problem{
+			Code: CodeConflict, Field: "id", Text: "team " + shownID(c.Team.ID) + " exists", Advice: "change it, or choose another id",
+		}
 	case len(c.Team.Keys) > 0:
 		return Entry{}, notAllowed(CodeInvalid, "keys", "keys", "none", "make the team, and then its keys")
 	}
@@ -131,7 +133,8 @@ func (d *Document) need(id, ifMatch string) (int, Spec, error) {
 	switch {
 	case !ok:
 		return 0, Spec{}, &Problem{
-			Code: CodeMissing, Field: "id", Text: "team " + shownID(id) + " is not in the directory", Advice: "a team of the teams file is changed there",
+			Code: CodeMissing, Field: "id", Text: "team " + shownID(id) + " is not in the directory",
+			Advice: "a team of the teams file is changed there",
 		}
 	case !d.Teams[at].matches(ifMatch):
 		return 0, Spec{}, &Problem{

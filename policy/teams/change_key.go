@@ -99,9 +99,10 @@ func noMoment(field string) error {
 func (c AddKey) key(team Spec) (Key, error) {
 	key := Key{ID: c.Minted.ID, SHA256: c.Minted.sum(), Note: c.Order.Note}
 	if n := len(team.Keys); n >= maxKeys {
+		given, allowed := strconv.Itoa(n)+" keys", "at most "+strconv.Itoa(maxKeys)
 		return Key{}, &Problem{
-			Code: CodeConflict, Field: "keys", Text: "team " + team.ID + " has " + strconv.Itoa(n) + " keys, allowed: at most " + strconv.Itoa(maxKeys),
-			Given: strconv.Itoa(n), Allowed: "at most " + strconv.Itoa(maxKeys), Advice: "remove one that is not used",
+			Code: CodeConflict, Field: "keys", Text: "team " + team.ID + " has " + given + ", allowed: " + allowed, Given: given, Allowed: allowed,
+			Advice: "remove one that is not used",
 		}
 	}
 	days := team.keyDays(c.DefaultDays)

@@ -10,10 +10,12 @@ import (
 // commitTries is how many races a change may lose.
 const commitTries = 10
 
+// Decide judges the document that is to be changed, for example by a version that its caller knows, and says how.
+type Decide func(Document) (Change, error)
+
 // Commit makes a change of what the store has and writes it with its entry. If another change was faster, decide is asked
-// again: it judges the document that is changed, for example by a version that its caller knows. A change that makes no
-// difference is not written.
-func Commit(ctx context.Context, store Store, order Order, decide func(Document) (Change, error)) (d Document, err error) {
+// again. A change that makes no difference is not written.
+func Commit(ctx context.Context, store Store, order Order, decide Decide) (d Document, err error) {
 	err = commit(ctx, store, order, func(was State) (next State, err error) {
 		next, d, err = step(was, order, decide)
 		return next, err
@@ -64,7 +66,7 @@ func commit(ctx context.Context, store Store, order Order, follow func(State) (S
 }
 
 // step is the state after the change of an order; the same state if the change makes no difference.
-func step(was State, order Order, decide func(Document) (Change, error)) (State, Document, error) {
+func step(was State, order Order, decide Decide) (State, Document, error) {
 	before, err := was.Open()
 	if err != nil {
 		return was, before, err

@@ -75,7 +75,8 @@ func problemOf(err error) *Problem {
 		return &Problem{Code: CodeInvalid, Text: err.Error()}
 	}
 	first := all[0]
-	return &Problem{Code: CodeInvalid, Field: teamPath.ReplaceAllString(first.Field, ""), Text: first.Detail(), Given: first.Given, Allowed: first.Allowed}
+	field := teamPath.ReplaceAllString(first.Field, "")
+	return &Problem{Code: CodeInvalid, Field: field, Text: first.Detail(), Given: first.Given, Allowed: first.Allowed}
 }
 
 // teamPath is where a team stands in the document, and a key in its team: places that a client does not see.

@@ -28,7 +28,8 @@ var statuses = map[teams.Code]int{
 	teams.CodeMissing: http.StatusNotFound, CodePath: http.StatusNotFound, CodeMethod: http.StatusMethodNotAllowed,
 	teams.CodeConflict: http.StatusConflict, teams.CodeLost: http.StatusPreconditionFailed, CodeLarge: http.StatusRequestEntityTooLarge,
 	codeMedia: http.StatusUnsupportedMediaType, codeNoMatch: http.StatusPreconditionRequired, teams.CodeOften: http.StatusTooManyRequests,
-	teams.CodeFull: http.StatusTooManyRequests, CodeHost: http.StatusMisdirectedRequest, codeInternal: http.StatusInternalServerError, teams.CodeAway: http.StatusServiceUnavailable,
+	teams.CodeFull: http.StatusTooManyRequests, CodeHost: http.StatusMisdirectedRequest, codeInternal: http.StatusInternalServerError,
+	teams.CodeAway: http.StatusServiceUnavailable,
 }
 
 // Status is the HTTP status of a code.

@@ -63,7 +63,8 @@ var (
 	errMayNot = &teams.Problem{Code: teams.CodeForbidden, Text: "you may look at this, but not change it", Advice: "ask an operator"}
 	errNotAll = &teams.Problem{Code: teams.CodeForbidden, Text: "this is about all teams", Advice: "look at your own team, or ask an operator"}
 	errOfFile = &teams.Problem{
-		Code: teams.CodeConflict, Field: "owner", Text: "the team stands in the teams file", Given: "file", Allowed: "directory", Advice: "change it in the file",
+		Code: teams.CodeConflict, Field: "owner", Text: "the team stands in the teams file", Given: "file", Allowed: "directory",
+		Advice: "change it in the file",
 	}
 )
 
@@ -188,7 +189,7 @@ func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, ch
 }
 
 // change makes a change of the directory and returns the team as it is then.
-func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide func(teams.Document) (teams.Change, error)) (teams.Spec, error) {
+func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide teams.Decide) (teams.Spec, error) {
 	d, err := r.kept.commit(ctx, r.order(a), decide)
 	if err != nil {
 		return teams.Spec{}, err

@@ -94,7 +94,7 @@ func (k *kept) openUsed(ctx context.Context) (d teams.Document, used map[string]
 }
 
 // commit makes a change of the directory when it is its turn.
-func (k *kept) commit(ctx context.Context, order teams.Order, decide func(teams.Document) (teams.Change, error)) (d teams.Document, err error) {
+func (k *kept) commit(ctx context.Context, order teams.Order, decide teams.Decide) (d teams.Document, err error) {
 	err = k.inTurn(ctx, func() (err error) {
 		d, err = teams.Commit(ctx, k.store(), order, decide)
 		return err

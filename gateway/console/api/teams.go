@@ -72,7 +72,9 @@ func (c *call) spec() (team teams.Spec, err error) {
 		}
 	}
 	if team.Owner != "" && team.Owner != teams.OwnerDirectory {
-		return team, &teams.Problem{Code: teams.CodeConflict, Field: "owner", Text: "only teams of the directory are changed here", Allowed: "directory"}
+		return team, &teams.Problem{
+			Code: teams.CodeConflict, Field: "owner", Text: "only teams of the directory are changed here", Allowed: "directory",
+		}
 	}
 	if keys != nil {
 		team.Keys = []teams.Key{}

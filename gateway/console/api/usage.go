@@ -58,7 +58,8 @@ func (a *api) usage(c *call) error {
 	of := by[u.By]
 	switch {
 	case !ok:
-		return invalid("from", "no such days", "from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
+		return invalid("from", "no such days",
+			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
 	case of == nil:
 		return invalid("by", "no such way to add up", "day, model, endpoint or tag")
 	}
@@ -66,7 +67,8 @@ func (a *api) usage(c *call) error {
 	switch {
 	case errors.Is(err, limit.ErrRows):
 		return &teams.Problem{
-			Code: teams.CodeInvalid, Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows), Advice: "ask for fewer days",
+			Code: teams.CodeInvalid, Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows),
+			Advice: "ask for fewer days",
 		}
 	case err != nil:
 		return unread(err)

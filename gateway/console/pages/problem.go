@@ -49,7 +49,8 @@ func faultOf(err error) *fault {
 	var adding *figures.AddingError
 	switch {
 	case errors.As(err, &adding):
-		p = away("past days are being added up: %d of %d are ready. Come again in a minute, or look at fewer days", adding.Days-adding.Missing, adding.Days)
+		const text = "past days are being added up: %d of %d are ready. Come again in a minute, or look at fewer days"
+		p = away(text, adding.Days-adding.Missing, adding.Days)
 	case errors.As(err, &p):
 	case errors.Is(err, figures.ErrAbsent):
 		p = errAbsent
