@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory"
+	"sluice/gateway/console/api"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
@@ -57,23 +54,23 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 type errTooMuch struct{ error }
 
 // postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
-func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept directory.Store, delta int64) (string, error) {
+func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, delta int64) (string, error) {
 	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
-	note := func(step registry.Step) error {
-		return directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, step))
+	note := func(step api.Step) error {
+		return teams.Note(ctx, kept, order, api.Adjusted(id, a.Team, a.Unit, delta, step))
 	}
-	if err := note(registry.Ordered); err != nil {
+	if err := note(api.Ordered); err != nil {
 		return "", err
 	}
 	result, err := a.post(ctx, accounts, id, delta)
 	tooMuch := errTooMuch{}
 	switch {
 	case errors.As(err, &tooMuch):
-		return "", errors.Join(err, note(registry.Refused))
+		return "", errors.Join(err, note(api.Refused))
 	case err != nil:
 		return "", err
 	}
-	if err := note(registry.Posted); err != nil { // no failure: it must not be posted again
+	if err := note(api.Posted); err != nil { // no failure: it must not be posted again
 		result += "\nwarning: the audit leaves the outcome open: " + err.Error()
 	}
 	return result, nil
@@ -101,7 +98,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id 
 }
 
 // find refuses a team that neither the teams file nor the directory has, and that never made a request.
-func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept directory.Store) error {
+func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept teams.Store) error {
 	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}
@@ -124,15 +121,9 @@ func (a adjustCommand) read() (delta int64, err error) {
 	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	if !slices.Contains(teams.Units[:], a.Unit) {
-		return 0, errors.New("--unit: allowed: requests, tokens, images or spend")
+	delta, err = api.Correction{Unit: a.Unit, Delta: a.Delta}.Read(a.Reason)
+	if p := (*teams.Problem)(nil); errors.As(err, &p) {
+		return 0, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
 	}
-	delta, ok := limit.ReadAmount(a.Unit, a.Delta)
-	if !ok || delta == 0 {
-		return 0, errors.New("--delta: allowed: a whole number other than 0; for spend up to nine decimals")
-	}
-	if n := len([]rune(strings.TrimSpace(a.Reason))); n == 0 || n > 200 {
-		return 0, errors.New("--reason: allowed: 1 to 200 characters")
-	}
-	return delta, nil
+	return delta, err
 }

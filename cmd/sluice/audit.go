@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/admin/sheet"
-	"sluice/policy/directory"
+	"sluice/policy/teams"
 )
 
 // auditCommand is sluice audit.
@@ -21,7 +21,7 @@ type auditCommand struct {
 
 // Run prints the audit of the directory, or proves it.
 func (a auditCommand) Run(ctx context.Context, p program) error {
-	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept directory.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept teams.Store) error {
 		if a.Verify {
 			return verifyAudit(ctx, p.stdout, kept)
 		}
@@ -29,40 +29,41 @@ func (a auditCommand) Run(ctx context.Context, p program) error {
 	})
 }
 
-func (a auditCommand) print(ctx context.Context, w io.Writer, kept directory.Store) error {
+func (a auditCommand) print(ctx context.Context, w io.Writer, kept teams.Store) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	count := 0
-	err := kept.Entries(ctx, func(text []byte) error {
-		e, bad := directory.ReadEntry(text)
+	for text, err := range kept.Entries(ctx, false) {
+		if err != nil {
+			return fmt.Errorf("read the audit: %w", err)
+		}
+		e, bad := teams.ReadEntry(text)
 		switch {
 		case a.Team != "" && e.Team != a.Team:
-			return nil
+			continue
 		case a.JSON:
-			_, err := fmt.Fprintf(w, "%s\n", text)
-			return err
+			if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
+				return err
+			}
+			continue
 		case bad != nil: // it must not hide the others
-			e = directory.Entry{What: "cannot be read; see sluice audit --verify"}
+			e = teams.Entry{What: "cannot be read; see sluice audit --verify"}
 		}
 		if count++; count == 1 {
 			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
 		}
-		_, err := fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
 			sheet.Printable(e.Who), sheet.Printable(e.Address), sheet.Printable(e.What), sheet.Printable(e.Team), sheet.Printable(e.Key), sheet.Printable(e.Reason))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("read the audit: %w", err)
 	}
 	if count == 0 && !a.JSON {
-		_, err = fmt.Fprintln(w, "no entries")
+		_, err := fmt.Fprintln(w, "no entries")
 		return err
 	}
 	return table.Flush()
 }
 
 // verifyAudit proves the whole trail.
-func verifyAudit(ctx context.Context, w io.Writer, kept directory.Store) error {
-	proof, is, err := directory.Prove(ctx, kept)
+func verifyAudit(ctx context.Context, w io.Writer, kept teams.Store) error {
+	proof, is, err := teams.Prove(ctx, kept)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"sluice/cmd/sluice/redisclient"
 	"sluice/policy"
-	"sluice/policy/directory"
 	"sluice/policy/teams"
 )
 
@@ -70,7 +69,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.F
 }
 
 // readDirectory reads the directory once, in Redis for a second at most.
-func (c *configuration) readDirectory(ctx context.Context) (directory.Document, error) {
+func (c *configuration) readDirectory(ctx context.Context) (teams.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
 	var client *redisclient.Client
@@ -82,7 +81,7 @@ func (c *configuration) readDirectory(ctx context.Context) (directory.Document, 
 	}
 	s, err := c.directoryStore(client).Read(ctx)
 	if err != nil {
-		return directory.Document{}, err
+		return teams.Document{}, err
 	}
 	return s.Open()
 }

@@ -15,8 +15,8 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/pages"
-	"sluice/gateway/console/registry"
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 )
@@ -46,8 +46,7 @@ func (p *process) openConsole(ctx context.Context) {
 		return
 	}
 	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
-	kept := p.directoryStore(p.redis)
-	teams, numbers := p.openRegistry(kept), p.openFigures()
+	teams, numbers := p.openRegistry(), p.openFigures()
 	c := &consoleServer{
 		listener: listener, access: access.New(p.accessDeps(teams)), address: p.consoleAddress(listener), log: logger, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
@@ -55,7 +54,7 @@ func (p *process) openConsole(ctx context.Context) {
 	proxies := prefixes(p.TrustedProxies)
 	c.server = wire.NewServer(console.New(console.Deps{
 		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: logger,
-		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
+		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
 		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
 	}), logger)
@@ -84,13 +83,13 @@ func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
 }
 
 // accessDeps are what logins need, in Redis if the accounts are there.
-func (p *process) accessDeps(audit *registry.Registry) access.Deps {
+func (p *process) accessDeps(audit *api.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
 	deps := access.Deps{
 		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
 		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
 		Ended: func(ctx context.Context, by access.Person, client string, s *access.Session) error {
-			return audit.NoteEnded(ctx, registry.Actor{Person: by, Address: client}, s)
+			return audit.NoteEnded(ctx, access.Actor{Person: by, Address: client}, s)
 		},
 		Bounds: access.Bounds{
 			Attempts: p.bounds.add("the console's wrong tokens, keys and links: 20 from one address, 100 for one account, in ten minutes"),

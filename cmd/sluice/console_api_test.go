@@ -17,8 +17,8 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
-	"sluice/gateway/console/registry"
 	"sluice/gateway/simulator"
+	"sluice/policy/teams"
 )
 
 // consoled is a running gateway with its console's interface and pages.
@@ -52,9 +52,8 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 		}
 		closeLog(log)
 	})
-	kept := process.directoryStore(process.redis)
-	teams, numbers := process.openRegistry(kept), process.openFigures()
-	return consoled{t, process.consoleAPI(teams, numbers), process.consolePages(kept, teams, numbers), "http://" + process.doors.public.Addr().String(), process}
+	registry, numbers := process.openRegistry(), process.openFigures()
+	return consoled{t, process.consoleAPI(registry, numbers), process.consolePages(registry, numbers), "http://" + process.doors.public.Addr().String(), process}
 }
 
 // ask asks the interface as an operator, and reads the answer.
@@ -105,7 +104,7 @@ func TestConsoleAndGateway(t *testing.T) {
 			t.Parallel()
 			c := openConsoled(t, variables...)
 			c.ask("POST /teams", `{"id":"maps"}`, 201, nil)
-			var key registry.NewKey
+			var key teams.NewKey
 			c.ask("POST /teams/maps/keys", `{"note":"the indexer"}`, 201, &key)
 			status := func() int { status, _ := c.send("POST", textURL, demoText, key.Key); return status }
 			wait(t, "the key works", func() bool { return status() == 200 })
@@ -154,7 +153,7 @@ func TestConsoleAndGateway(t *testing.T) {
 // TestACancelThatWasNotSent is refused for sure, so that the audit says so.
 func TestACancelThatWasNotSent(t *testing.T) {
 	for _, err := range []error{gateway.ErrNoTask, gateway.ErrNoCancel, gateway.ErrCancelRate} {
-		var told *registry.Error
+		var told *teams.Problem
 		if !errors.As(cancelError(err), &told) {
 			t.Errorf("%v is told as %v", err, cancelError(err))
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"sluice/gateway"
@@ -56,25 +55,10 @@ type consoleAnswer struct {
 }
 
 // consoleProblem is a refusal.
-type consoleProblem struct{ api.Problem }
+type consoleProblem struct{ api.Document }
 
 // Error renders the refusal on one line.
-func (p consoleProblem) Error() string {
-	text := p.Detail
-	if p.Field != "" {
-		text = p.Field + ": " + text
-	}
-	if p.Given != "" && !strings.Contains(text, p.Given) {
-		text += "; got " + p.Given
-	}
-	if p.Allowed != "" && !strings.Contains(text, p.Allowed) {
-		text += "; allowed: " + p.Allowed
-	}
-	if p.Advice != "" {
-		text += "; " + p.Advice
-	}
-	return sheet.Printable(text)
-}
+func (p consoleProblem) Error() string { return sheet.Printable(p.Problem.Error()) }
 
 // call sends a request to a path below the interface's prefix. A refusal is a [consoleProblem].
 func (c *consoleClient) call(ctx context.Context, method, path string, body []byte, ifMatch string) (consoleAnswer, error) {
@@ -102,7 +86,7 @@ func (c *consoleClient) call(ctx context.Context, method, path string, body []by
 		return consoleAnswer{response.StatusCode, response.Header.Get("ETag"), content}, nil
 	}
 	var p consoleProblem
-	if json.Unmarshal(content, &p.Problem) != nil || p.Code == "" && p.Detail == "" {
+	if json.Unmarshal(content, &p.Document) != nil || p.Code == "" && p.Text == "" {
 		return consoleAnswer{}, fmt.Errorf("%sCONSOLE_URL answers %s, and not as a console does", prefix, sheet.Printable(response.Status))
 	}
 	if p.Status == http.StatusUnauthorized {

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
-	"sluice/gateway/console/clerk"
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/figures/daily"
 	"sluice/gateway/console/pages"
-	"sluice/gateway/console/registry"
 )
 
 // leastLate is how long after a day requests of it may still be charged; the tasks of one may be even later.
@@ -38,12 +37,11 @@ func faultyChecks(checks []admin.Check) (list []figures.Fault) {
 }
 
 // consolePages are the console's pages.
-func (p *process) consolePages(kept audited, teams *registry.Registry, numbers *figures.Figures) http.Handler {
-	deps := clerk.New(clerk.Deps{
-		Registry: teams, Figures: numbers, Audit: kept, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
-	}).Pages()
-	deps.TraceURL, deps.Provider, deps.Crowded = string(p.TraceURLTemplate), p.ProviderName, p.bounds.add(pages.LiveBound)
-	return pages.New(deps)
+func (p *process) consolePages(teams *api.Registry, numbers *figures.Figures) http.Handler {
+	return pages.New(pages.Deps{
+		Teams: teams, Figures: numbers, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
+		TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
+	})
 }
 
 // shownSettings are the settings as sluice check prints them.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/registry"
+	"sluice/policy/teams"
 )
 
 // pagedTeams have prices, so that there is money.
@@ -51,7 +51,7 @@ func (c consoled) visit(p access.Person, path string, form url.Values) (status i
 const brokenText = `{"model":"llm-plus","input":{"prompt":"A mill"},"parameters":{"top_k":101,"top_p":7}}`
 
 // mapped is team maps with a key, a tagged text, a task, and a request of another team.
-func (c consoled) mapped() (key registry.NewKey, task string) {
+func (c consoled) mapped() (key teams.NewKey, task string) {
 	c.Helper()
 	c.ask("POST /teams", `{"id":"maps","tag_key":"project","self_service":true}`, 201, nil)
 	c.ask("POST /teams/maps/keys", `{"note":"the indexer"}`, 201, &key)
@@ -146,7 +146,7 @@ func TestPagesOfAProcess(t *testing.T) {
 }
 
 // everyPage opens all pages, and the requests that they list: none has a secret, and a viewer changes nothing.
-func (c consoled) everyPage(key registry.NewKey, task string) {
+func (c consoled) everyPage(key teams.NewKey, task string) {
 	c.Helper()
 	paths := whole(task)
 	_, requests := c.visit(theOperator, "/requests", nil)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/policy"
-	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -113,14 +112,14 @@ func (m *past) addTeams(ctx context.Context) error {
 		if t.members == "" {
 			continue
 		}
-		team := directory.Team{ID: t.id, Members: map[string]json.RawMessage{}}
+		team := teams.Spec{ID: t.id, Members: map[string]json.RawMessage{}}
 		err := json.Unmarshal([]byte(t.members), &team.Members)
 		if err == nil {
 			team.Members["description"], err = json.Marshal(t.description)
 		}
 		if err == nil {
-			order := directory.Order{Who: "demo", Now: time.Now(), Reason: "so that there is something to see"}
-			_, err = directory.Commit(ctx, m.directoryStore(nil), order, func(directory.Document) (directory.Change, error) { return directory.CreateTeam{Team: team}, nil })
+			order := teams.Order{Who: "demo", Now: time.Now(), Reason: "so that there is something to see"}
+			_, err = teams.Commit(ctx, m.directoryStore(nil), order, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })
 		}
 		all = append(all, err)
 	}

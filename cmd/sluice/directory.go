@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy/directory"
 	"sluice/policy/teams"
 )
 
@@ -27,7 +26,7 @@ type exportCommand struct{}
 
 // Run writes the directory.
 func (exportCommand) Run(ctx context.Context, p program) error {
-	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept directory.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept teams.Store) error {
 		s, err := kept.Read(ctx)
 		if err != nil {
 			return fmt.Errorf("read the directory: %w", err)
@@ -54,15 +53,15 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return fmt.Errorf("read the file to import: %w", err)
 	}
-	given, err := directory.Read(text)
+	given, err := teams.ReadDocument(text)
 	if err != nil {
 		return directoryFaults(err)
 	}
-	return withDirectory(ctx, p, func(ctx context.Context, s settings, kept directory.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, s settings, kept teams.Store) error {
 		var was int64
-		d, err := directory.Commit(ctx, kept, commandOrder(c.Reason), func(d directory.Document) (directory.Change, error) {
+		d, err := teams.Commit(ctx, kept, commandOrder(c.Reason), func(d teams.Document) (teams.Change, error) {
 			was = d.Version
-			return directory.Import{Document: given, Force: c.Force}, nil
+			return teams.Import{Document: given, Force: c.Force}, nil
 		})
 		if err != nil {
 			return err
@@ -99,7 +98,7 @@ func directoryFaults(err error) error {
 
 // warnOfOwners warns of what is not in force because the teams file has it too. A teams file that this command cannot read
 // is another machine's.
-func warnOfOwners(w io.Writer, s settings, d directory.Document) {
+func warnOfOwners(w io.Writer, s settings, d teams.Document) {
 	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
 	if bad != nil {
 		return
@@ -113,7 +112,7 @@ func warnOfOwners(w io.Writer, s settings, d directory.Document) {
 }
 
 // withDirectory calls do with the directory of the environment's settings.
-func withDirectory(ctx context.Context, p program, do func(context.Context, settings, directory.Store) error) error {
+func withDirectory(ctx context.Context, p program, do func(context.Context, settings, teams.Store) error) error {
 	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "DIRECTORY_FILE", "TEAMS_FILE")
 	if err != nil {
 		return err
@@ -129,10 +128,10 @@ func withDirectory(ctx context.Context, p program, do func(context.Context, sett
 }
 
 // commandOrder is an order by whoever runs a command.
-func commandOrder(reason string) directory.Order {
+func commandOrder(reason string) teams.Order {
 	who := "command"
 	if u, err := user.Current(); err == nil && teams.IsProse(u.Username) {
 		who += ":" + u.Username
 	}
-	return directory.Order{Who: who, Address: thisHost(), Reason: reason, Now: time.Now()}
+	return teams.Order{Who: who, Address: thisHost(), Reason: reason, Now: time.Now()}
 }

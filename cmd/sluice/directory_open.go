@@ -11,9 +11,8 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // directoryPath is the directory's file without Redis.
@@ -25,7 +24,7 @@ func (s settings) directoryPath() string {
 }
 
 // directoryStore is where the directory is: in Redis if its address is set, else in a file.
-func (s settings) directoryStore(client *redisclient.Client) audited {
+func (s settings) directoryStore(client *redisclient.Client) teams.Store {
 	if s.RedisURL == "" {
 		return store.NewFile(s.directoryPath(), time.Now)
 	}
@@ -47,7 +46,7 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	p.used.follow(p.teams)
 	w := &directoryWatch{
 		store: p.directoryStore(p.redis), roster: r, log: p.log.Logger(), now: time.Now,
-		who: directory.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
 	}
 	if p.StateDir != "" && p.RedisURL != "" {
 		w.copy = filepath.Join(p.StateDir, "directory.json")
@@ -56,14 +55,14 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
 	removes := &removal{
 		store: w.store, roster: r, open: openAt(p), alive: p.alive, replica: rand.Text(), log: w.log, now: w.now,
-		who: directory.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
 	}
 	p.works = append(p.works, w.run, removes.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
 }
 
 // directoryInForce is the directory in force; the zero State: none.
-func (p *process) directoryInForce() (s directory.State) {
+func (p *process) directoryInForce() (s teams.State) {
 	if p.roster != nil {
 		s, _, _ = p.roster.inForce()
 	}

@@ -14,9 +14,8 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/simulator"
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // documented gives a Redis the user of docs/operating.md, who may use the commands of the ACL alone, and returns his URL.
@@ -62,7 +61,7 @@ func works(t *testing.T, key string, want bool, houses ...*house) {
 // redisDirectory is the directory in a Redis, changed as the console will.
 type redisDirectory struct {
 	*testing.T
-	store directory.Store
+	store teams.Store
 }
 
 func openDirectoryIn(t *testing.T, url string) redisDirectory {
@@ -74,10 +73,10 @@ func openDirectoryIn(t *testing.T, url string) redisDirectory {
 	return redisDirectory{t, store.NewRedis(client)}
 }
 
-func (d redisDirectory) change(change directory.Change) {
+func (d redisDirectory) change(change teams.Change) {
 	d.Helper()
-	order := directory.Order{Who: "operator@example", Address: "192.0.2.7", Now: time.Now()}
-	_, err := directory.Commit(context.Background(), d.store, order, func(directory.Document) (directory.Change, error) { return change, nil })
+	order := teams.Order{Who: "operator@example", Address: "192.0.2.7", Now: time.Now()}
+	_, err := teams.Commit(context.Background(), d.store, order, func(teams.Document) (teams.Change, error) { return change, nil })
 	must(d.T, err)
 }
 
@@ -103,11 +102,11 @@ func TestADirectorysKeyLivesAndDiesOnEveryReplica(t *testing.T) {
 		houses = append(houses, h)
 	}
 	d, first, second := openDirectoryIn(t, url), newKey(t), newKey(t)
-	d.change(directory.CreateTeam{Team: directory.Team{ID: "maps"}})
+	d.change(teams.CreateTeam{Team: teams.Spec{ID: "maps"}})
 	works(t, first.Reveal(), false, houses...)
-	d.change(directory.AddKey{Team: "maps", Key: directory.NewKey{Minted: first, Now: time.Now()}})
+	d.change(teams.AddKey{Team: "maps", Minted: first, Now: time.Now()})
 	works(t, first.Reveal(), true, houses...)
-	d.change(directory.RotateKey{Team: "maps", Old: first.ID, Key: directory.NewKey{Minted: second, Now: time.Now()}, OldEnds: time.Now()})
+	d.change(teams.AddKey{Team: "maps", Minted: second, Order: teams.KeyOrder{Replaces: first.ID, OldEnds: new(time.Now())}, Now: time.Now()})
 	works(t, second.Reveal(), true, houses...)
 	works(t, first.Reveal(), false, houses...)
 	works(t, "test", true, houses...)
@@ -143,10 +142,10 @@ func TestALostDirectoryClosesNothing(t *testing.T) {
 	defer h.stop()
 	key, removed := newKey(t), newKey(t)
 	d := openDirectoryIn(t, server.url())
-	d.change(directory.CreateTeam{Team: directory.Team{ID: "maps"}})
-	d.change(directory.AddKey{Team: "maps", Key: directory.NewKey{Minted: removed, Now: time.Now()}})
-	d.change(directory.AddKey{Team: "maps", Key: directory.NewKey{Minted: key, Now: time.Now()}})
-	d.change(directory.RemoveKey{Team: "maps", Key: removed.ID})
+	d.change(teams.CreateTeam{Team: teams.Spec{ID: "maps"}})
+	d.change(teams.AddKey{Team: "maps", Minted: removed, Now: time.Now()})
+	d.change(teams.AddKey{Team: "maps", Minted: key, Now: time.Now()})
+	d.change(teams.RemoveKey{Team: "maps", Key: removed.ID})
 	works(t, key.Reveal(), true, h)
 	wait(t, "the version in force", func() bool { return strings.Contains(string(h.log.bytes()), `"directory loaded","version":4`) })
 	export := command(t.Context(), settings, "directory", "export").stdout

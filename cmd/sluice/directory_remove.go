@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"sluice/policy/directory"
+	"sluice/policy/teams"
 )
 
 // removeEvery is between two looks at the teams that are to be removed.
@@ -16,12 +16,12 @@ const removeEvery = time.Second
 // removal removes the teams of the directory that are to be removed, once nothing of them is open and every process that follows the
 // directory has seen that they end. Each process says so of itself; the one that sees first that all do removes the team.
 type removal struct {
-	store   directory.Store
+	store   teams.Store
 	roster  *roster
 	open    func(ctx context.Context, team string) (int, error) // requests and tasks that are not settled
 	alive   func() int64                                        // replicas that the accounts know of, some of which may not have reported yet
 	replica string                                              // this process
-	who     directory.Order
+	who     teams.Order
 	log     *slog.Logger
 	now     func() time.Time
 
@@ -35,7 +35,7 @@ func (r *removal) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.report(context.WithoutCancel(ctx), directory.Report{Replica: r.replica, Left: true})
+			r.report(context.WithoutCancel(ctx), teams.Report{Replica: r.replica, Left: true})
 			return
 		case <-ticker.C:
 			r.look(ctx)
@@ -44,7 +44,7 @@ func (r *removal) run(ctx context.Context) {
 }
 
 // report says it, and returns what all say; nil: it is not known.
-func (r *removal) report(ctx context.Context, own directory.Report) []directory.Report {
+func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
 	all, err := r.store.Report(ctx, own)
@@ -57,7 +57,7 @@ func (r *removal) report(ctx context.Context, own directory.Report) []directory.
 // look reports with which teams this process is through, and removes those with which all are.
 func (r *removal) look(ctx context.Context) {
 	ids, version := r.roster.toRemove()
-	own := directory.Report{Replica: r.replica, Version: version}
+	own := teams.Report{Replica: r.replica, Version: version}
 	for _, id := range ids {
 		if slices.Contains(r.seen, id) && r.isThrough(ctx, id) {
 			own.Through = append(own.Through, id)
@@ -69,7 +69,7 @@ func (r *removal) look(ctx context.Context) {
 		return
 	}
 	for _, id := range own.Through {
-		if directory.Removable(all, own.Version, id) {
+		if teams.Removable(all, own.Version, id) {
 			version = r.remove(ctx, id, version)
 		}
 	}
@@ -92,11 +92,11 @@ func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 	defer cancel()
 	order := r.who
 	order.Now = r.now()
-	d, err := directory.Commit(ctx, r.store, order, func(d directory.Document) (directory.Change, error) {
+	d, err := teams.Commit(ctx, r.store, order, func(d teams.Document) (teams.Change, error) {
 		if d.Version != version {
 			return nil, errOtherVersion
 		}
-		return directory.RemoveTeam{ID: id}, nil
+		return teams.RemoveTeam{ID: id}, nil
 	})
 	switch {
 	case err == nil:

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // follower is one process that follows the directory, looked at step by step.
@@ -31,8 +30,8 @@ func (f *follower) looks(t *testing.T) {
 // removing is a directory with followers.
 type removing struct {
 	*testing.T
-	store   directory.Store
-	another func() directory.Store
+	store   teams.Store
+	another func() teams.Store
 	now     time.Time
 	all     []*follower
 }
@@ -41,15 +40,15 @@ type removing struct {
 func removals(t *testing.T, test func(r *removing)) {
 	path := filepath.Join(t.TempDir(), "directory.json")
 	url := startRedis(t).url()
-	for about, another := range map[string]func(r *removing) directory.Store{
-		"file":  func(r *removing) directory.Store { return store.NewFile(path, func() time.Time { return r.now }) },
-		"Redis": func(r *removing) directory.Store { return openDirectoryIn(r.T, url).store },
+	for about, another := range map[string]func(r *removing) teams.Store{
+		"file":  func(r *removing) teams.Store { return store.NewFile(path, func() time.Time { return r.now }) },
+		"Redis": func(r *removing) teams.Store { return openDirectoryIn(r.T, url).store },
 	} {
 		t.Run(about, func(t *testing.T) {
 			r := &removing{T: t, now: testTime}
-			r.another = func() directory.Store { return another(r) }
+			r.another = func() teams.Store { return another(r) }
 			r.store = r.another()
-			r.change(directory.CreateTeam{Team: directory.Team{ID: "maps"}})
+			r.change(teams.CreateTeam{Team: teams.Spec{ID: "maps"}})
 			r.all = []*follower{r.follower("a"), r.follower("b")}
 			test(r)
 		})
@@ -67,16 +66,16 @@ func (r *removing) follower(name string) *follower {
 	f.removal = &removal{
 		store: kept, roster: known, alive: func() int64 { return 2 },
 		open:    func(context.Context, string) (int, error) { return f.open, nil },
-		replica: name, who: directory.Order{Who: "replica"}, log: log, now: clock,
+		replica: name, who: teams.Order{Who: "replica"}, log: log, now: clock,
 	}
 	f.looks(r.T)
 	return f
 }
 
-func (r *removing) change(change directory.Change) {
+func (r *removing) change(change teams.Change) {
 	r.Helper()
-	decide := func(directory.Document) (directory.Change, error) { return change, nil }
-	_, err := directory.Commit(r.Context(), r.store, directory.Order{Who: "test", Now: r.now}, decide)
+	decide := func(teams.Document) (teams.Change, error) { return change, nil }
+	_, err := teams.Commit(r.Context(), r.store, teams.Order{Who: "test", Now: r.now}, decide)
 	must(r.T, err)
 }
 
@@ -87,7 +86,7 @@ func (r *removing) marks(removed bool) {
 	if removed {
 		members["disabled"], members["removing"] = json.RawMessage("true"), json.RawMessage("true")
 	}
-	r.change(directory.ReplaceTeam{Team: directory.Team{ID: "maps", Members: members}, Now: r.now})
+	r.change(teams.ReplaceTeam{Team: teams.Spec{ID: "maps", Members: members}, IfMatch: "*", Now: r.now})
 }
 
 // stays expects that the team is still there, however often these look.
@@ -114,7 +113,7 @@ func (r *removing) goes(all ...*follower) {
 	if n := r.removed(); n != 1 {
 		r.Errorf("the team was removed %d times", n)
 	}
-	proof, s, err := directory.Prove(r.Context(), r.store)
+	proof, s, err := teams.Prove(r.Context(), r.store)
 	must(r.T, err)
 	d, err := s.Open()
 	must(r.T, err)
@@ -126,12 +125,12 @@ func (r *removing) goes(all ...*follower) {
 // removed is how many entries say that the team was removed.
 func (r *removing) removed() (n int) {
 	r.Helper()
-	must(r.T, r.store.Entries(r.Context(), func(text []byte) error {
-		if e, err := directory.ReadEntry(text); err == nil && e.What == "team.remove" && e.Team == "maps" && e.Who == "replica" {
+	for text, err := range r.store.Entries(r.Context(), false) {
+		must(r.T, err)
+		if e, err := teams.ReadEntry(text); err == nil && e.What == "team.remove" && e.Team == "maps" && e.Who == "replica" {
 			n++
 		}
-		return nil
-	}))
+	}
 	return n
 }
 
@@ -206,7 +205,7 @@ func TestAReplicaThatWasKilled(t *testing.T) {
 		if _, ok := a.removal.store.(*store.File); !ok {
 			return // Redis has its own clock: see the store's tests
 		}
-		r.now = r.now.Add(directory.ReportKept + time.Second)
+		r.now = r.now.Add(teams.ReportKept + time.Second)
 		r.goes(a)
 	})
 }
@@ -216,7 +215,7 @@ func TestTeamsThatGoTogether(t *testing.T) {
 	removals(t, func(r *removing) {
 		gone := map[string]json.RawMessage{"disabled": json.RawMessage("true"), "removing": json.RawMessage("true")}
 		for _, id := range []string{"ads", "mail", "news"} {
-			r.change(directory.CreateTeam{Team: directory.Team{ID: id, Members: gone}})
+			r.change(teams.CreateTeam{Team: teams.Spec{ID: id, Members: gone}})
 		}
 		r.marks(true)
 		r.goes(r.all...)

@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 const (
@@ -25,10 +24,10 @@ const (
 // directoryWatch keeps the directory in force that the store has. A faulty one, an older one and none at all change nothing;
 // the log and readiness report it. What this process knows is written back to a store that has lost it.
 type directoryWatch struct {
-	store  directory.Store
+	store  teams.Store
 	roster *roster
 	copy   string // path of the copy for a start without the store; empty: no copy
-	who    directory.Order
+	who    teams.Order
 	log    *slog.Logger
 	now    func() time.Time
 
@@ -77,7 +76,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 		w.away.Store(nil)
 		return
 	}
-	var s directory.State
+	var s teams.State
 	if err == nil {
 		s, err = w.store.Read(ctx)
 	}
@@ -98,7 +97,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 }
 
 // take puts what the store has in force, unless it has lost what this process knows.
-func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
+func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 	if s.Head() == known.Head() && bytes.Equal(s.Document, known.Document) {
 		w.bad.Store(nil)
 		return
@@ -107,7 +106,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 		w.refuse("is faulty", err)
 		return
 	}
-	if directory.Lost(s, known) {
+	if teams.Lost(s, known) {
 		_, version, _ := w.roster.inForce()
 		w.restore(ctx, s, known, version)
 		return
@@ -125,7 +124,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 }
 
 // keep writes the copy.
-func (w *directoryWatch) keep(s directory.State) {
+func (w *directoryWatch) keep(s teams.State) {
 	if w.copy == "" {
 		return
 	}
@@ -135,16 +134,16 @@ func (w *directoryWatch) keep(s directory.State) {
 }
 
 // restore writes what this process knows to a store that has lost it.
-func (w *directoryWatch) restore(ctx context.Context, has, known directory.State, version int64) {
+func (w *directoryWatch) restore(ctx context.Context, has, known teams.State, version int64) {
 	order := w.who
 	order.Now = w.now()
-	next, err := directory.Restored(has, known, order)
+	next, err := teams.Restored(has, known, order)
 	if err == nil {
 		err = w.store.Write(ctx, has, next)
 	}
 	w.full = time.Time{} // look again at once
 	switch {
-	case errors.Is(err, directory.ErrLost): // another replica did it
+	case errors.Is(err, teams.ErrLost): // another replica did it
 	case err != nil:
 		w.refuse("is lost and cannot be restored", err)
 	default:

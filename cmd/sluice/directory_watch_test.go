@@ -16,9 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway"
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // watchedDirectory is a watch of a directory in a file, looked at step by step.
@@ -33,7 +32,7 @@ type watchedDirectory struct {
 
 // breakable is a store that can be away.
 type breakable struct {
-	directory.Store
+	teams.Store
 	away error
 }
 
@@ -51,7 +50,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	w := &watchedDirectory{path: filepath.Join(t.TempDir(), "directory.json"), teams: file, now: testTime}
 	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
 	w.directoryWatch = &directoryWatch{
-		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: directory.Order{Who: "replica"},
+		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: teams.Order{Who: "replica"},
 		roster: newRoster(file, "sk-upstream", func(file *teams.File, _ gateway.Secret) { w.teams = file }),
 	}
 	w.start(t.Context())
@@ -62,8 +61,8 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 func (w *watchedDirectory) create(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		_, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(directory.Document) (directory.Change, error) {
-			return directory.CreateTeam{Team: directory.Team{ID: id, Members: map[string]json.RawMessage{"concurrent": json.RawMessage("3")}}}, nil
+		_, err := teams.Commit(t.Context(), w.store.Store, teams.Order{Who: "test", Now: w.now}, func(teams.Document) (teams.Change, error) {
+			return teams.CreateTeam{Team: teams.Spec{ID: id, Members: map[string]json.RawMessage{"concurrent": json.RawMessage("3")}}}, nil
 		})
 		must(t, err)
 	}
@@ -139,7 +138,7 @@ func TestAnEntryAloneReloadsNothing(t *testing.T) {
 	w.create(t, "maps")
 	w.expect(t, "search maps", "<nil>")
 	before := w.teams
-	must(t, directory.Note(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, directory.Entry{What: "task.cancel"}))
+	must(t, teams.Note(t.Context(), w.store.Store, teams.Order{Who: "test", Now: w.now}, teams.Entry{What: "task.cancel"}))
 	w.expect(t, "search maps", "<nil>")
 	is, err := w.store.Read(t.Context())
 	must(t, err)
@@ -150,7 +149,7 @@ func TestAnEntryAloneReloadsNothing(t *testing.T) {
 	w.look(t.Context())
 	is, err = w.store.Read(t.Context())
 	must(t, err)
-	if e, err := directory.ReadEntry(is.Last); err != nil || e.Seq != 3 || e.What != "directory.restore" {
+	if e, err := teams.ReadEntry(is.Last); err != nil || e.Seq != 3 || e.What != "directory.restore" {
 		t.Errorf("written back with entry %d, %s, %v", e.Seq, e.What, err)
 	}
 }
@@ -163,8 +162,8 @@ func TestAFaultyDirectoryIsMended(t *testing.T) {
 	put(t, w.path, strings.Replace(fileText(t, w.path), `"concurrent":3`, `"concurrent":9`, 1))
 	w.now = w.now.Add(directoryFull)
 	w.look(t.Context())
-	if _, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(d directory.Document) (directory.Change, error) {
-		return directory.Import{Document: d, Force: true}, nil
+	if _, err := teams.Commit(t.Context(), w.store.Store, teams.Order{Who: "test", Now: w.now}, func(d teams.Document) (teams.Change, error) {
+		return teams.Import{Document: d, Force: true}, nil
 	}); err == nil {
 		t.Error("a change is built on it")
 	}
@@ -252,8 +251,8 @@ func BenchmarkLastUse(b *testing.B) {
 func TestDefaultsOfTheFileCloseNoTeamOfTheDirectory(t *testing.T) {
 	w := watchDirectory(t)
 	w.create(t, "maps")
-	_, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(directory.Document) (directory.Change, error) {
-		return directory.CreateTeam{Team: directory.Team{ID: "untagged", Members: map[string]json.RawMessage{"tag_key": json.RawMessage(`"none"`)}}}, nil
+	_, err := teams.Commit(t.Context(), w.store.Store, teams.Order{Who: "test", Now: w.now}, func(teams.Document) (teams.Change, error) {
+		return teams.CreateTeam{Team: teams.Spec{ID: "untagged", Members: map[string]json.RawMessage{"tag_key": json.RawMessage(`"none"`)}}}, nil
 	})
 	must(t, err)
 	w.expect(t, "search maps untagged", "<nil>")

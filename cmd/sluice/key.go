@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sluice/gateway/admin/sheet"
-	"sluice/gateway/console/registry"
 	"sluice/policy/teams"
 )
 
@@ -77,7 +76,7 @@ func (k keyCommand) order(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	var made registry.NewKey
+	var made teams.NewKey
 	if err := json.Unmarshal(answer.body, &made); err != nil {
 		return fmt.Errorf("read the console's answer: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/policy/directory/store"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // The hours of keys that no team has any more are removed after a month.

@@ -60,10 +60,9 @@ var floorPlan = map[string]plan{
 	"policy/picture":    {ours: []string{"policy/strictjson"}, outside: []string{"github.com/segmentio/asm"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/directory":  {ours: []string{"policy/teams"}, never: silent, timeless: true},
-	"policy/directory/store": {
-		ours:      []string{"policy/directory"},
-		testsOurs: []string{"policy/teams", "policy/limit/limittest"},
+	"policy/teams/store": {
+		ours:      []string{"policy/teams"},
+		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},
@@ -133,7 +132,7 @@ var floorPlan = map[string]plan{
 	"gateway/admin":         {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/admin/sheet":   {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access"},
+		ours:      []string{"gateway/console/access", "gateway/console/api", "policy/teams"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -145,20 +144,15 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin/sheet", "gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
+		ours:      []string{"gateway/admin/sheet", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/limit", "policy/teams", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
-	"gateway/console/clerk": {
-		ours:     []string{"gateway/console/access", "gateway/console/api", "gateway/console/figures", "gateway/console/pages", "gateway/console/registry", "policy", "policy/directory", "policy/teams", "telemetry/recent"},
-		never:    []string{goRedis, otelAPI, slogPkg, "os"},
-		timeless: true,
-	},
 	"gateway/console/pages/chart": {never: silent, timeless: true},
 	"gateway/console/api": {
-		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
-		testsOurs: []string{"policy/directory/store"},
-		outside:   []string{jsonText},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit"},
+		testsOurs: []string{"policy/teams/store", "policy/limit/limittest", "telemetry/recent"},
+		outside:   []string{jsonText, xTime},
 		never:     []string{"os", otelAPI, goRedis},
 		timeless:  true,
 	},
@@ -174,22 +168,15 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 		timeless:  true,
 	},
-	"gateway/console/registry": {
-		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
-		testsOurs: []string{"policy/directory/store", "policy/limit/limittest"},
-		outside:   []string{xTime},
-		never:     silent,
-		timeless:  true,
-	},
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // for tests alone
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
+			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},

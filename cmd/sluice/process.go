@@ -17,7 +17,6 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
-	"sluice/gateway/console/registry"
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
@@ -45,7 +44,7 @@ const settleFor = 5 * time.Second
 // accounts are the teams' limits and usage, in Redis or in memory.
 type accounts interface {
 	gateway.Accounts
-	registry.Accounts
+	api.Accounts
 	figures.Accounts
 	api.Ledger
 	// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.

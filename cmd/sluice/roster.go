@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"sluice/gateway"
-	"sluice/policy/directory"
 	"sluice/policy/teams"
 )
 
@@ -20,7 +19,7 @@ type roster struct {
 	mu       sync.Mutex
 	file     *teams.File
 	key      gateway.Secret
-	state    directory.State // of the directory in force; the zero State: none was ever read
+	state    teams.State // of the directory in force; the zero State: none was ever read
 	version  int64
 	teams    int      // of the directory
 	removing []string // those of them that are to be removed
@@ -43,7 +42,7 @@ func (r *roster) setFile(file *teams.File, key gateway.Secret) {
 
 // setDirectory puts a new directory in force. A faulty one changes nothing. With the same document, after an entry about a change
 // elsewhere, the teams stay as they are.
-func (r *roster) setDirectory(s directory.State) error {
+func (r *roster) setDirectory(s teams.State) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (r *roster) setDirectory(s directory.State) error {
 }
 
 // join applies the file with the directory of a state.
-func (r *roster) join(s directory.State) error {
+func (r *roster) join(s teams.State) error {
 	joined := r.file
 	var ignored teams.Faults
 	if s.Document != nil {
@@ -110,7 +109,7 @@ func (r *roster) toRemove() (ids []string, version int64) {
 }
 
 // inForce is the directory in force, and what of it is ignored.
-func (r *roster) inForce() (s directory.State, version int64, ignored error) {
+func (r *roster) inForce() (s teams.State, version int64, ignored error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state, r.version, r.ignored

@@ -14,11 +14,9 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory"
-	"sluice/policy/directory/store"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // scriptToken is the token of a script's console.
@@ -34,11 +32,11 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 	follow := &directoryWatch{store: kept, roster: newRoster(file, "", func(*teams.File, gateway.Secret) {}), log: log, now: time.Now}
 	removes := &removal{
 		store: kept, roster: follow.roster, open: accounts.Open, alive: func() int64 { return 1 }, replica: "script", log: log, now: time.Now,
-		who: directory.Order{Who: "replica", Reason: "nothing of it was open any more"},
+		who: teams.Order{Who: "replica", Reason: "nothing of it was open any more"},
 	}
 	handler := api.New(api.Deps{
-		Registry: registry.New(registry.Deps{
-			Directory: kept, Trail: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
+		Registry: api.NewRegistry(api.RegistryDeps{
+			Directory: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
 		}),
 		Ledger: accounts, Currency: func() string { return file.Currency }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})

@@ -1,11 +1,13 @@
 package console
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"sluice/gateway/console/api"
+	"sluice/policy/teams"
 )
 
 // contentPolicy forbids inline code, frames and other sites. Pictures may come from the sources too.
@@ -76,11 +78,11 @@ func client(r *http.Request) string { return nameIn(r.RemoteAddr) }
 // isAPI reports whether a program is to be answered, not a person.
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
-// codes are the problems' codes for programs, by status. The interface has more, and the same words for these.
-var codes = map[int]string{
-	http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden", http.StatusNotFound: "path", http.StatusMethodNotAllowed: "method",
-	http.StatusRequestEntityTooLarge: "large", http.StatusMisdirectedRequest: "host", http.StatusTooManyRequests: "attempts",
-	http.StatusServiceUnavailable: "away",
+// codes are those of what the listener refuses, by their status.
+var codes = map[int]teams.Code{
+	http.StatusUnauthorized: api.CodeLogin, http.StatusForbidden: teams.CodeForbidden, http.StatusNotFound: api.CodePath,
+	http.StatusMethodNotAllowed: api.CodeMethod, http.StatusRequestEntityTooLarge: api.CodeLarge, http.StatusMisdirectedRequest: api.CodeHost,
+	http.StatusTooManyRequests: teams.CodeOften, http.StatusServiceUnavailable: teams.CodeAway,
 }
 
 // refuse answers a problem: as RFC 9457's document below /api/, else as text.
@@ -89,16 +91,5 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
 		http.Error(w, detail, status)
 		return
 	}
-	text, err := json.Marshal(struct {
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-		Code   string `json:"code"`
-	}{http.StatusText(status), status, detail, codes[status]})
-	if err != nil {
-		panic(err) // of the type, which has nothing that cannot be encoded
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
+	api.Document{Title: http.StatusText(status), Status: status, Problem: teams.Problem{Code: codes[status], Text: detail}}.Write(w)
 }

@@ -1,10 +1,16 @@
-// Package teams reads the teams file: which teams there are, their keys, what each may use, and its limits.
+// Package teams is which teams there are: their keys, what each may use, and its limits. They come from two owners, the teams file and
+// the directory, which is changed while Sluice runs.
 //
-// [Parse] reads a file and reports everything that is wrong with it at once; [File.Lookup] finds whose key was
-// presented. It performs no I/O, reads no clock and no environment and logs nothing. What a team has left of its limits
-// is in package limit.
+// [Parse] reads a file and reports everything that is wrong with it at once; [File.Join] adds the teams of the directory;
+// [File.Lookup] finds whose key was presented. What a team has left of its limits is in package limit.
 //
-// Equal input gives equal output, a returned value never changes, and no text of it contains a secret.
+// A [Spec] is a team as its owner wrote it, and a [Document] those of the directory at one version. [Apply] makes a new document and
+// an entry of the audit out of a document and a [Change]; [State.Next] chains the entry to the one before it. A [Store] writes both
+// in one step, so that no change is without its entry, and [Commit] repeats a change that lost a race. [Proof] proves a trail. What
+// is refused is a [Problem].
+//
+// Apart from [Commit], [Note] and [Prove], which call the store, everything here is pure: no I/O, no clock, no environment, no log.
+// Equal input gives equal output, a returned value never changes, and no text of it contains a secret; no entry has the hash of a key.
 package teams
 
 import (

@@ -1,10 +1,14 @@
+// Package api is the teams as a person of the console may see and change them, [Registry], and the console's interface for programs:
+// /api/v1, JSON over HTTP. routes.go has every route, openapi.json describes them; a test holds the two together.
+//
+// The registry decides what a person may see and change; the rest reads and writes HTTP. The person of a request is in its context:
+// without one, every answer is 401.
 package api
 
 import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,7 +17,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/registry"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 )
 
@@ -28,26 +32,17 @@ type Ledger interface {
 	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 }
 
-// Tasks lists tasks of a team, the newest first. next is the cursor of the next page; empty: this is the last. The error of a
-// cursor that it does not know MUST be [ErrCursor].
-type Tasks interface {
-	Tasks(ctx context.Context, q TaskQuery) (list []Task, next string, err error)
+// Traffic lists tasks and requests, as package figures does: what the person may not see MUST be left out.
+type Traffic interface {
+	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
+	RequestList(ctx context.Context, p access.Person, f figures.RequestFilter) (figures.RequestList, error)
 }
 
-// Requests lists the last requests as their log lines, the newest first, likewise.
-type Requests interface {
-	Requests(ctx context.Context, q RequestQuery) (lines []json.RawMessage, next string, err error)
-}
-
-// ErrCursor is the error of a cursor that no page had.
-var ErrCursor = errors.New("the cursor is not one of a page")
-
-// Deps are what the interface shows. Tasks and Requests may be nil: there are none then.
+// Deps are what the interface shows.
 type Deps struct {
-	Registry *registry.Registry
+	Registry *Registry
 	Ledger   Ledger
-	Tasks    Tasks
-	Requests Requests
+	Traffic  Traffic
 	Currency func() string // the teams file's word for money; may be empty
 	Now      func() time.Time
 	Log      *slog.Logger // the causes of answers with 5xx
@@ -135,15 +130,15 @@ func (r route) match(path string) (parts map[string]string, ok bool) {
 func readQuery(raw string, known []string) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, &registry.Error{Text: "the query is not one of a URL"}
+		return nil, invalid("", "the query is not one of a URL", "")
 	}
 	for name, values := range query {
 		if !slices.Contains(known, name) || len(values) > 1 {
-			e := &registry.Error{Field: "query", Text: "an unknown or repeated parameter", Allowed: "none"}
+			allowed := "none"
 			if known != nil {
-				e.Allowed = "each once of " + strings.Join(known, ", ")
+				allowed = "each once of " + strings.Join(known, ", ")
 			}
-			return nil, e
+			return nil, invalid("query", "an unknown or repeated parameter", allowed)
 		}
 	}
 	return query, nil
@@ -160,8 +155,7 @@ func (a *api) openAPI(c *call) error {
 
 // me is who asks.
 func (a *api) me(c *call) error {
-	roles := map[access.Role]string{access.Member: "member", access.Viewer: "viewer", access.Operator: "operator"}
-	return c.write(http.StatusOK, Me{c.who.Name, roles[c.who.Role], c.who.Teams})
+	return c.write(http.StatusOK, Me{c.who.Name, c.who.Role.String(), c.who.Teams})
 }
 
 // Me is a person.
@@ -169,6 +163,17 @@ type Me struct {
 	Name  string   `json:"name"`
 	Role  string   `json:"role"`
 	Teams []string `json:"teams,omitempty"` // a member's
+}
+
+// actor is who makes a change, and from where.
+func (c *call) actor() access.Actor { return c.who.By(c.r.RemoteAddr, c.query.Get("reason")) }
+
+// done answers that something was done, or returns why not.
+func (c *call) done(err error) error {
+	if err == nil {
+		c.w.WriteHeader(http.StatusNoContent)
+	}
+	return err
 }
 
 // write answers with a value as JSON.

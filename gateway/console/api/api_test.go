@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 )
 
@@ -95,7 +97,7 @@ func TestListsInPages(t *testing.T) {
 func TestKeysOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	w.expect(operator, "POST /teams", `{"id":"maps","self_service":true}`, http.StatusCreated, "")
-	first := w.mint(member, "maps", `{"note":"the indexer","expires":"2027-01-01T00:00:00Z"}`)
+	first := w.mint(member, "maps", `{"note":"the indexer","expires":"2026-12-01T00:00:00Z"}`)
 	second := w.mint(member, "maps", `{"replaces":"`+first.ID+`","old_ends":"2026-11-23T00:00:00Z"}`)
 	var l List[map[string]any]
 	w.expect(member, "GET /teams/maps/keys", "", http.StatusOK, "").into(t, &l)
@@ -161,7 +163,7 @@ func TestUsageOverHTTP(t *testing.T) {
 // TestMoneyMayHaveAnExponent, as programs write small numbers in JSON, and is exact.
 func TestMoneyMayHaveAnExponent(t *testing.T) {
 	w := newWorld(t)
-	var done Adjusted
+	var done AdjustedUse
 	for _, tt := range []struct{ delta, month string }{{"5E-1", "0.5"}, {"1.23e-7", "0.500000123"}, {"-1.23e-7", "0.5"}} {
 		w.expect(operator, "POST /teams/ads/adjust", `{"unit":"spend","delta":`+tt.delta+`,"reason":"a test"}`, http.StatusOK, "").into(t, &done)
 		if done.Month != json.Number(tt.month) {
@@ -185,23 +187,22 @@ func TestTrafficOverHTTP(t *testing.T) {
 		t.Fatalf("%+v", tasks)
 	}
 	w.expect(member, "GET /teams/maps/tasks?cursor="+*tasks.Next, "", http.StatusOK, "")
-	want := []TaskQuery{{Team: "maps", State: "RUNNING", Model: "m", Most: 5}, {Team: "maps", Cursor: "page 2", Most: usualPage}}
+	want := []figures.TaskFilter{{Team: "maps", State: "RUNNING", Model: "m", Size: 5}, {Team: "maps", After: "2", Size: 5}}
 	if diff := cmp.Diff(want, w.traffic.tasks); diff != "" {
 		t.Error(diff)
 	}
 	w.expect(member, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusNoContent, "")
 	w.expect(member, "POST /teams/maps/tasks/task-2/cancel", "", http.StatusNotFound, "missing task")
 	w.expect(viewer, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusForbidden, "forbidden")
-	if w.traffic.cancelled != "task-1" {
+	if !slices.Equal(w.traffic.cancelled, []string{"task-1"}) {
 		t.Errorf("cancelled %q", w.traffic.cancelled)
 	}
 
 	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
 	w.expect(member, "GET /requests", "", http.StatusOK, "")
-	w.expect(access.Person{Name: "new", Role: access.Member}, "GET /requests", "", http.StatusOK, "")
-	all := []RequestQuery{
-		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Most: 7},
-		{Teams: []string{"maps", "search"}, Most: usualPage},
+	all := []figures.RequestFilter{
+		{Team: "ads", Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
+		{Size: usualPage},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {
 		t.Error(diff)
@@ -209,7 +210,7 @@ func TestTrafficOverHTTP(t *testing.T) {
 	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?tag=x": "invalid query"} {
 		w.expect(operator, "GET /requests"+query, "", http.StatusBadRequest, want)
 	}
-	w.traffic.err = ErrCursor
+	w.traffic.err = figures.ErrQuery
 	w.expect(operator, "GET /requests?cursor=eA", "", http.StatusBadRequest, "invalid cursor")
 	w.traffic.err = errors.New("canary: away")
 	if a := w.expect(operator, "GET /requests", "", http.StatusServiceUnavailable, "away"); strings.Contains(a.body, "canary") || a.header.Get("Retry-After") == "" {
@@ -220,12 +221,12 @@ func TestTrafficOverHTTP(t *testing.T) {
 func TestMe(t *testing.T) {
 	w := newWorld(t)
 	for _, tt := range []struct {
-		who  access.Person
+		who  access.Actor
 		want Me
 	}{
 		{operator, Me{Name: "token", Role: "operator"}},
 		{viewer, Me{Name: "oidc:vera", Role: "viewer"}},
-		{member, Me{Name: "oidc:mia", Role: "member", Teams: []string{"maps", "search"}}},
+		{member, Me{Name: "oidc:mia", Role: "member", Teams: []string{"maps", "search", "gone"}}},
 	} {
 		var got Me
 		w.expect(tt.who, "GET /me", "", http.StatusOK, "").into(t, &got)

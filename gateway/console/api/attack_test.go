@@ -14,12 +14,12 @@ import (
 func TestWithoutAPersonThereIsNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, r := range routes {
-		a := w.expect(noPerson, r.method+" "+strings.NewReplacer("{", "", "}", "").Replace(r.path), "", http.StatusUnauthorized, "login")
+		a := w.expect(stranger, r.method+" "+strings.NewReplacer("{", "", "}", "").Replace(r.path), "", http.StatusUnauthorized, "login")
 		if a.header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s %s: %v", r.method, r.path, a.header)
 		}
 	}
-	w.expect(noPerson, "GET /nothing", "", http.StatusUnauthorized, "login")
+	w.expect(stranger, "GET /nothing", "", http.StatusUnauthorized, "login")
 }
 
 // A foreign team's id in every path, with every body, is answered as an unknown one: byte for byte.
@@ -62,7 +62,7 @@ func TestForeignTeamsAreUnknown(t *testing.T) {
 func TestRightsOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")
-	for _, who := range []access.Person{viewer, member} {
+	for _, who := range []access.Actor{viewer, member} {
 		w.expect(who, "POST /teams", `{"id":"new"}`, http.StatusForbidden, "forbidden")
 		w.expect(who, "PUT /teams/maps", `{}`, http.StatusForbidden, "forbidden", "If-Match: *")
 		w.expect(who, "DELETE /teams/maps", "", http.StatusForbidden, "forbidden")
@@ -139,9 +139,9 @@ func TestBodiesAreStrict(t *testing.T) {
 		`{"id":"maps","description":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`:     "invalid body",
 	} {
 		a := w.ask(operator, "POST /teams", body)
-		var p Problem
+		var p Document
 		a.into(t, &p)
-		if got := p.Code + " " + p.Field; !strings.HasPrefix(got, want) || a.status != http.StatusBadRequest && a.status != http.StatusConflict {
+		if got := string(p.Code) + " " + p.Field; !strings.HasPrefix(got, want) || a.status != http.StatusBadRequest && a.status != http.StatusConflict {
 			t.Errorf("%.80s: %d %s, want %s", body, a.status, got, want)
 		}
 	}

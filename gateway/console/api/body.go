@@ -6,24 +6,19 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory"
-	"sluice/policy/teams"
 )
 
 // mostBody bounds a request's body.
 const mostBody = 256 << 10
 
 // errBody is the error of a body that is not one strict JSON object. It shows nothing of the body.
-var errBody = &registry.Error{Field: "body", Text: "not one JSON object", Allowed: "a JSON object in UTF-8, each member once, its values as the documentation says"}
+var errBody = invalid("body", "not one JSON object", "a JSON object in UTF-8, each member once, its values as the documentation says")
 
 // body reads the body: one JSON object without repeated members.
 func (c *call) body() ([]byte, error) {
@@ -80,47 +75,4 @@ func isExact(text []byte, of reflect.Type) bool {
 		delete(members, name)
 	}
 	return len(members) == 0
-}
-
-// draft reads a team as [registry.Team] writes it.
-func (c *call) draft() (d registry.Draft, err error) {
-	text, err := c.body()
-	if err != nil {
-		return d, err
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return d, errBody
-	}
-	var owner teams.Owner
-	for name, value := range map[string]any{"id": &d.ID, "owner": &owner, "keys": &d.Keys} {
-		if given, ok := members[name]; ok {
-			if decode(given, value) != nil {
-				return d, &registry.Error{Field: name, Text: "not of the form that a team's answer has"}
-			}
-			delete(members, name)
-		}
-	}
-	if owner != "" && owner != teams.OwnerDirectory {
-		return d, &registry.Error{Kind: registry.Conflict, Field: "owner", Text: "only teams of the directory are changed here", Allowed: "directory"}
-	}
-	rest, err := json.Marshal(members)
-	if err != nil {
-		return d, errBody
-	}
-	team, err := directory.ReadTeam(rest)
-	if err != nil {
-		return d, errBody
-	}
-	d.Members = team.Members
-	return d, nil
-}
-
-// actor is who makes a change, and from where.
-func (c *call) actor() registry.Actor {
-	address, _, err := net.SplitHostPort(c.r.RemoteAddr)
-	if err != nil {
-		address = c.r.RemoteAddr
-	}
-	return registry.Actor{Person: c.who, Address: address, Reason: c.query.Get("reason")}
 }

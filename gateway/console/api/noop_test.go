@@ -4,8 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory"
+	"sluice/policy/teams"
 )
 
 // richDocument is a directory with everything that a team may have, in the notation of people.
@@ -30,12 +29,12 @@ teams:
 // TestPutOfWhatGetGave makes no change, no entry and no other ETag, whatever the team has.
 func TestPutOfWhatGetGave(t *testing.T) {
 	w := newWorld(t)
-	given, err := directory.Read([]byte(richDocument))
+	given, err := teams.ReadDocument([]byte(richDocument))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = directory.Commit(t.Context(), w.store, directory.Order{Who: "test", Now: noon}, func(directory.Document) (directory.Change, error) {
-		return directory.Import{Document: given}, nil
+	_, err = teams.Commit(t.Context(), w.store, teams.Order{Who: "test", Now: noon}, func(teams.Document) (teams.Change, error) {
+		return teams.Import{Document: given}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +47,7 @@ func TestPutOfWhatGetGave(t *testing.T) {
 			t.Errorf("%s was\n%s\n%s\nand is\n%s\n%s", team.ID, etag, got.body, put.header.Get("ETag"), put.body)
 		}
 	}
-	var entries List[registry.Key]
+	var entries List[Key]
 	w.expect(operator, "GET /audit", "", http.StatusOK, "").into(t, &entries)
 	if len(entries.Data) != 1 {
 		t.Errorf("%d entries, want that of the import", len(entries.Data))

@@ -1,10 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strconv"
 
-	"sluice/gateway/console/registry"
+	"sluice/policy/teams"
 )
 
 // A page has 100 elements if the client does not say, and 1,000 at most.
@@ -32,24 +33,18 @@ func list[T any](data []T, next string) List[T] {
 	return l
 }
 
-var errCursor = &registry.Error{Field: "cursor", Text: "not a cursor", Allowed: "next of the page before", Advice: "begin without a cursor"}
-
-// cursor is the text of the cursor in the query; empty: none.
-func (c *call) cursor() (string, error) {
-	text, err := base64.RawURLEncoding.DecodeString(c.query.Get("cursor"))
-	if err != nil {
-		return "", errCursor
-	}
-	return string(text), nil
+var errCursor = &teams.Problem{
+	Code: teams.CodeInvalid, Field: "cursor", Text: "not a cursor", Allowed: "next of the page before", Advice: "begin without a cursor",
 }
 
-// most is how many elements the page has.
-func (c *call) most() (int, error) {
-	n, err := c.number("limit", 1, mostPage)
-	if n == 0 {
-		n = usualPage
+// page is what the query asks for: the text of its cursor, empty for none, and how many elements.
+func (c *call) page() (cursor string, most int, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(c.query.Get("cursor"))
+	if err != nil {
+		return "", 0, errCursor
 	}
-	return n, err
+	most, err = c.number("limit", 1, mostPage)
+	return string(text), cmp.Or(most, usualPage), err
 }
 
 // number is a whole number of the query; 0: it is not given.
@@ -60,7 +55,7 @@ func (c *call) number(name string, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		return 0, &registry.Error{Field: name, Text: "not such a number", Allowed: "a whole number from " + strconv.Itoa(low) + " to " + strconv.Itoa(high)}
+		return 0, invalid(name, "not such a number", "a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
 	}
 	return n, nil
 }

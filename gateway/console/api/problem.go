@@ -7,96 +7,96 @@ import (
 	"net/http"
 	"strconv"
 
-	"sluice/gateway/console/registry"
+	"sluice/policy/teams"
 )
 
-// Problem is why a request was refused, as RFC 9457 writes it.
-type Problem struct {
-	Title   string `json:"title"`
-	Status  int    `json:"status"`
-	Detail  string `json:"detail"`
-	Code    string `json:"code"`              // for programs
-	Field   string `json:"field,omitempty"`   // such as rates.tokens.per
-	Given   string `json:"given,omitempty"`   // as far as it may be shown
-	Allowed string `json:"allowed,omitempty"` // what is allowed in its place
-	Advice  string `json:"advice,omitempty"`  // what to do
+// The codes of what is wrong with a request of HTTP itself, beside those of package teams.
+const (
+	CodeLogin    teams.Code = "login"    // nobody is logged in
+	CodePath     teams.Code = "path"     // there is no such path
+	CodeMethod   teams.Code = "method"   // the path does not take the method
+	codeMedia    teams.Code = "media"    // the body is not JSON
+	CodeLarge    teams.Code = "large"    // the body is too large
+	CodeHost     teams.Code = "host"     // the host name is not the console's
+	codeNoMatch  teams.Code = "if-match" // If-Match is missing
+	codeInternal teams.Code = "internal" // an error of Sluice
+)
+
+// statuses are those of all problems, in answers and on pages.
+var statuses = map[teams.Code]int{
+	teams.CodeInvalid: http.StatusBadRequest, CodeLogin: http.StatusUnauthorized, teams.CodeForbidden: http.StatusForbidden,
+	teams.CodeMissing: http.StatusNotFound, CodePath: http.StatusNotFound, CodeMethod: http.StatusMethodNotAllowed,
+	teams.CodeConflict: http.StatusConflict, teams.CodeLost: http.StatusPreconditionFailed, CodeLarge: http.StatusRequestEntityTooLarge,
+	codeMedia: http.StatusUnsupportedMediaType, codeNoMatch: http.StatusPreconditionRequired, teams.CodeOften: http.StatusTooManyRequests,
+	teams.CodeFull: http.StatusTooManyRequests, CodeHost: http.StatusMisdirectedRequest, codeInternal: http.StatusInternalServerError,
+	teams.CodeAway: http.StatusServiceUnavailable,
 }
 
-// outcome is the status and the code of an error.
-type outcome struct {
-	status int
-	code   string
-}
+// Status is the HTTP status of a code.
+func Status(code teams.Code) int { return statuses[code] }
 
-var kinds = map[registry.Kind]outcome{
-	registry.Invalid:   {http.StatusBadRequest, "invalid"},
-	registry.Missing:   {http.StatusNotFound, "missing"},
-	registry.Forbidden: {http.StatusForbidden, "forbidden"},
-	registry.Conflict:  {http.StatusConflict, "conflict"},
-	registry.Lost:      {http.StatusPreconditionFailed, "lost"},
-	registry.Away:      {http.StatusServiceUnavailable, "away"},
-	registry.Often:     {http.StatusTooManyRequests, "attempts"},
-	registry.Full:      {http.StatusTooManyRequests, "audit"},
+// invalid is the problem of a faulty request.
+func invalid(field, text, allowed string) *teams.Problem {
+	return &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text, Allowed: allowed}
 }
-
-// fault is an error of HTTP itself.
-type fault struct {
-	outcome
-	text, advice string
-}
-
-func (f *fault) Error() string { return f.text }
 
 var (
-	errLogin    = &fault{outcome{http.StatusUnauthorized, "login"}, "no valid token", "send Authorization: Bearer with the console's token"}
-	errNoPath   = &fault{outcome{http.StatusNotFound, "path"}, "there is no such path", "look at " + Prefix + "/openapi.json"}
-	errNoMethod = &fault{outcome{http.StatusMethodNotAllowed, "method"}, "the path does not take this method", "look at the header Allow"}
-	errMedia    = &fault{outcome{http.StatusUnsupportedMediaType, "media"}, "the body is not application/json", "send Content-Type: application/json"}
-	errLarge    = &fault{outcome{http.StatusRequestEntityTooLarge, "large"}, "the body is too large; allowed: at most 256 KiB", ""}
-	errNoMatch  = &fault{
-		outcome{http.StatusPreconditionRequired, "if-match"}, "If-Match is missing", "send the ETag of the team as you read it, or * to replace any",
+	errLogin    = &teams.Problem{Code: CodeLogin, Text: "no valid token", Advice: "send Authorization: Bearer with the console's token"}
+	errNoPath   = &teams.Problem{Code: CodePath, Text: "there is no such path", Advice: "look at " + Prefix + "/openapi.json"}
+	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not take this method", Advice: "look at the header Allow"}
+	errMedia    = &teams.Problem{Code: codeMedia, Text: "the body is not application/json", Advice: "send Content-Type: application/json"}
+	errLarge    = &teams.Problem{Code: CodeLarge, Text: "the body is too large; allowed: at most 256 KiB"}
+	errNoMatch  = &teams.Problem{
+		Code: codeNoMatch, Text: "If-Match is missing", Advice: "send the ETag of the team as you read it, or * to replace any",
 	}
 )
 
-// problemOf is an error as a client sees it.
-func problemOf(err error) Problem {
-	var http1 *fault
-	var e *registry.Error
-	switch {
-	case errors.As(err, &http1):
-		return Problem{http.StatusText(http1.status), http1.status, http1.text, http1.code, "", "", "", http1.advice}
-	case errors.As(err, &e):
-		o := kinds[e.Kind]
-		return Problem{http.StatusText(o.status), o.status, e.Text, o.code, e.Field, e.Given, e.Allowed, e.Advice}
+// Document is a problem as RFC 9457 writes it.
+type Document struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	teams.Problem
+}
+
+// documentOf is an error as a client sees it. One that is no problem is an error of Sluice.
+func documentOf(err error) Document {
+	problem := (*teams.Problem)(nil)
+	if !errors.As(err, &problem) {
+		problem = &teams.Problem{Code: codeInternal, Text: "an error of Sluice", Advice: "look at the log", Cause: err}
 	}
-	const status = http.StatusInternalServerError
-	return Problem{Title: http.StatusText(status), Status: status, Detail: "an error of Sluice", Code: "internal", Advice: "look at the log"}
+	status := Status(problem.Code)
+	return Document{http.StatusText(status), status, *problem}
+}
+
+// Write answers with the document.
+func (d Document) Write(w http.ResponseWriter) {
+	text, err := json.Marshal(d)
+	if err != nil { // every field can be written
+		text = nil
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(d.Status)
+	_, _ = w.Write(append(text, '\n'))
 }
 
 // refuse answers with a problem, and logs the cause of one that is not the client's.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
+	d := documentOf(err)
+	if d.Status >= http.StatusInternalServerError {
 		cause := err
-		if inner := errors.Unwrap(err); inner != nil {
-			cause = inner
+		if d.Cause != nil {
+			cause = d.Cause
 		}
 		a.Log.Error("console", "method", r.Method, "error", cause.Error())
 	}
-	if e := (*registry.Error)(nil); errors.As(err, &e) && e.Wait > 0 {
-		w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(e.Wait.Seconds()), 'f', 0, 64))
+	if d.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(d.Wait.Seconds()), 'f', 0, 64))
 	}
-	switch p.Status {
+	switch d.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
 	}
-	text, err := json.Marshal(p)
-	if err != nil { // every field can be written
-		text = nil
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(text, '\n'))
+	d.Write(w)
 }

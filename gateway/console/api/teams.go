@@ -1,21 +1,100 @@
 package api
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
+	"time"
 
-	"sluice/gateway/console/registry"
+	"sluice/policy/teams"
 )
 
+// Key is a key in an answer: without its hash.
+type Key struct {
+	ID       string      `json:"id"` // the public part
+	Expires  *time.Time  `json:"expires"`
+	Note     string      `json:"note"`
+	LastUsed *time.Time  `json:"last_used"` // to the hour; nil: never, or longer ago than is kept
+	Owner    teams.Owner `json:"owner"`
+	Disabled bool        `json:"disabled,omitempty"`
+}
+
+// keysOf are a team's keys in an answer.
+func keysOf(t *teams.Spec) []Key {
+	keys := []Key{}
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		keys = append(keys, Key{k.ID, orNil(k.Expires), k.Note, orNil(t.Used[k.ID]), t.Owner, k.Disabled})
+	}
+	return keys
+}
+
+func orNil(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+// written is a team in an answer: id, owner and keys, and then the other members by name.
+type written teams.Spec
+
+// MarshalJSON writes it.
+func (t written) MarshalJSON() ([]byte, error) {
+	team := teams.Spec(t)
+	head, err := json.Marshal(struct {
+		ID    string      `json:"id"`
+		Owner teams.Owner `json:"owner"`
+		Keys  []Key       `json:"keys"`
+	}{t.ID, t.Owner, keysOf(&team)})
+	if err != nil {
+		return nil, err
+	}
+	return append(team.AppendMembers(head[:len(head)-1]), '}'), nil
+}
+
+// spec reads a team from a body of the form that answers have.
+func (c *call) spec() (team teams.Spec, err error) {
+	text, err := c.body()
+	if err != nil {
+		return team, err
+	}
+	if json.Unmarshal(text, &team.Members) != nil {
+		return team, errBody
+	}
+	var keys []Key
+	for name, value := range map[string]any{"id": &team.ID, "owner": &team.Owner, "keys": &keys} {
+		if given, ok := team.Members[name]; ok {
+			if decode(given, value) != nil {
+				return team, invalid(name, "not of the form that a team's answer has", "")
+			}
+			delete(team.Members, name)
+		}
+	}
+	if team.Owner != "" && team.Owner != teams.OwnerDirectory {
+		return team, &teams.Problem{
+			Code: teams.CodeConflict, Field: "owner", Text: "only teams of the directory are changed here", Allowed: "directory",
+		}
+	}
+	if keys != nil {
+		team.Keys = []teams.Key{}
+	}
+	for _, k := range keys {
+		key := teams.Key{ID: k.ID, Disabled: k.Disabled, Note: k.Note}
+		if k.Expires != nil {
+			key.Expires = *k.Expires
+		}
+		team.Keys = append(team.Keys, key)
+	}
+	return team, nil
+}
+
 func (a *api) teams(c *call) error {
-	after, err := c.cursor()
+	after, most, err := c.page()
 	if err != nil {
 		return err
 	}
-	most, err := c.most()
-	if err != nil {
-		return err
-	}
-	found, more, err := a.Registry.List(c.r.Context(), c.who, after, most)
+	found, more, err := a.Registry.Page(c.r.Context(), c.who, after, most)
 	if err != nil {
 		return err
 	}
@@ -23,7 +102,11 @@ func (a *api) teams(c *call) error {
 	if more {
 		next = found[len(found)-1].ID
 	}
-	return c.write(http.StatusOK, list(found, next))
+	all := make([]written, len(found))
+	for i := range found {
+		all[i] = written(found[i])
+	}
+	return c.write(http.StatusOK, list(all, next))
 }
 
 func (a *api) team(c *call) error {
@@ -32,20 +115,20 @@ func (a *api) team(c *call) error {
 }
 
 // show answers with a team and its ETag.
-func (c *call) show(status int, t registry.Team, err error) error {
+func (c *call) show(status int, t teams.Spec, err error) error {
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("ETag", t.ETag)
-	return c.write(status, t)
+	c.w.Header().Set("ETag", t.ETag())
+	return c.write(status, written(t))
 }
 
 func (a *api) createTeam(c *call) error {
-	d, err := c.draft()
+	team, err := c.spec()
 	if err != nil {
 		return err
 	}
-	t, err := a.Registry.Create(c.r.Context(), c.actor(), d)
+	t, err := a.Registry.Create(c.r.Context(), c.actor(), team)
 	if err == nil {
 		c.w.Header().Set("Location", Prefix+"/teams/"+t.ID)
 	}
@@ -57,22 +140,53 @@ func (a *api) replaceTeam(c *call) error {
 	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // whatever else is wrong, a foreign team is not there
 		return err
 	}
-	d, err := c.draft()
+	team, err := c.spec()
 	switch {
 	case err != nil:
 		return err
-	case d.ID != "" && d.ID != id:
-		return &registry.Error{Field: "id", Text: "not the team of the path", Allowed: "the path's, or no such member", Advice: "to rename a team, make another one"}
+	case team.ID != "" && team.ID != id:
+		return &teams.Problem{
+			Code: teams.CodeInvalid, Field: "id", Text: "not the team of the path", Allowed: "the path's, or no such member",
+			Advice: "to rename a team, make another one",
+		}
 	case ifMatch == "":
 		return errNoMatch
 	}
-	d.ID = id
-	t, err := a.Registry.Replace(c.r.Context(), c.actor(), d, ifMatch)
+	team.ID = id
+	t, err := a.Registry.Replace(c.r.Context(), c.actor(), team, ifMatch)
 	return c.show(http.StatusOK, t, err)
 }
 
 // deleteTeam disables a team, which is removed later: 202 with the team.
 func (a *api) deleteTeam(c *call) error {
-	t, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], c.r.Header.Get("If-Match"))
+	t, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], cmp.Or(c.r.Header.Get("If-Match"), "*"))
 	return c.show(http.StatusAccepted, t, err)
+}
+
+func (a *api) keys(c *call) error {
+	t, err := a.Registry.Show(c.r.Context(), c.who, c.parts["id"])
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, list(keysOf(&t), ""))
+}
+
+func (a *api) mintKey(c *call) error {
+	id := c.parts["id"]
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // as in replaceTeam
+		return err
+	}
+	var order teams.KeyOrder
+	if err := c.into(&order); err != nil {
+		return err
+	}
+	made, err := a.Registry.Mint(c.r.Context(), c.actor(), id, order)
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusCreated, made)
+}
+
+func (a *api) endKey(c *call) error {
+	return c.done(a.Registry.EndKey(c.r.Context(), c.actor(), c.parts["id"], c.parts["key"]))
 }

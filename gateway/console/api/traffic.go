@@ -3,19 +3,14 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
-	"sluice/gateway/console/access"
-	"sluice/gateway/console/registry"
+	"sluice/gateway/console/figures"
+	"sluice/policy/teams"
 )
-
-// TaskQuery chooses tasks of a team. Empty fields choose all.
-type TaskQuery struct {
-	Team, State, Model string
-	Cursor             string // of the page before
-	Most               int
-}
 
 // Task is one task.
 type Task struct {
@@ -27,80 +22,101 @@ type Task struct {
 	Used      *Amounts   `json:"used"` // nil: not settled
 }
 
-// RequestQuery chooses requests. Empty fields choose all.
-type RequestQuery struct {
-	Teams          []string // of any of these; nil: of all, and those without a team
-	Status         int      // as HTTP has it
-	Refusal, Model string
-	From           time.Time // that came then or later
-	Cursor         string    // of the page before
-	Most           int
+// unread is the problem of tasks or requests that cannot be read.
+func unread(err error) error {
+	if errors.Is(err, figures.ErrQuery) {
+		return errCursor
+	}
+	return teams.Away("this cannot be read at the moment", err)
 }
 
-func away(err error) error { return registry.Unavailable("this cannot be read at the moment", err) }
+// mostTasks is how many tasks a page has at most.
+const mostTasks = 100
 
+// tasks lists tasks of a team. A cursor has the page's cursor and size: pages of another size begin elsewhere.
 func (a *api) tasks(c *call) error {
-	q := TaskQuery{Team: c.parts["id"], State: c.query.Get("state"), Model: c.query.Get("model")}
-	if _, err := a.Registry.Show(c.r.Context(), c.who, q.Team); err != nil {
+	f := figures.TaskFilter{Team: c.parts["id"], State: c.query.Get("state"), Model: c.query.Get("model")}
+	if _, err := a.Registry.Show(c.r.Context(), c.who, f.Team); err != nil {
 		return err
 	}
-	return page(c, &q.Cursor, &q.Most, func() ([]Task, string, error) {
-		if a.Tasks == nil {
-			return nil, "", nil
+	cursor, most, err := c.page()
+	if err != nil {
+		return err
+	}
+	if f.Size = min(most, mostTasks); cursor != "" {
+		page := 0
+		if n, err := fmt.Sscanf(cursor, "%d-%d", &page, &f.Size); n != 2 || err != nil || page < 1 || f.Size < 1 || f.Size > mostTasks {
+			return errCursor
 		}
-		return a.Tasks.Tasks(c.r.Context(), q)
-	})
+		f.After = strconv.Itoa(page)
+	}
+	found, err := a.Traffic.TaskList(c.r.Context(), c.who, f)
+	if err != nil && !errors.Is(err, figures.ErrAbsent) { // else the team is not in force yet, or no more
+		return unread(err)
+	}
+	all := make([]Task, len(found.Tasks))
+	for i := range found.Tasks {
+		t := &found.Tasks[i]
+		all[i] = Task{t.ID, t.Model, t.State, orNil(t.Submitted), orNil(t.Ended), nil}
+		if used := Amounts(t.Cost); !t.Open {
+			all[i].Used = &used
+		}
+	}
+	if found.Next != "" {
+		found.Next = fmt.Sprintf("%s-%d", found.Next, f.Size)
+	}
+	return c.write(http.StatusOK, list(all, found.Next))
 }
 
-func (a *api) requests(c *call) error {
-	q := RequestQuery{Refusal: c.query.Get("refusal"), Model: c.query.Get("model")}
-	var err error
-	if q.Teams, err = teamsOf(c.who, c.query.Get("team")); err != nil {
-		return err
+func (a *api) cancel(c *call) error {
+	return c.done(a.Registry.Cancel(c.r.Context(), c.actor(), c.parts["id"], c.parts["task"]))
+}
+
+func (a *api) requests(c *call) (err error) {
+	f := figures.RequestFilter{Team: c.query.Get("team"), Refusal: c.query.Get("refusal"), Model: c.query.Get("model")}
+	if f.Team != "" && !c.who.Sees(f.Team) {
+		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
 	}
-	if q.Status, err = c.number("status", 100, 599); err != nil {
+	if f.Status, err = c.number("status", 100, 599); err != nil {
 		return err
 	}
 	if text := c.query.Get("from"); text != "" {
-		if q.From, err = time.Parse(time.RFC3339, text); err != nil {
-			return &registry.Error{Field: "from", Text: "not a moment", Allowed: "one such as 2026-11-22T12:00:00Z"}
+		if f.From, err = time.Parse(time.RFC3339, text); err != nil {
+			return invalid("from", "not a moment", "one such as 2026-11-22T12:00:00Z")
 		}
 	}
-	return page(c, &q.Cursor, &q.Most, func() ([]json.RawMessage, string, error) {
-		if a.Requests == nil || q.Teams != nil && len(q.Teams) == 0 {
-			return nil, "", nil
+	if f.After, f.Size, err = c.page(); err != nil {
+		return err
+	}
+	found, err := a.Traffic.RequestList(c.r.Context(), c.who, f)
+	if err != nil {
+		return unread(err)
+	}
+	lines := make([]json.RawMessage, len(found.Requests))
+	for i := range found.Requests {
+		lines[i] = json.RawMessage(found.Requests[i].Line)
+	}
+	return c.write(http.StatusOK, list(lines, found.Next))
+}
+
+func (a *api) audit(c *call) error {
+	cursor, most, err := c.page()
+	if err != nil {
+		return err
+	}
+	var before int64
+	if cursor != "" {
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			return errCursor
 		}
-		return a.Requests.Requests(c.r.Context(), q)
-	})
-}
-
-// teamsOf are the teams whose requests a person gets who asks for one team or, with an empty id, for all.
-func teamsOf(p access.Person, id string) ([]string, error) {
-	switch {
-	case id != "" && !p.Sees(id):
-		return nil, &registry.Error{Kind: registry.Missing, Field: "team", Text: "there is no such team", Advice: "look at the list of teams"}
-	case id != "":
-		return []string{id}, nil
-	case p.SeesAll():
-		return nil, nil
 	}
-	return append([]string{}, p.Teams...), nil
-}
-
-// page answers with a page that read returns, once the query is read.
-func page[T any](c *call, cursor *string, most *int, read func() ([]T, string, error)) (err error) {
-	if *cursor, err = c.cursor(); err != nil {
+	entries, more, err := a.Registry.Audit(c.r.Context(), c.who, AuditFilter{Team: c.query.Get("team"), Most: most}, before)
+	if err != nil {
 		return err
 	}
-	if *most, err = c.most(); err != nil {
-		return err
+	next := ""
+	if more {
+		next = strconv.FormatInt(entries[len(entries)-1].Seq, 10)
 	}
-	data, next, err := read()
-	switch {
-	case errors.Is(err, ErrCursor):
-		return errCursor
-	case err != nil:
-		return away(err)
-	}
-	return c.write(http.StatusOK, list(data, next))
+	return c.write(http.StatusOK, list(entries, next))
 }

@@ -3,14 +3,17 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 
-	"sluice/gateway/console/registry"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // mostRows bounds the rows of the ledger that one report adds up.
@@ -55,16 +58,20 @@ func (a *api) usage(c *call) error {
 	of := by[u.By]
 	switch {
 	case !ok:
-		return &registry.Error{Field: "from", Text: "no such days", Allowed: "from and to as days such as " + today + ", from not after to, at most " + strconv.Itoa(limit.LedgerDays) + " days"}
+		return invalid("from", "no such days",
+			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
 	case of == nil:
-		return &registry.Error{Field: "by", Text: "no such way to add up", Allowed: "day, model, endpoint or tag"}
+		return invalid("by", "no such way to add up", "day, model, endpoint or tag")
 	}
 	rows, err := a.rows(c.r.Context(), id, u.By, days)
 	switch {
 	case errors.Is(err, limit.ErrRows):
-		return &registry.Error{Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows), Advice: "ask for fewer days"}
+		return &teams.Problem{
+			Code: teams.CodeInvalid, Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows),
+			Advice: "ask for fewer days",
+		}
 	case err != nil:
-		return away(err)
+		return unread(err)
 	}
 	u.Data = addUp(rows, of)
 	return c.write(http.StatusOK, u)
@@ -101,4 +108,55 @@ func addUp(rows []limit.Row, of func(limit.Row) string) []Use {
 		data = append(data, Use{name, Amounts(used[name]), Amounts(estimated[name])})
 	}
 	return data
+}
+
+// Amounts are amounts by unit.
+type Amounts limit.Amounts
+
+// MarshalJSON writes a number for each unit; spend is in the currency.
+func (a Amounts) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, unit := range teams.Units {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, `"`+string(unit)+`":`+limit.Written(unit, a[i])...)
+	}
+	return append(out, '}'), nil
+}
+
+// AdjustOrder is the body of a correction.
+type AdjustOrder struct {
+	Unit   teams.Unit     `json:"unit"`
+	Delta  jsontext.Value `json:"delta"` // a number: what to add; spend is in the currency
+	Reason string         `json:"reason"`
+}
+
+// AdjustedUse is what a team used before a correction and after it.
+type AdjustedUse struct {
+	Unit        teams.Unit  `json:"unit"`
+	DayBefore   json.Number `json:"day_before"`
+	Day         json.Number `json:"day"`
+	MonthBefore json.Number `json:"month_before"`
+	Month       json.Number `json:"month"`
+}
+
+func (a *api) adjust(c *call) error {
+	id := c.parts["id"]
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // as in replaceTeam
+		return err
+	}
+	var o AdjustOrder
+	if err := c.into(&o); err != nil {
+		return err
+	}
+	if o.Delta != nil && o.Delta.Kind() != '0' {
+		return errBody
+	}
+	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, Correction{Unit: o.Unit, Delta: o.Delta.String()})
+	if err != nil {
+		return err
+	}
+	number := func(n int64) json.Number { return json.Number(limit.Written(o.Unit, n)) }
+	return c.write(http.StatusOK, AdjustedUse{o.Unit, number(done.DayBefore), number(done.Day), number(done.MonthBefore), number(done.Month)})
 }

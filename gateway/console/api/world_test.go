@@ -3,29 +3,36 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/registry"
-	"sluice/policy/directory/store"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
+	"sluice/telemetry/recent"
 )
 
 // canary is the SHA-256 of the file's key, which no answer shows.
 const canary = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 const teamsFile = `
+defaults: {key_days: 30}
 teams:
-  - {id: ads, description: of the file, rates: {requests: {per: 1m, limit: 5}}, rules: {text.top_p: off}, keys: [{id: aaaaaaaaaaaa, sha256: ` + canary + `}]}
+  - {id: ads, description: of the file, rates: {requests: {per: 1m, limit: 5}}, rules: {text.top_p: off}, keys: [{id: aaaaaaaaaaaa, sha256: ` + canary + `, note: old}]}
   - {id: search, self_service: true}
 `
 
@@ -33,71 +40,149 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // The people of the tests.
 var (
-	operator = access.Person{Name: "token", Role: access.Operator}
-	viewer   = access.Person{Name: "oidc:vera", Role: access.Viewer}
-	member   = access.Person{Name: "oidc:mia", Role: access.Member, Teams: []string{"maps", "search"}}
-	noPerson = access.Person{}
+	operator = access.Actor{Person: access.Person{Name: "token", Role: access.Operator}, Address: "192.0.2.1"}
+	viewer   = access.Actor{Person: access.Person{Name: "oidc:vera", Role: access.Viewer}}
+	member   = access.Actor{Person: access.Person{Name: "oidc:mia", Role: access.Member, Teams: []string{"maps", "search", "gone"}}}
+	stranger = access.Actor{}
 )
 
-// world is the interface over a real registry.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	limittest.StopRedis()
+	os.Exit(code)
+}
+
+// world is the registry over a real store, and the interface over the registry.
 type world struct {
 	*testing.T
 	http.Handler
-	store    *store.File
+	*Registry
+	store    teams.Store
 	accounts *limit.Memory
 	traffic  *someTraffic
+	now      time.Time
 	secrets  []string // that no further answer may show
 }
 
-// someTraffic answers for the tasks and the requests.
+// someTraffic has tasks by team, and answers for the tasks and the requests.
 type someTraffic struct {
-	tasks     []TaskQuery
-	requests  []RequestQuery
+	of        map[string]string
+	tasks     []figures.TaskFilter // that were asked for
+	requests  []figures.RequestFilter
+	mu        sync.Mutex
+	cancelled []string
 	err       error
-	cancelled string
 	cancel    error // of Cancel
 }
 
-func (s *someTraffic) Tasks(_ context.Context, q TaskQuery) ([]Task, string, error) {
-	s.tasks = append(s.tasks, q)
-	used := Amounts{1, 0, 4, 800_000_000}
-	return []Task{{ID: "task-1", Model: "<b>", State: "RUNNING", Submitted: &noon}, {ID: "task-2", State: "SUCCEEDED", Ended: &noon, Used: &used}}, "page 2", s.err
+func (s *someTraffic) TaskList(_ context.Context, _ access.Person, f figures.TaskFilter) (figures.TaskList, error) {
+	s.tasks = append(s.tasks, f)
+	return figures.TaskList{Tasks: []figures.TaskLine{
+		{ID: "task-1", Model: "<b>", State: "RUNNING", Open: true, Submitted: noon},
+		{ID: "task-2", State: "SUCCEEDED", Ended: noon, Cost: limit.Amounts{1, 0, 4, 800_000_000}},
+	}, Next: "2"}, s.err
 }
 
-func (s *someTraffic) Requests(_ context.Context, q RequestQuery) ([]json.RawMessage, string, error) {
-	s.requests = append(s.requests, q)
-	return []json.RawMessage{json.RawMessage(`{"id":"r1","status":200}`)}, "", s.err
+func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f figures.RequestFilter) (figures.RequestList, error) {
+	s.requests = append(s.requests, f)
+	return figures.RequestList{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
 }
 
 // longTask has every character of a task id, and is as long as one may be.
 var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
 
 func (s *someTraffic) Has(_ context.Context, team, task string) (bool, error) {
-	return team == "maps" && (task == "task-1" || task == longTask), s.err
+	return s.of[task] == team, s.err
 }
 
 func (s *someTraffic) Cancel(_ context.Context, _, task string) error {
-	s.cancelled = task
-	return s.cancel
+	if s.cancel != nil {
+		return s.cancel
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancelled = append(s.cancelled, task)
+	return nil
 }
 
+// worlds runs a test over both forms of the directory.
+func worlds(t *testing.T, test func(w *world)) {
+	t.Run("file", func(t *testing.T) { test(newWorld(t)) })
+	t.Run("Redis", func(t *testing.T) { test(worldOver(t, store.NewRedis(limittest.RealRedis(t)))) })
+}
+
+// newWorld has its directory in a file.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return worldOver(t, store.NewFile(filepath.Join(t.TempDir(), "directory.json"), func() time.Time { return noon }))
+}
+
+func worldOver(t *testing.T, kept teams.Store) *world {
 	t.Helper()
 	file, err := teams.Parse([]byte(teamsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := func() time.Time { return noon }
-	kept := store.NewFile(filepath.Join(t.TempDir(), "directory.json"), clock)
-	w := &world{T: t, store: kept, accounts: limit.NewMemory(clock), traffic: &someTraffic{}, secrets: []string{canary}}
+	w := &world{T: t, store: kept, now: noon, secrets: []string{canary}}
+	w.traffic = &someTraffic{of: map[string]string{"task-1": "maps", longTask: "maps", "task-2": "ads"}}
+	clock := func() time.Time { return w.now }
+	w.accounts = limit.NewMemory(clock)
+	w.Registry = NewRegistry(RegistryDeps{
+		Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
+	})
 	w.Handler = New(Deps{
-		Registry: registry.New(registry.Deps{
-			Directory: kept, Trail: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
-		}),
-		Ledger: w.accounts, Tasks: w.traffic, Requests: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Registry: w.Registry, Ledger: w.accounts, Traffic: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
+
+// draft is a team as a person wants it; members are JSON.
+func draft(id, members string) teams.Spec {
+	d := teams.Spec{ID: id, Members: map[string]json.RawMessage{}}
+	if err := json.Unmarshal([]byte("{"+members+"}"), &d.Members); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// create makes a team of the directory.
+func (w *world) create(id, members string) teams.Spec {
+	w.Helper()
+	team, err := w.Create(w.Context(), operator, draft(id, members))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return team
+}
+
+// refused expects an error of a kind in a field.
+func (w *world) refused(err error, kind teams.Code, field string) {
+	w.Helper()
+	var e *teams.Problem
+	if !errors.As(err, &e) || e.Code != kind || e.Field != field {
+		w.Errorf("got %v, want a problem %s in %q", err, kind, field)
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// entries are what was done, the newest first.
+func (w *world) entries() (all []teams.Entry) {
+	w.Helper()
+	all, _, err := w.Audit(w.Context(), operator.Person, AuditFilter{Most: 1000}, 0)
+	w.must(err)
+	return all
+}
+
+// away is a directory that cannot be reached.
+type away struct{ teams.Store }
+
+func (away) Head(context.Context) (string, error) { return "", errors.New("secret: refused") }
 
 // answer is what a request got.
 type answer struct {
@@ -116,10 +201,10 @@ func (a answer) into(t *testing.T, value any) {
 
 // ask sends a request as a person, and holds the answer to the document: its status and its members. line is "GET /teams"; headers
 // are "Name: value".
-func (w *world) ask(who access.Person, line, body string, headers ...string) answer {
+func (w *world) ask(who access.Actor, line, body string, headers ...string) answer {
 	w.Helper()
 	method, path, _ := strings.Cut(line, " ")
-	r := httptest.NewRequestWithContext(access.With(w.Context(), who), method, Prefix+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(access.With(w.Context(), who.Person), method, Prefix+path, strings.NewReader(body))
 	r.RemoteAddr = "192.0.2.1:4711"
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -142,37 +227,30 @@ func (w *world) ask(who access.Person, line, body string, headers ...string) ans
 }
 
 // expect asks and checks status and, of a problem, code and field.
-func (w *world) expect(who access.Person, line, body string, status int, problem string, headers ...string) answer {
+func (w *world) expect(who access.Actor, line, body string, status int, problem string, headers ...string) answer {
 	w.Helper()
 	a := w.ask(who, line, body, headers...)
-	var p Problem
+	var p Document
 	if a.status >= 400 {
 		a.into(w.T, &p)
 	}
-	if got := strings.TrimSpace(p.Code + " " + p.Field); a.status != status || got != problem {
+	if got := strings.TrimSpace(string(p.Code) + " " + p.Field); a.status != status || got != problem {
 		w.Errorf("%s as %q: %d %s, want %d %s\n%s", line, who.Name, a.status, got, status, problem, a.body)
 	}
 	return a
 }
 
 // mint makes a key, whose secrets no later answer may show.
-func (w *world) mint(who access.Person, team, body string) registry.NewKey {
+func (w *world) mint(who access.Actor, team, body string) teams.NewKey {
 	w.Helper()
 	a := w.expect(who, "POST /teams/"+team+"/keys", body, http.StatusCreated, "")
-	var key registry.NewKey
+	var key teams.NewKey
 	a.into(w.T, &key)
-	s, err := w.store.Read(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
-	d, err := s.Open()
-	if err != nil {
-		w.Fatal(err)
-	}
-	made, _ := d.Team(team)
+	made, err := w.Show(w.Context(), operator.Person, team)
+	w.must(err)
 	w.secrets = append(w.secrets, key.Key)
 	for _, k := range made.Keys {
-		w.secrets = append(w.secrets, k.SHA256)
+		w.secrets = append(w.secrets, hex.EncodeToString(k.SHA256[:]))
 	}
 	return key
 }

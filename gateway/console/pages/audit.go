@@ -10,20 +10,28 @@ import (
 	"strings"
 
 	"sluice/gateway/console/access"
-	"sluice/policy/directory"
+	"sluice/gateway/console/api"
+	"sluice/policy/teams"
 )
 
 type auditView struct {
 	Entries []auditEntry
 	Team    string
 	More    string
-	Proof   *Proof // nil: not asked for
+	Proof   *proof // nil: not asked for
 	Verify  string
+}
+
+// proof is whether the audit is as it was written.
+type proof struct {
+	Entries int64
+	Head    string   // SHA-256 of the last entry
+	Faults  []string // nil: none
 }
 
 // auditEntry is an entry whose contents can be read.
 type auditEntry struct {
-	directory.Entry
+	teams.Entry
 	BeforeText, AfterText string
 }
 
@@ -35,16 +43,15 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := auditView{Team: asked(q, "team")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-	entries, more, err := s.House.Audit(r.Context(), p, v.Team, before)
+	entries, more, err := s.Teams.Audit(r.Context(), p, api.AuditFilter{Team: v.Team, Most: auditPage}, before)
 	if err != nil {
 		return view{}, err
 	}
 	if q.Get("verify") != "" {
-		proof, err := s.House.Proof(r.Context(), p)
-		if err != nil {
+		v.Proof = &proof{}
+		if v.Proof.Entries, v.Proof.Head, v.Proof.Faults, err = s.Teams.Prove(r.Context(), p); err != nil {
 			return view{}, err
 		}
-		v.Proof = &proof
 	}
 	for i, size := 0, 0; i < len(entries); i++ {
 		e := auditEntry{entries[i], indented(entries[i].Before), indented(entries[i].After)}
@@ -63,6 +70,7 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 
 // A page of the audit has at most 1 MiB, so that opening one costs little whatever is in it.
 const (
+	auditPage      = 100            // entries
 	mostAuditBytes = 1<<20 - 32<<10 // of the entries' texts; the rest is the frame
 	auditRow       = 2 << 10        // of a row, beside its texts
 	mostAuditText  = 64 << 10       // of what was before or after, which only old entries have

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/policy/directory"
+	"sluice/policy/teams"
 )
 
 var moreEntries = regexp.MustCompile(`href="(/audit\?before=[^"]*)"`)
@@ -27,7 +27,7 @@ func TestAPageOfTheAuditIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		prose := strings.Repeat("\"", 200)
-		g.entries = append(g.entries, directory.Entry{Seq: int64(130 - i), Time: noon, Who: prose, Reason: prose, What: "team.change", Team: "search", Before: text, After: text})
+		g.entries = append(g.entries, teams.Entry{Seq: int64(130 - i), Time: noon, Who: prose, Reason: prose, What: "team.change", Team: "search", Before: text, After: text})
 	}
 	h, seen := g.handler(operator), 0
 	for path := "/audit"; path != ""; {

@@ -21,6 +21,7 @@ import (
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/pages"
+	"sluice/policy/teams"
 )
 
 // look is a way to look at a page.
@@ -140,7 +141,7 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	answer("minted", post(t, h, "/teams/search/keys/7f3k9q2m4x00/rotate", url.Values{"ends": {"day"}}))
 	form := url.Values{"version": {"0"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"1m"}, "models": {"llm-*"}, "shadow": {"true"}}
 	answer("lost", post(t, h, "/teams/search/edit", form))
-	g.refuse = &pages.Problem{Status: http.StatusUnprocessableEntity, Field: "rates.requests.per", Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
+	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "rates.requests.per", Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
 	answer("fault", post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"2ms"}}))
 	g.refuse = nil
 	answer("unkeyed", get(t, h, "/teams/search?done=unkeyed"))

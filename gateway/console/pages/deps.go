@@ -2,25 +2,26 @@ package pages
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
-	"sluice/policy/directory"
+	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
-// see, and answer a foreign team and an unknown one with the same [Problem] of status 404.
+// see, and answer a foreign team and an unknown one with the same [teams.Problem].
 // Errors of other types are reported as "cannot be read at the moment".
 type Deps struct {
 	Teams    Teams
-	Keys     Keys
 	Figures  Figures
-	Tasks    Tasks
-	Requests Requests
-	House    House
+	Config   func() Config // the settings in effect, without secrets
+	Modes    policy.Modes  // that the settings set
+	Prefix   string        // of the service's headers, for the rules
 	Currency func() string // of the teams file; it may answer ""
 	TraceURL string        // an address with {trace} in it; empty: traces are not linked
 	Provider string        // of the service, for bills; empty: null
@@ -28,87 +29,52 @@ type Deps struct {
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }
 
-// Teams are the teams, of the file and of the directory.
+// Teams are the teams, of the file and of the directory, with their keys and the audit: what [api.Registry] does.
 type Teams interface {
-	// List returns the teams that the person sees, by id.
-	List(ctx context.Context, p access.Person) ([]TeamLine, error)
-	// Team returns one team.
-	Team(ctx context.Context, p access.Person, id string) (Team, error)
-	// Create adds a team to the directory.
-	Create(ctx context.Context, a Actor, id string, fields Fields) error
-	// Change replaces the fields of a team. It MUST refuse with status 412 if the team's version is no longer the one given.
-	Change(ctx context.Context, a Actor, id, version string, fields Fields) error
-	// Remove has a team removed that is disabled, once it has nothing open.
-	Remove(ctx context.Context, a Actor, id, version string) error
-	// Adjust corrects what a team used.
-	Adjust(ctx context.Context, a Actor, id string, by Adjustment) error
+	Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error)
+	Show(ctx context.Context, p access.Person, id string) (teams.Spec, error)
+	Create(ctx context.Context, a access.Actor, team teams.Spec) (teams.Spec, error)
+	// Replace MUST refuse with [teams.CodeLost] if the team's ETag is none of ifMatch.
+	Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error)
+	// Delete has a team removed, once it has nothing open.
+	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
+	Adjust(ctx context.Context, a access.Actor, id string, by api.Correction) (limit.Adjustment, error)
+	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
+	EndKey(ctx context.Context, a access.Actor, team, key string) error
+	Cancel(ctx context.Context, a access.Actor, team, task string) error
+	Audit(ctx context.Context, p access.Person, f api.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
+	// Prove verifies the audit. Faults are nil if there are none.
+	Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error)
 }
 
-// Actor is a person who changes something, for the audit.
-type Actor struct {
-	access.Person
-	Address string // of the client; one line
-	Reason  string // why, as the person gave it; may be empty
-}
-
-// Fields are a team's own members as the teams file has them, by name, without id and keys.
-type Fields map[string]json.RawMessage
-
-// Adjustment is a correction of a team's usage in the current day and month.
-type Adjustment struct{ Unit, Delta string } // as typed; below 0 gives back
-
-// Keys are the keys of the teams of the directory.
-type Keys interface {
-	Mint(ctx context.Context, a Actor, team string, k NewKey) (Minted, error)
-	// Rotate makes a new key and ends the old one.
-	Rotate(ctx context.Context, a Actor, team, old string, oldEnds time.Time) (Minted, error)
-	Remove(ctx context.Context, a Actor, team, key string) error
-}
-
-// NewKey is a key that is asked for.
-type NewKey struct {
-	Note    string
-	Expires time.Time // zero: as late as the team allows
-}
-
-// Minted is a key that was made. Secret is the whole key, which is shown once and MUST NOT be kept.
-type Minted struct {
-	ID, Secret string
-	Expires    time.Time // zero: never
-}
-
-// Figures read usage, spend and faults.
+// Figures read usage, spend, tasks, requests and faults, as package figures does.
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
 	Now(ctx context.Context, p access.Person, day bool) (figures.Now, error)
+	// Lines returns a line for each team that a person sees, by id.
+	Lines(ctx context.Context, p access.Person) (map[string]figures.TeamLine, error)
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
 	// Bill calls take with the rows of the ledger behind a query, in the order of reports.
 	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error
-}
-
-// Tasks are the tasks of the teams.
-type Tasks interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
-	Cancel(ctx context.Context, a Actor, team, id string) error
+	RequestList(ctx context.Context, p access.Person, f figures.RequestFilter) (figures.RequestList, error)
+	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	// Rules returns how often requests broke rules in the last hour, or in the last 24 hours.
+	Rules(ctx context.Context, p access.Person, day bool) (figures.Rules, error)
 }
 
-// Requests are the newest requests of all replicas.
-type Requests interface {
-	List(ctx context.Context, p access.Person, f figures.RequestFilter) (RequestList, error)
-	Request(ctx context.Context, p access.Person, id string) (Request, error)
+// Config is the effective settings.
+type Config struct {
+	Settings []Setting
+	Warnings []string
+	Version  string // of Sluice
 }
 
-// House concerns the gateway as a whole.
-type House interface {
-	// Rules returns the rules, and how often requests broke them in the last hour, or in the last 24 hours.
-	Rules(ctx context.Context, p access.Person, day bool) (Rules, error)
-	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on. more reports
-	// whether there are older ones.
-	Audit(ctx context.Context, p access.Person, team string, before int64) (list []directory.Entry, more bool, err error)
-	// Proof verifies the audit. Faults are nil if there are none.
-	Proof(ctx context.Context, p access.Person) (Proof, error)
-	Config(ctx context.Context, p access.Person) (Config, error)
+// Setting is one setting. Secrets are hidden already.
+type Setting struct {
+	Name, Value string
+	Set         bool // it is not the default
 }

@@ -112,7 +112,7 @@ func tagFields() []field {
 func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }
 
 // fill shows a team's own members in the form.
-func fill(groups []group, fields Fields) {
+func fill(groups []group, fields map[string]json.RawMessage) {
 	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })
 }
 
@@ -132,10 +132,10 @@ func each(groups []group, do func(*field)) {
 }
 
 // read returns a team's members as the form has them, over those that the form does not know.
-func read(groups []group, kept Fields) Fields {
+func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMessage {
 	tree := decode(kept)
 	each(groups, func(f *field) { put(tree, strings.Split(f.Name, "."), parsed(f)) })
-	out := Fields{}
+	out := map[string]json.RawMessage{}
 	for name, value := range tree {
 		text, err := json.Marshal(value)
 		if err == nil {
@@ -180,7 +180,7 @@ func lines(text string) (all []string) {
 }
 
 // decode reads members into a tree that can be changed.
-func decode(fields Fields) map[string]any {
+func decode(fields map[string]json.RawMessage) map[string]any {
 	tree := map[string]any{}
 	for name, text := range fields {
 		d := json.NewDecoder(bytes.NewReader(text))

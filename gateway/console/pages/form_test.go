@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/gateway/console/pages"
+	"sluice/policy/teams"
 )
 
 // TestTheFormKeepsWhatItShows: to save a team without a change changes nothing.
@@ -19,11 +20,11 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	if w := post(t, h, "/teams/search/edit", form); w.Code != http.StatusSeeOther {
 		t.Fatalf("%d: %s", w.Code, w.Body.String())
 	}
-	team, err := g.Team(t.Context(), operator, "search")
+	team, err := g.Show(t.Context(), operator, "search")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(texts(team.Fields), texts(g.fields)); diff != "" {
+	if diff := cmp.Diff(texts(team.Members), texts(g.fields)); diff != "" {
 		t.Error(diff)
 	}
 	form.Set("quotas.spend.day", "1.23e-7")
@@ -37,7 +38,7 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	form.Set("members", "search-team\r\nbob@example.com\r\n")
 	form.Set("self_service", "true")
 	post(t, h, "/teams/search/edit", form)
-	want := texts(team.Fields)
+	want := texts(team.Members)
 	want["quotas"], want["endpoints"], want["members"], want["self_service"] = `{"images":{"day":"many"},"spend":{"month":800.00}}`, `["text"]`, `["search-team","bob@example.com"]`, "true"
 	if diff := cmp.Diff(want, texts(g.fields)); diff != "" {
 		t.Error(diff)
@@ -72,7 +73,7 @@ func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
 	form := formOf(t, parse(t, get(t, h, "/teams/search/edit")), "/teams/search/edit")
-	for _, name := range []string{"quotas.images.day", "quotas.spend.day", "quotas.spend.month", "rules", "models", "description"} {
+	for _, name := range []string{"quotas.images.day", "quotas.spend.day", "quotas.spend.month", "rules", "models", "members", "description"} {
 		form.Set(name, " ")
 	}
 	post(t, h, "/teams/search/edit", form)
@@ -81,7 +82,7 @@ func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
 	}
 }
 
-func texts(f pages.Fields) map[string]string {
+func texts(f map[string]json.RawMessage) map[string]string {
 	out := map[string]string{}
 	for name, value := range f {
 		out[name] = strings.NewReplacer(`"burst":60,"limit":600,"per":"1m"`, `"per":"1m","limit":600,"burst":60`).Replace(string(value))
@@ -93,7 +94,7 @@ func TestALostRaceIsToldInWords(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
 	form := formOf(t, parse(t, get(t, h, "/teams/search/edit")), "/teams/search/edit")
-	g.version = "2" // somebody else was faster
+	g.elsewhere = true // somebody else was faster
 	form.Set("rates.requests.limit", "700")
 	w := post(t, h, "/teams/search/edit", form)
 	root := parse(t, w)
@@ -115,23 +116,23 @@ func TestAnErrorStandsNearItsField(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
 	for field, id := range map[string]string{"rates.requests.per": "f-rates-requests-per", "models[1]": "f-models", "quotas.spend": "f-quotas-spend-day", "rules.image.zzz": "f-rules", "id": "f-id", "": ""} {
-		g.refuse = &pages.Problem{Status: http.StatusUnprocessableEntity, Field: field, Text: "got <b>, allowed: something else"}
+		g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: "got <b>, allowed: something else"}
 		w := post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.per": {"<2ms>"}})
 		root := parse(t, w)
-		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(textOf(root), "Nothing was changed.") {
+		if w.Code != http.StatusBadRequest || !strings.Contains(textOf(root), "Nothing was changed.") {
 			t.Errorf("%s: %d", field, w.Code)
 		}
 		if id == "" {
 			continue
 		}
-		if n := byID(t, root, id); attribute(n, "aria-invalid") != "true" || !strings.Contains(textOf(byID(t, root, id+"-hint")), "got <b>, allowed: something else") {
+		if n := byID(t, root, id); attribute(n, "aria-invalid") != "true" || !strings.Contains(textOf(byID(t, root, id+"-hint")), "Got <b>, allowed: something else.") {
 			t.Errorf("%s is not marked, or its error is not beside it", field)
 		}
 	}
 	g.refuse.Field = "delta"
 	w := post(t, h, "/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"much"}, "reason": {"broken"}})
 	form := formOf(t, parse(t, w), "/teams/search/adjust")
-	if w.Code != http.StatusUnprocessableEntity || form.Get("delta") != "much" || form.Get("reason") != "broken" || strings.Count(w.Body.String(), `role="alert"`) != 1 {
+	if w.Code != http.StatusBadRequest || form.Get("delta") != "much" || form.Get("reason") != "broken" || strings.Count(w.Body.String(), `role="alert"`) != 1 {
 		t.Errorf("%d, the form has %v", w.Code, form)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy"
-	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // galleries are the rooms in which every page is looked at, by name.
@@ -22,13 +22,13 @@ func galleries() map[string]*gallery {
 
 // empty is Sluice on its first morning.
 func empty() *gallery {
-	return &gallery{version: "1", rules: ruleTable(), pictures: "https://pictures.example", now: figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
+	return &gallery{pictures: "https://pictures.example", now: figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
 }
 
 // little is one team and its first requests.
 func little() *gallery {
 	g := empty()
-	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
+	g.list = []teamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
 	g.now = figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: figured(g.list), Known: 1}
 	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
 	g.requests = requests(g.list, 3)
@@ -49,7 +49,7 @@ func dayWith(count int, last string) *gallery {
 	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", last}
 	total := figures.Use{}
 	for i := range count {
-		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
+		line := teamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
 		if i < len(names) {
 			line.ID = names[i]
 		}
@@ -63,7 +63,7 @@ func dayWith(count int, last string) *gallery {
 		g.list = append(g.list, line)
 		total = total.Plus(line.Today)
 	}
-	slices.SortFunc(g.list[:min(count, 12)], func(a, b pages.TeamLine) int { return int(b.Today.Used[limit.Spend] - a.Today.Used[limit.Spend]) })
+	slices.SortFunc(g.list[:min(count, 12)], func(a, b teamLine) int { return int(b.Today.Used[limit.Spend] - a.Today.Used[limit.Spend]) })
 	g.now = figures.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 1.27, Today: total, Teams: figured(g.list[:10]), Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
 		return 55 + int64(i)/4 + random.Int64N(20), random.Int64N(4), random.Int64N(6) * int64(i%9/8)
 	})}
@@ -118,7 +118,7 @@ func tongues() *gallery {
 }
 
 // figured are lines without what the directory says.
-func figured(list []pages.TeamLine) (lines []figures.TeamLine) {
+func figured(list []teamLine) (lines []figures.TeamLine) {
 	for i := range list {
 		lines = append(lines, figures.TeamLine{ID: list[i].ID, Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest})
 	}
@@ -177,15 +177,15 @@ func tagStandings() (list []limit.Standing) {
 	return list
 }
 
-func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
+func requests(list []teamLine, count int) (all []recent.Request) {
 	for i := range count {
-		r := pages.RequestLine{
+		r := recent.Request{
 			ID: fmt.Sprintf("0b6a%04d-5d1e-4f7a-9c1b-2f6f3a5f1f6f", i), Team: list[i%min(len(list), 12)].ID, Model: []string{"llm-plus", "llm-max", "gen2.6-image"}[i%3], At: noon.Add(-time.Duration(i*i) * 731 * time.Millisecond),
-			Status: 200, Tokens: int64(i*37%4100) + 12, Cost: int64(i) * 123_456, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
+			Status: 200, Cost: recent.Cost{Tokens: int64(i*37%4100) + 12, Spend: int64(i) * 123_456}, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
 		}
 		if i%3 == 2 {
-			r.Tokens, r.Images = 0, int64(i%4)+1
-			r.Cost = r.Images * 200_000_000
+			images := int64(i%4) + 1
+			r.Cost = recent.Cost{Images: images, Spend: images * 200_000_000}
 		}
 		switch i % 11 {
 		case 4:
@@ -196,7 +196,7 @@ func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 			r.Status, r.Duration = 502, 61*time.Second
 		}
 		if r.Status != 200 {
-			r.Tokens, r.Images, r.Cost = 0, 0, 0
+			r.Cost = recent.Cost{}
 		}
 		r.Overhead = min(r.Overhead, r.Duration)
 		all = append(all, r)
@@ -204,7 +204,7 @@ func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 	return all
 }
 
-func tasks(list []pages.TeamLine, count int) (all []figures.TaskLine) {
+func tasks(list []teamLine, count int) (all []figures.TaskLine) {
 	states := []string{"RUNNING", "PENDING", "SUCCEEDED", "SUCCEEDED", "FAILED", "SUCCEEDED", "CANCELED"}
 	for i := range count {
 		made := noon.Add(-time.Duration(i*i)*9*time.Second - 20*time.Second)
@@ -228,7 +228,7 @@ func tasks(list []pages.TeamLine, count int) (all []figures.TaskLine) {
 func (g *gallery) house() {
 	whats := []string{"team.change", "key.add", "key.rotate", "team.create", "usage.adjust", "directory.import"}
 	for i := range 24 {
-		e := directory.Entry{Seq: int64(240 - i), Time: noon.Add(-time.Duration(i*i) * time.Hour), Who: "oidc:alice@example.com", Address: "192.0.2.7", What: whats[i%len(whats)], Team: g.list[i%len(g.list)].ID, Reason: "asked for by the team"}
+		e := teams.Entry{Seq: int64(240 - i), Time: noon.Add(-time.Duration(i*i) * time.Hour), Who: "oidc:alice@example.com", Address: "192.0.2.7", What: whats[i%len(whats)], Team: g.list[i%len(g.list)].ID, Reason: "asked for by the team"}
 		if i%len(whats) == 0 {
 			e.Before, e.After = json.RawMessage(`{"id":"search","quotas":{"images":{"day":400}}}`), json.RawMessage(`{"id":"search","quotas":{"images":{"day":500}}}`)
 		}
@@ -237,27 +237,19 @@ func (g *gallery) house() {
 		}
 		g.entries = append(g.entries, e)
 	}
-	for i := range g.rules {
-		r := &g.rules[i]
+	g.rules.Broken = map[string]recent.RuleCount{}
+	for i, r := range policy.Table(prefix) {
 		switch {
 		case r.Mode == "refuse" && i%5 == 1:
-			r.Refused = int64(i * 3)
+			g.rules.Broken[r.ID] = recent.RuleCount{Refused: int64(i * 3)}
 		case r.Mode == "warn" && i%4 == 2:
-			r.Warned = int64(i * 7)
+			g.rules.Broken[r.ID] = recent.RuleCount{Warned: int64(i * 7)}
 		}
-		g.refused += r.Refused
+		g.rules.Refused += g.rules.Broken[r.ID].Refused
 	}
-	g.rules[0].Mode, g.rules[0].Set = "warn", true
+	g.modes = policy.Modes{policy.Table(prefix)[0].ID: policy.ModeWarn}
 	g.config = pages.Config{Version: "v1.8.0", Warnings: []string{"SLUICE_REPLICAS is 1 although SLUICE_REDIS_URL is set"}, Settings: []pages.Setting{
 		{Name: "SLUICE_UPSTREAM_URL", Value: "https://service.example/api/v1", Set: true}, {Name: "SLUICE_UPSTREAM_KEY", Value: "[redacted]", Set: true}, {Name: "SLUICE_LISTEN", Value: ":8080"},
 		{Name: "SLUICE_CLIENT_ORIGINS", Value: ""}, {Name: "SLUICE_POLL_INTERVAL", Value: "5s"},
 	}}
-}
-
-// ruleTable is the real table of rules.
-func ruleTable() (list []pages.Rule) {
-	for _, r := range policy.Table("X-Service-") {
-		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: r.From, Mode: string(r.Mode)})
-	}
-	return list
 }

@@ -10,51 +10,68 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy"
-	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // noon is when the gallery's pictures are taken.
 var noon = time.Date(2026, 11, 22, 12, 34, 56, 0, time.UTC)
 
-// gallery is data for every page. It is all interfaces of the pages at once.
+// prefix is of the service's headers.
+const prefix = "X-Service-"
+
+// teamLine is a team of the gallery with its figures.
+type teamLine struct {
+	ID, Description  string
+	Owner            teams.Owner
+	Disabled, Shadow bool
+	Keys             int
+	Today            figures.Use
+	Refused          int64
+	Tightest         *limit.Standing
+}
+
+// gallery is data for every page: its teams and the audit. galleryFigures has the rest.
 type gallery struct {
-	list     []pages.TeamLine
-	now      figures.Now
-	days     []figures.DayUse
-	tasks    []figures.TaskLine
-	requests []pages.RequestLine
-	entries  []directory.Entry
-	rules    []pages.Rule
-	refused  int64            // requests, for a rule
-	limits   []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
-	config   pages.Config
-	version  string         // of every team of the directory
-	refuse   *pages.Problem // every change; nil: none
-	pictures string         // where the pictures of tasks are
-	changed  []string       // what was changed
-	fields   pages.Fields   // of the last change
+	list      []teamLine
+	now       figures.Now
+	days      []figures.DayUse
+	tasks     []figures.TaskLine
+	requests  []recent.Request
+	entries   []teams.Entry
+	rules     figures.Rules
+	modes     policy.Modes
+	limits    []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
+	config    pages.Config
+	elsewhere bool                       // somebody else has changed every team
+	refuse    *teams.Problem             // every change; nil: none
+	pictures  string                     // where the pictures of tasks are
+	changed   []string                   // what was changed
+	fields    map[string]json.RawMessage // of the last change
 }
 
 var operator = access.Person{Name: "oidc:alice@example.com", Role: access.Operator}
 
 // find keeps the teams of others from a member, as implementations of the interfaces must.
-func (g *gallery) find(p access.Person, id string) (*pages.TeamLine, error) {
+func (g *gallery) find(p access.Person, id string) (*teamLine, error) {
 	for i := range g.list {
 		if g.list[i].ID == id && p.Sees(id) {
 			return &g.list[i], nil
 		}
 	}
-	return nil, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such team, or it is not yours to see."}
+	return nil, missing("there is no such team, or it is not yours to see")
 }
+
+func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing, Text: text} }
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Keys: galleryKeys{g}, Figures: galleryFigures{g}, Tasks: galleryTasks{g}, Requests: galleryRequests{g}, House: g,
+		Teams: g, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix,
 		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
@@ -67,49 +84,52 @@ func (g *gallery) handler(p access.Person) http.Handler {
 	})
 }
 
-func (g *gallery) List(_ context.Context, p access.Person) (list []pages.TeamLine, err error) {
+func (g *gallery) Page(_ context.Context, p access.Person, _ string, _ int) (list []teams.Spec, more bool, err error) {
 	for i := range g.list {
 		if p.Sees(g.list[i].ID) {
-			list = append(list, g.list[i])
+			list = append(list, g.spec(&g.list[i]))
 		}
 	}
-	return list, nil
+	return list, false, nil
 }
 
-func (g *gallery) Team(_ context.Context, p access.Person, id string) (pages.Team, error) {
+func (g *gallery) Show(_ context.Context, p access.Person, id string) (teams.Spec, error) {
 	line, err := g.find(p, id)
 	if err != nil {
-		return pages.Team{}, err
+		return teams.Spec{}, err
 	}
-	t := pages.Team{ID: id, Description: line.Description, Owner: line.Owner, Disabled: line.Disabled, Shadow: line.Shadow}
+	return g.spec(line), nil
+}
+
+// spec is a team as its owner wrote it.
+func (g *gallery) spec(line *teamLine) teams.Spec {
+	t := teams.Spec{ID: line.ID, Owner: line.Owner, Used: map[string]time.Time{}, Members: map[string]json.RawMessage{
+		"description": quoted(line.Description), "models": json.RawMessage(`["llm-*","gen2.6-*"]`), "tag_key": json.RawMessage(`"project"`),
+		"members": json.RawMessage(`["team-` + line.ID + `","alice@example.com"]`),
+		"rates":   json.RawMessage(`{"requests":{"per":"1m","limit":600,"burst":60}}`),
+		"quotas":  json.RawMessage(`{"images":{"day":500},"spend":{"day":50.00,"month":800.00}}`),
+		"rules":   json.RawMessage(`{"image.prompt.length":"refuse"}`),
+	}}
+	for name, set := range map[string]bool{"disabled": line.Disabled, "shadow": line.Shadow, "self_service": g.elsewhere} {
+		if set {
+			t.Members[name] = json.RawMessage("true")
+		}
+	}
 	for i := range line.Keys {
-		k := pages.Key{ID: fmt.Sprintf("7f3k9q2m4x%02d", i), Note: "the indexer", Owner: line.Owner, LastUsed: noon.Add(-time.Duration(i) * 50 * time.Hour).Truncate(time.Hour)}
+		k := teams.Key{ID: fmt.Sprintf("7f3k9q2m4x%02d", i), Note: "the indexer"}
+		used := noon.Add(-time.Duration(i) * 50 * time.Hour).Truncate(time.Hour)
 		switch i % 4 {
 		case 1:
 			k.Expires, k.Note = noon.AddDate(0, 0, 9), line.Description
 		case 2:
-			k.Expires, k.LastUsed = noon.AddDate(0, 3, 0), time.Time{}
+			k.Expires, used = noon.AddDate(0, 3, 0), time.Time{}
 		case 3:
 			k.Expires = noon.AddDate(0, 0, -3)
 		}
+		t.Used[k.ID] = used
 		t.Keys = append(t.Keys, k)
 	}
-	if line.Tightest != nil {
-		t.Models, t.Members = []string{"llm-*", "gen2.6-*"}, []string{"team-" + id, "alice@example.com"}
-	}
-	if t.Owner == teams.OwnerDirectory {
-		t.Version = g.version
-		t.Fields = pages.Fields{
-			"description": quoted(line.Description), "models": json.RawMessage(`["llm-*","gen2.6-*"]`), "tag_key": json.RawMessage(`"project"`),
-			"rates":  json.RawMessage(`{"requests":{"per":"1m","limit":600,"burst":60}}`),
-			"quotas": json.RawMessage(`{"images":{"day":500},"spend":{"day":50.00,"month":800.00}}`),
-			"rules":  json.RawMessage(`{"image.prompt.length":"refuse"}`),
-		}
-		if line.Disabled {
-			t.Fields["disabled"] = json.RawMessage("true")
-		}
-	}
-	return t, nil
+	return t
 }
 
 func quoted(text string) json.RawMessage {
@@ -126,63 +146,70 @@ func (g *gallery) change(what string) error {
 	return nil
 }
 
-func (g *gallery) Create(_ context.Context, _ pages.Actor, id string, f pages.Fields) error {
-	g.fields = f
-	return g.change("create " + id)
+func (g *gallery) Create(_ context.Context, _ access.Actor, team teams.Spec) (teams.Spec, error) {
+	g.fields = team.Members
+	return team, g.change("create " + team.ID)
 }
 
-func (g *gallery) Change(_ context.Context, _ pages.Actor, id, version string, f pages.Fields) error {
-	if version != g.version {
-		return &pages.Problem{Status: http.StatusPreconditionFailed, Text: "The team was changed meanwhile."}
+func (g *gallery) Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error) {
+	if was, err := g.Show(ctx, a.Person, team.ID); err != nil || ifMatch != "*" && ifMatch != was.ETag() {
+		return team, &teams.Problem{Code: teams.CodeLost, Text: "the team was changed meanwhile"}
 	}
-	g.fields = f
-	return g.change("change " + id)
+	g.fields = team.Members
+	return team, g.change("change " + team.ID)
 }
 
-func (g *gallery) Remove(_ context.Context, _ pages.Actor, id, _ string) error {
-	return g.change("remove " + id)
+func (g *gallery) Delete(_ context.Context, _ access.Actor, id, _ string) (teams.Spec, error) {
+	return teams.Spec{}, g.change("remove " + id)
 }
 
-func (g *gallery) Adjust(_ context.Context, who pages.Actor, id string, a pages.Adjustment) error {
-	return g.change(strings.Join([]string{"adjust", id, a.Unit, a.Delta, who.Reason, who.Address}, " "))
+func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by api.Correction) (limit.Adjustment, error) {
+	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, who.Reason, who.Address}, " "))
 }
 
-func (g *gallery) Mint(_ context.Context, _ pages.Actor, team string, k pages.NewKey) (pages.Minted, error) {
-	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: k.Expires}, g.change("mint " + team)
+func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error) {
+	what := "mint " + team
+	if order.Replaces != "" {
+		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
+	}
+	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires}, g.change(what)
 }
 
-func (g *gallery) Rotate(_ context.Context, _ pages.Actor, team, old string, ends time.Time) (pages.Minted, error) {
-	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8)}, g.change("rotate " + team + " " + old + " " + ends.Format(time.DateOnly))
-}
-
-// galleryKeys has a method whose name pages.Teams has too.
-type galleryKeys struct{ *gallery }
-
-func (g galleryKeys) Remove(_ context.Context, _ pages.Actor, team, key string) error {
+func (g *gallery) EndKey(_ context.Context, _ access.Actor, team, key string) error {
 	return g.change("remove key " + team + " " + key)
 }
 
-func (g *gallery) Rules(context.Context, access.Person, bool) (pages.Rules, error) {
-	return pages.Rules{Table: g.rules, Counted: true, Since: noon.Add(-time.Hour), Refused: g.refused}, nil
+func (g *gallery) Cancel(_ context.Context, _ access.Actor, team, id string) error {
+	return g.change("cancel " + team + " " + id)
 }
 
-func (g *gallery) Audit(_ context.Context, _ access.Person, team string, before int64) (list []directory.Entry, more bool, err error) {
+func (g *gallery) Audit(_ context.Context, _ access.Person, f api.AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
 	for i := range g.entries {
-		if (team == "" || g.entries[i].Team == team) && (before == 0 || g.entries[i].Seq < before) {
+		if (f.Team == "" || g.entries[i].Team == f.Team) && (before == 0 || g.entries[i].Seq < before) {
 			list = append(list, g.entries[i])
 		}
 	}
-	return list[:min(len(list), 100)], len(list) > 100, nil
+	return list[:min(len(list), f.Most)], len(list) > f.Most, nil
 }
 
-func (g *gallery) Proof(context.Context, access.Person) (pages.Proof, error) {
-	return pages.Proof{Entries: len(g.entries), Head: strings.Repeat("9f86d081", 8)}, nil
+func (g *gallery) Prove(context.Context, access.Person) (entries int64, head string, faults []string, err error) {
+	return int64(len(g.entries)), strings.Repeat("9f86d081", 8), nil, nil
 }
 
-func (g *gallery) Config(context.Context, access.Person) (pages.Config, error) { return g.config, nil }
-
-// galleryFigures, galleryTasks and galleryRequests have methods of equal names.
+// galleryFigures has the figures, tasks and requests.
 type galleryFigures struct{ *gallery }
+
+func (g galleryFigures) Rules(context.Context, access.Person, bool) (figures.Rules, error) {
+	return g.rules, nil
+}
+
+func (g galleryFigures) Lines(context.Context, access.Person) (map[string]figures.TeamLine, error) {
+	lines := map[string]figures.TeamLine{}
+	for _, line := range figured(g.list) {
+		lines[line.ID] = line
+	}
+	return lines, nil
+}
 
 func (g galleryFigures) Now(context.Context, access.Person, bool) (figures.Now, error) {
 	return g.now, nil
@@ -269,9 +296,7 @@ func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.Money
 	return nil
 }
 
-type galleryTasks struct{ *gallery }
-
-func (g galleryTasks) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
+func (g galleryFigures) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) {
 			list.Tasks = append(list.Tasks, t)
@@ -283,7 +308,7 @@ func (g galleryTasks) TaskList(_ context.Context, p access.Person, f figures.Tas
 	return list, nil
 }
 
-func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
+func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; t.ID == id && t.Team == team && p.Sees(team) {
 			out := figures.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
@@ -296,16 +321,10 @@ func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) 
 			return out, nil
 		}
 	}
-	return figures.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
+	return figures.Task{}, missing("there is no such task, or it is not yours to see")
 }
 
-func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) error {
-	return g.change("cancel " + team + " " + id)
-}
-
-type galleryRequests struct{ *gallery }
-
-func (g galleryRequests) List(_ context.Context, p access.Person, f figures.RequestFilter) (list pages.RequestList, err error) {
+func (g galleryFigures) RequestList(_ context.Context, p access.Person, f figures.RequestFilter) (list figures.RequestList, err error) {
 	for i := range g.requests {
 		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, r)
@@ -317,17 +336,16 @@ func (g galleryRequests) List(_ context.Context, p access.Person, f figures.Requ
 	return list, nil
 }
 
-func (g galleryRequests) Request(_ context.Context, p access.Person, id string) (pages.Request, error) {
+func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (recent.Request, error) {
 	for i := range g.requests {
 		if r := g.requests[i]; r.ID == id && p.Sees(r.Team) {
-			return pages.Request{RequestLine: r, TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Line: []pages.Member{
-				{Name: "time", Value: quotedText(r.At.Format(time.RFC3339Nano))}, {Name: "level", Value: `"INFO"`}, {Name: "id", Value: quotedText(r.ID)},
-				{Name: "team", Value: quotedText(r.Team)}, {Name: "model", Value: quotedText(r.Model)}, {Name: "status", Value: fmt.Sprint(r.Status)},
-				{Name: "refusal", Value: quotedText(r.Refusal)}, {Name: "usage", Value: `{"input_tokens":1200,"output_tokens":340}`}, {Name: "dur_ms", Value: "812.3"},
-			}}, nil
+			r.Line = fmt.Sprintf(`{"time":%s,"level":"INFO","id":%s,"team":%s,"model":%s,"status":%d,"refusal":%s,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",`+
+				`"usage":{"input_tokens":1200,"output_tokens":340},"dur_ms":812.3}`,
+				quotedText(r.At.Format(time.RFC3339Nano)), quotedText(r.ID), quotedText(r.Team), quotedText(r.Model), r.Status, quotedText(r.Refusal))
+			return r, nil
 		}
 	}
-	return pages.Request{}, &pages.Problem{Status: http.StatusNotFound, Text: "This request is not among the newest 10,000, or it is not yours to see."}
+	return recent.Request{}, missing("this request is not among the newest 10,000, or it is not yours to see")
 }
 
 func quotedText(text string) string { return string(quoted(text)) }

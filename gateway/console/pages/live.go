@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 const (
@@ -76,7 +77,7 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	if full != nil {
 		f.crowded()
 		w.Header().Set("Retry-After", crowdedFor)
-		http.Error(w, full.Text, full.Status)
+		plainProblem(w, full)
 		return
 	}
 	defer f.leave(name, one, p)
@@ -125,7 +126,7 @@ func (f *feeds) current(one *feed) (part, <-chan struct{}) {
 }
 
 // join finds or starts a feed, or says that too many are followed.
-func (f *feeds) join(r *http.Request, name string, p access.Person, render func(*http.Request) (part, error)) (*feed, *Problem) {
+func (f *feeds) join(r *http.Request, name string, p access.Person, render func(*http.Request) (part, error)) (*feed, *teams.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if full := f.full(p); full != nil {
@@ -147,12 +148,14 @@ func (f *feeds) join(r *http.Request, name string, p access.Person, render func(
 }
 
 var (
-	errCrowded     = &Problem{Status: http.StatusServiceUnavailable, Text: "Too many pages are open. This one goes on when others are closed."}
-	errTeamCrowded = &Problem{Status: http.StatusTooManyRequests, Text: "Members of your team have 20 pages open that follow the figures. This one goes on when one of them is closed."}
+	errCrowded     = away("too many pages are open. This one goes on when others are closed")
+	errTeamCrowded = &teams.Problem{
+		Code: teams.CodeOften, Text: "members of your team have 20 pages open that follow the figures. This one goes on when one of them is closed",
+	}
 )
 
 // full says that nobody with a person's rights may follow one more.
-func (f *feeds) full(p access.Person) *Problem {
+func (f *feeds) full(p access.Person) *teams.Problem {
 	if p.SeesAll() {
 		if f.listeners >= mostListeners {
 			return errCrowded

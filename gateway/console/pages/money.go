@@ -45,12 +45,12 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	q, fault := readMoneyQuery(r, s.Deps.Now())
 	v := moneyView{MoneyQuery: q, Error: fault}
 	if fault != "" {
-		return view{page: "money", title: "Money", data: v, status: http.StatusUnprocessableEntity}, nil
+		return view{page: "money", title: "Money", data: v, status: http.StatusBadRequest}, nil
 	}
 	v.Presets = presets(q, s.Deps.Now())
 	m, err := s.Figures.Money(r.Context(), p, q)
 	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
-		v.Wait = problemOf(err).Text
+		v.Wait = faultOf(err).Sentence()
 		return view{page: "money", title: "Money", data: v, status: http.StatusServiceUnavailable}, nil
 	}
 	if err != nil {

@@ -34,8 +34,8 @@ func asFile(w http.ResponseWriter, name string, q figures.MoneyQuery) {
 }
 
 func plainProblem(w http.ResponseWriter, err error) {
-	e := problemOf(err)
-	http.Error(w, e.Text, e.Status)
+	e := faultOf(err)
+	http.Error(w, e.Sentence(), e.Status())
 }
 
 // money is the table as CSV, with exact amounts.
@@ -79,7 +79,9 @@ func (f files) bill(w http.ResponseWriter, r *http.Request) {
 	file := &lateFile{ResponseWriter: w, begin: func() { asFile(w, "sluice-focus", q) }}
 	bill, err := sheet.NewFocus(file, f.Currency(), f.Provider)
 	if err != nil {
-		plainProblem(w, &Problem{Status: http.StatusConflict, Text: "A bill needs a currency: set currency in the teams file to a code of ISO 4217, such as CNY."})
+		plainProblem(w, &teams.Problem{
+			Code: teams.CodeConflict, Text: "a bill needs a currency: set currency in the teams file to a code of ISO 4217, such as CNY",
+		})
 		return
 	}
 	out := http.NewResponseController(w)

@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
+	"sluice/policy/teams"
 )
 
 // TestABill as FOCUS is a file of the teams that the person sees, and the page links to it.
@@ -66,7 +67,7 @@ func TestABill(t *testing.T) {
 // TestABillIsWholeOrNone: an error before the first byte has a status, a later one cuts the answer.
 func TestABillIsWholeOrNone(t *testing.T) {
 	g := day(1000)
-	g.refuse = &pages.Problem{Status: http.StatusServiceUnavailable, Text: "Redis is away."}
+	g.refuse = &teams.Problem{Code: teams.CodeAway, Text: "Redis is away"}
 	if w := get(t, g.handler(operator), "/focus.csv"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Content-Disposition") != "" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}

@@ -144,7 +144,7 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		want string
 	}{
 		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
-		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=disabled", "change search"},
+		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"*"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
 		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
@@ -177,7 +177,7 @@ func TestAKeyIsShownOnce(t *testing.T) {
 	if strings.Contains(get(t, h, "/teams/search").Body.String(), "slk_") {
 		t.Error("the team's page has a key")
 	}
-	if w := post(t, h, "/teams/search/keys", url.Values{"expires": {"soon"}}); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Give a day such as") {
+	if w := post(t, h, "/teams/search/keys", url.Values{"expires": {"soon"}}); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Give a day such as") {
 		t.Errorf("a day that is none: %d", w.Code)
 	}
 }

@@ -6,43 +6,74 @@ import (
 	"net/http"
 	"strings"
 
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
+	"sluice/policy/teams"
 )
 
-// Problem is an error that is told to the person.
-type Problem struct {
-	Status int    // of the answer
-	Field  string // the field it is about, such as rates.tokens.per; empty: none
-	Text   string // one sentence or two: what is wrong, and what to do
+// fault is a problem as a page shows it.
+type fault struct {
+	*teams.Problem
+	form string // of the page, that the problem is about; empty: of none
 }
 
-// Error is the text.
-func (p *Problem) Error() string { return p.Text }
+// Under reports whether the fault is about a form, such as "mint". Nil is about none.
+func (f *fault) Under(form string) bool { return f != nil && f.form == form }
 
-// Under reports whether the problem is about a field below a prefix, such as "mint.".
-func (p *Problem) Under(prefix string) bool { return strings.HasPrefix(p.Field, prefix) }
+// Status is that of the page.
+func (f *fault) Status() int { return api.Status(f.Code) }
 
-// problemOf is the problem behind an error.
-func problemOf(err error) *Problem {
-	var p *Problem
+// Sentence is what is wrong, what is allowed, and what to do.
+func (f *fault) Sentence() string {
+	text := sentence(f.Text)
+	if f.Allowed != "" && !strings.Contains(f.Text, f.Allowed) {
+		text += " " + sentence("allowed: "+f.Allowed)
+	}
+	if f.Advice != "" {
+		text += " " + sentence(f.Advice)
+	}
+	return text
+}
+
+// sentence is a clause as a sentence.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}
+
+// faultOf is the problem behind an error.
+func faultOf(err error) *fault {
+	var p *teams.Problem
 	var adding *figures.AddingError
 	switch {
 	case errors.As(err, &adding):
-		return &Problem{Status: http.StatusServiceUnavailable, Text: fmt.Sprintf("Past days are being added up: %d of %d are ready. Come again in a minute, or look at fewer days.",
-			adding.Days-adding.Missing, adding.Days)}
+		const text = "past days are being added up: %d of %d are ready. Come again in a minute, or look at fewer days"
+		p = away(text, adding.Days-adding.Missing, adding.Days)
 	case errors.As(err, &p):
-		return p
 	case errors.Is(err, figures.ErrAbsent):
-		return errAbsent
+		p = errAbsent
 	case errors.Is(err, figures.ErrQuery):
-		return &Problem{Status: http.StatusUnprocessableEntity, Text: "The address asks for something that there is not. Open the page from the navigation."}
+		p = invalid("", "the address asks for something that there is not. Open the page from the navigation")
+	default:
+		p = away("this cannot be read at the moment. Nothing was changed. Reload the page in a few seconds")
 	}
-	return &Problem{Status: http.StatusServiceUnavailable, Text: "This cannot be read at the moment. Nothing was changed. Reload the page in a few seconds."}
+	return &fault{Problem: p}
+}
+
+func away(text string, values ...any) *teams.Problem {
+	return &teams.Problem{Code: teams.CodeAway, Text: fmt.Sprintf(text, values...)}
+}
+
+func invalid(field, text string) *teams.Problem {
+	return &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text}
 }
 
 var (
-	errAbsent    = &Problem{Status: http.StatusNotFound, Text: "There is no such page, or it is not yours to see."}
-	errForbidden = &Problem{Status: http.StatusForbidden, Text: "Your role does not allow this. An operator can do it for you."}
+	errAbsent    = &teams.Problem{Code: teams.CodeMissing, Text: "there is no such page, or it is not yours to see"}
+	errForbidden = &teams.Problem{Code: teams.CodeForbidden, Text: "your role does not allow this. An operator can do it for you"}
+	errNobody    = &teams.Problem{Code: api.CodeLogin, Text: "you are not signed in, or your session has ended"}
 )
 
 // titleOf names a status in words.

@@ -12,7 +12,7 @@ import (
 )
 
 type requestsView struct {
-	RequestList
+	figures.RequestList
 	Filter                 figures.RequestFilter
 	StatusText, FromText   string
 	StatusError, FromError string
@@ -27,9 +27,9 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	v.Filter = figures.RequestFilter{Team: asked(q, "team"), Refusal: asked(q, "refusal"), Model: asked(q, "model"), After: q.Get("after")}
 	v.Any = v.Filter != figures.RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
 	if !v.read(s.Deps.Now()) {
-		return view{page: "requests", title: "Requests", data: v, status: http.StatusUnprocessableEntity}, nil
+		return view{page: "requests", title: "Requests", data: v, status: http.StatusBadRequest}, nil
 	}
-	list, err := s.Requests.List(r.Context(), p, v.Filter)
+	list, err := s.Figures.RequestList(r.Context(), p, v.Filter)
 	if err != nil {
 		return view{}, err
 	}

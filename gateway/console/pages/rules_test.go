@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,38 +11,45 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
+	"sluice/policy"
+	"sluice/telemetry/recent"
 )
 
 // broken is a gallery whose requests broke rules in the last 24 hours, and in the last hour if there were any.
 type broken struct {
-	*gallery
+	galleryFigures
 	hour, unread bool
 }
 
-func (b broken) Rules(_ context.Context, _ access.Person, day bool) (pages.Rules, error) {
-	all := pages.Rules{Table: ruleTable(), Counted: !b.unread, Since: noon.Add(-time.Hour)}
-	if day || b.hour {
-		all.Table[3].Warned, all.Table[5].Warned, all.Table[5].Refused, all.Refused = 1200, 1, 40, 38
+func (b broken) Rules(_ context.Context, _ access.Person, day bool) (figures.Rules, error) {
+	all := figures.Rules{Since: noon.Add(-time.Hour)}
+	if b.unread {
+		return all, errors.New("away")
+	}
+	if ids := policy.RuleIDs(); day || b.hour {
+		all.Broken = map[string]recent.RuleCount{ids[3]: {Warned: 1200}, ids[5]: {Warned: 1, Refused: 40}}
+		all.Refused = 38
 	}
 	return all, nil
 }
 
 func TestRulesThatWereBroken(t *testing.T) {
-	ids := ruleTable()
+	ids := policy.RuleIDs()
 	for _, tt := range []struct {
 		about, path  string
 		source       broken
 		first, says  string
 		says2, links string
 	}{
-		{"a day", "/rules?span=day", broken{gallery: empty()}, ids[5].ID, "broke 2 rules in the last 24 hours: 1,201 warnings, 40 refusals of 38 requests.", ids[3].ID, "/requests?from=2026-11-22T11:34:56Z&refusal=inspect/rules"},
-		{"a quiet hour", "/rules", broken{gallery: empty()}, ids[0].ID, "No request broke a rule in the last hour.", "", "/rules?span=day"},
-		{"an hour, and a word", "/rules?find=" + ids[3].ID, broken{gallery: empty(), hour: true}, ids[3].ID, "broke 2 rules in the last hour", "1,200", "/rules?find=" + ids[3].ID + "&span=day"},
-		{"counts that cannot be read", "/rules", broken{gallery: empty(), unread: true}, ids[0].ID, "cannot be read at the moment", "", "/audit"},
+		{"a day", "/rules?span=day", broken{galleryFigures: galleryFigures{empty()}}, ids[5], "broke 2 rules in the last 24 hours: 1,201 warnings, 40 refusals of 38 requests.", ids[3], "/requests?from=2026-11-22T11:34:56Z&refusal=inspect/rules"},
+		{"a quiet hour", "/rules", broken{galleryFigures: galleryFigures{empty()}}, ids[0], "No request broke a rule in the last hour.", "", "/rules?span=day"},
+		{"an hour, and a word", "/rules?find=" + ids[3], broken{galleryFigures: galleryFigures{empty()}, hour: true}, ids[3], "broke 2 rules in the last hour", "1,200", "/rules?find=" + ids[3] + "&span=day"},
+		{"counts that cannot be read", "/rules", broken{galleryFigures: galleryFigures{empty()}, unread: true}, ids[0], "cannot be read at the moment", "", "/audit"},
 	} {
 		deps := empty().deps()
-		deps.House = tt.source
+		deps.Figures = tt.source
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, tt.path, http.NoBody)
 		pages.New(deps).ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 
@@ -53,7 +52,7 @@ func (s *site) serve(h handler) http.Handler {
 		v, err := answer(h, r, p)
 		switch {
 		case err != nil:
-			v = problemPage(r, p, problemOf(err))
+			v = problemPage(r, p, faultOf(err))
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
@@ -84,11 +83,11 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, p access.Person, h
 
 func answer(h handler, r *http.Request, p access.Person) (view, error) {
 	if p.Role == 0 {
-		return view{}, &Problem{Status: http.StatusUnauthorized, Text: "You are not signed in, or your session has ended."}
+		return view{}, errNobody
 	}
 	if r.Method == http.MethodPost {
 		if err := r.ParseForm(); err != nil {
-			return view{}, &Problem{Status: http.StatusBadRequest, Text: "The form could not be read. Go back and send it again."}
+			return view{}, invalid("", "the form could not be read. Go back and send it again")
 		}
 	}
 	return h(r, p)
@@ -115,12 +114,8 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 }
 
 // actor is the person of a change, and the client's address.
-func actor(r *http.Request, p access.Person) Actor {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return Actor{Person: p, Address: host, Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+func actor(r *http.Request, p access.Person) access.Actor {
+	return p.By(r.RemoteAddr, strings.TrimSpace(r.PostFormValue("reason")))
 }
 
 // render executes a block of a page's template.
@@ -135,9 +130,9 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 }
 
 // problemPage is the page of an error.
-func problemPage(r *http.Request, p access.Person, e *Problem) view {
-	return view{page: "problem", title: titleOf(e.Status), status: e.Status, data: struct {
-		*Problem
+func problemPage(r *http.Request, p access.Person, e *fault) view {
+	return view{page: "problem", title: titleOf(e.Status()), status: e.Status(), data: struct {
+		*fault
 		Login, Form bool
 	}{e, p.Role == 0, r.Method == http.MethodPost}}
 }

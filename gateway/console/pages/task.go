@@ -32,7 +32,7 @@ type amountRow struct {
 
 // task shows the life of one task.
 func (s *site) task(r *http.Request, p access.Person) (view, error) {
-	t, err := s.Tasks.Task(r.Context(), p, r.PathValue("team"), r.PathValue("task"))
+	t, err := s.Figures.Task(r.Context(), p, r.PathValue("team"), r.PathValue("task"))
 	if err != nil {
 		return view{}, err
 	}
@@ -115,7 +115,7 @@ func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
 	case !cancels(p, team):
 		return view{}, errForbidden
 	}
-	if err := s.Tasks.Cancel(r.Context(), actor(r, p), team, id); err != nil {
+	if err := s.Teams.Cancel(r.Context(), actor(r, p), team, id); err != nil {
 		return view{}, err
 	}
 	return view{to: "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id) + "?done=canceled"}, nil

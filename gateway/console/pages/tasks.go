@@ -21,7 +21,7 @@ type tasksView struct {
 func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	f := figures.TaskFilter{Team: asked(q, "team"), Model: asked(q, "model"), State: q.Get("state"), After: q.Get("after")}
-	list, err := s.Tasks.TaskList(r.Context(), p, f)
+	list, err := s.Figures.TaskList(r.Context(), p, f)
 	if err != nil {
 		return view{}, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 type teamView struct {
-	Team
+	teams.Spec
 	figures.TeamFigures
 	Coming                       bool // this replica has not put it in force yet
 	Editable, MakesKeys, Adjusts bool
@@ -29,7 +29,7 @@ type teamView struct {
 	At                           time.Time
 	Midnight                     string     // for links to today's requests
 	Soon                         time.Time  // keys that end before are marked
-	Error                        *Problem   // of a form on this page
+	Error                        *fault     // of a form on this page
 	Form                         url.Values // what was typed into it
 	Units                        [len(teams.Units)]teams.Unit
 }
@@ -40,14 +40,14 @@ func (s *site) team(r *http.Request, p access.Person) (view, error) {
 }
 
 // readTeam reads a team and its figures at the same time. coming reports that it is not in force yet.
-func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t Team, f figures.TeamFigures, coming bool, err error) {
+func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t teams.Spec, f figures.TeamFigures, coming bool, err error) {
 	var errFigures error
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
 		f, errFigures = deps.Figures.Team(ctx, p, id)
 	}()
-	t, err = deps.Teams.Team(ctx, p, id)
+	t, err = deps.Teams.Show(ctx, p, id)
 	<-reading
 	if coming = err == nil && errors.Is(errFigures, figures.ErrAbsent); err == nil && !coming {
 		err = errFigures
@@ -56,16 +56,16 @@ func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t Te
 }
 
 // teamPage is the team's page, with the error of one of its forms.
-func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view, error) {
+func (s *site) teamPage(r *http.Request, p access.Person, about *fault) (view, error) {
 	id := r.PathValue("team")
 	t, f, coming, err := readTeam(r.Context(), &s.Deps, p, id)
 	if err != nil {
 		return view{}, err
 	}
-	v := teamView{Team: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
+	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: teams.Units}
 	directory := t.Owner == teams.OwnerDirectory
 	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
-	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.SelfService), p.Changes()
+	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()
 	for i := range f.Report.Limits {
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
@@ -85,8 +85,8 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 	}
 	v.MoneyURL = "/money?" + query.Encode()
 	out := view{page: "team", title: t.ID, data: v, back: &crumb{"Teams", "/teams"}}
-	if fault != nil {
-		out.status = fault.Status
+	if about != nil {
+		out.status = about.Status()
 	}
 	return out, nil
 }

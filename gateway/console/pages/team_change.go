@@ -1,19 +1,22 @@
 package pages
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
+	"sluice/policy/teams"
 )
 
-// own is the problem of a form, or nil if the error is not about what was typed: then it gets a page apart.
-func own(err error) *Problem {
-	if p := problemOf(err); p.Status >= http.StatusBadRequest && p.Status < http.StatusInternalServerError &&
-		p.Status != http.StatusNotFound && p.Status != http.StatusForbidden {
-		return p
+// own is the fault of a form, or nil if the error is not about what was typed: then it gets a page apart.
+func own(err error) *fault {
+	f := faultOf(err)
+	if f.Code == teams.CodeMissing || f.Code == teams.CodeForbidden || f.Status() >= http.StatusInternalServerError {
+		return nil
 	}
-	return nil
+	return f
 }
 
 // after shows a team's page again, with the change or with its fault.
@@ -22,15 +25,12 @@ func (s *site) after(r *http.Request, p access.Person, form, what string, err er
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(team) + "?done=" + what}, nil
 	}
-	fault := own(err)
-	if fault == nil {
+	about := own(err)
+	if about == nil {
 		return view{}, err
 	}
-	about := *fault
-	if form != "" {
-		about.Field = form + "." + fault.Field
-	}
-	return s.teamPage(r, p, &about)
+	about.form = form
+	return s.teamPage(r, p, about)
 }
 
 // setState disables or enables a team.
@@ -39,22 +39,19 @@ func (s *site) setState(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	id, disable := r.PathValue("team"), r.PostFormValue("disabled") == "true"
-	t, err := s.Teams.Team(r.Context(), p, id)
+	t, err := s.Teams.Show(r.Context(), p, id)
 	if err != nil {
 		return view{}, err
 	}
-	fields := Fields{}
-	for name, value := range t.Fields {
-		fields[name] = value
-	}
-	what := "enabled"
-	delete(fields, "disabled")
-	delete(fields, "removing")
+	members, what := maps.Clone(t.Members), "enabled"
+	delete(members, "disabled")
+	delete(members, "removing")
 	if disable {
 		what = "disabled"
-		fields["disabled"] = []byte("true")
+		members["disabled"] = []byte("true")
 	}
-	return s.after(r, p, "state", what, s.Teams.Change(r.Context(), actor(r, p), id, r.PostFormValue("version"), fields))
+	_, err = s.Teams.Replace(r.Context(), actor(r, p), teams.Spec{ID: id, Members: members}, r.PostFormValue("version"))
+	return s.after(r, p, "state", what, err)
 }
 
 // removeTeam has a team removed that is disabled.
@@ -62,7 +59,7 @@ func (s *site) removeTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	err := s.Teams.Remove(r.Context(), actor(r, p), r.PathValue("team"), r.PostFormValue("version"))
+	_, err := s.Teams.Delete(r.Context(), actor(r, p), r.PathValue("team"), r.PostFormValue("version"))
 	if err == nil {
 		return view{to: "/teams?done=removing"}, nil
 	}
@@ -74,6 +71,7 @@ func (s *site) adjust(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	a := Adjustment{Unit: r.PostFormValue("unit"), Delta: r.PostFormValue("delta")}
-	return s.after(r, p, "adjust", "adjusted", s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), a))
+	by := api.Correction{Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta")}
+	_, err := s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), by)
+	return s.after(r, p, "adjust", "adjusted", err)
 }

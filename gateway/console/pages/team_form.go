@@ -48,7 +48,7 @@ func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
 	v := formView{New: true, ID: strings.TrimSpace(r.PostFormValue("id")), Groups: teamForm()}
 	v.Reason = r.PostFormValue("reason")
 	typed(v.Groups, r.PostForm)
-	err := s.Teams.Create(r.Context(), actor(r, p), v.ID, read(v.Groups, nil))
+	_, err := s.Teams.Create(r.Context(), actor(r, p), teams.Spec{ID: v.ID, Members: read(v.Groups, nil)})
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=created"}, nil
 	}
@@ -64,20 +64,25 @@ func (s *site) editTeam(r *http.Request, p access.Person) (view, error) {
 	return formPage(v, 0)
 }
 
+var errOfFile = &teams.Problem{
+	Code: teams.CodeConflict, Field: "owner",
+	Text: "the teams file owns this team. Change it there; Sluice reads the file again when it changes",
+}
+
 // formOf is the form of a team that the person may edit.
-func (s *site) formOf(r *http.Request, p access.Person) (formView, Team, error) {
-	t, err := s.Teams.Team(r.Context(), p, r.PathValue("team"))
+func (s *site) formOf(r *http.Request, p access.Person) (formView, teams.Spec, error) {
+	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
 	switch {
 	case err != nil:
 		return formView{}, t, err
 	case !p.Changes():
 		return formView{}, t, errForbidden
 	case t.Owner == teams.OwnerFile:
-		return formView{}, t, &Problem{Status: http.StatusConflict, Text: "The teams file owns this team. Change it there; Sluice reads the file again when it changes."}
+		return formView{}, t, errOfFile
 	}
-	v := formView{ID: t.ID, Version: t.Version, Groups: teamForm()}
-	fill(v.Groups, t.Fields)
-	for name := range t.Fields {
+	v := formView{ID: t.ID, Version: t.ETag(), Groups: teamForm()}
+	fill(v.Groups, t.Members)
+	for name := range t.Members {
 		known := false
 		each(v.Groups, func(f *field) { known = known || strings.Split(f.Name, ".")[0] == name })
 		if !known {
@@ -96,11 +101,11 @@ func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
 	}
 	v.Reason = r.PostFormValue("reason")
 	typed(v.Groups, r.PostForm)
-	err = s.Teams.Change(r.Context(), actor(r, p), t.ID, r.PostFormValue("version"), read(v.Groups, t.Fields))
+	_, err = s.Teams.Replace(r.Context(), actor(r, p), teams.Spec{ID: t.ID, Members: read(v.Groups, t.Members)}, r.PostFormValue("version"))
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(t.ID) + "?done=changed"}, nil
 	}
-	if fault := own(err); fault != nil && fault.Status == http.StatusPreconditionFailed {
+	if faultOf(err).Code == teams.CodeLost {
 		return v.lost(t)
 	}
 	v.Version = r.PostFormValue("version")
@@ -108,9 +113,9 @@ func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
 }
 
 // lost shows beside each field what somebody else has set. To save again replaces that knowingly.
-func (v formView) lost(t Team) (view, error) {
+func (v formView) lost(t teams.Spec) (view, error) {
 	current := teamForm()
-	fill(current, t.Fields)
+	fill(current, t.Members)
 	for g := range current {
 		for i, is := range current[g].Fields {
 			if f := &v.Groups[g].Fields[i]; f.Value != is.Value {
@@ -124,21 +129,21 @@ func (v formView) lost(t Team) (view, error) {
 
 // refused shows the error near its field.
 func (v formView) refused(err error) (view, error) {
-	fault := own(err)
-	if fault == nil {
+	about := own(err)
+	if about == nil {
 		return view{}, err
 	}
-	v.Error = fault.Text
-	if v.New && fault.Field == "id" {
-		v.IDError = fault.Text
+	v.Error = about.Sentence()
+	if v.New && about.Field == "id" {
+		v.IDError = v.Error
 		v.ErrorAt = &field{Name: "id", Label: "Id"}
 	}
 	each(v.Groups, func(f *field) {
-		if v.ErrorAt == nil && (f.Name == fault.Field || within(fault.Field, f.Name)) {
-			f.Error, v.ErrorAt = fault.Text, f
+		if v.ErrorAt == nil && (f.Name == about.Field || within(about.Field, f.Name)) {
+			f.Error, v.ErrorAt = v.Error, f
 		}
 	})
-	return formPage(v, fault.Status)
+	return formPage(v, about.Status())
 }
 
 // within reports whether a path lies below another, such as models[2] below models, or whether it is the limits of the other.

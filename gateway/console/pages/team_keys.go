@@ -6,30 +6,31 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 type mintedView struct {
-	Minted
+	teams.NewKey
 	Team, Old string
 	OldEnds   time.Time
 }
 
 // mint makes a key and shows it, once.
 func (s *site) mint(r *http.Request, p access.Person) (view, error) {
-	key := NewKey{Note: r.PostFormValue("note")}
+	order := teams.KeyOrder{Note: r.PostFormValue("note")}
 	if day := r.PostFormValue("expires"); day != "" {
 		at, err := time.Parse(time.DateOnly, day)
 		if err != nil {
-			return s.after(r, p, "mint", "", &Problem{Status: http.StatusUnprocessableEntity, Field: "expires", Text: "Give a day such as " + s.Deps.Now().AddDate(0, 3, 0).Format(time.DateOnly) + ", or leave it empty."})
+			return s.after(r, p, "mint", "", invalid("expires", "give a day such as "+s.Deps.Now().AddDate(0, 3, 0).Format(time.DateOnly)+", or leave it empty"))
 		}
-		key.Expires = at
+		order.Expires = &at
 	}
 	id := r.PathValue("team")
-	made, err := s.Keys.Mint(r.Context(), actor(r, p), id, key)
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, order)
 	if err != nil {
 		return s.after(r, p, "mint", "", err)
 	}
-	return mintedPage(mintedView{Minted: made, Team: id}), nil
+	return mintedPage(mintedView{NewKey: made, Team: id}), nil
 }
 
 // grace are the times that an old key may go on working, by the form's words.
@@ -40,14 +41,14 @@ func (s *site) rotate(r *http.Request, p access.Person) (view, error) {
 	id, old := r.PathValue("team"), r.PathValue("key")
 	after, known := grace[r.PostFormValue("ends")]
 	if !known {
-		return s.after(r, p, "keys", "", &Problem{Status: http.StatusUnprocessableEntity, Field: old, Text: "Choose when the old key ends."})
+		return s.after(r, p, "keys", "", invalid("ends", "choose when the old key ends"))
 	}
 	ends := s.Deps.Now().Add(after)
-	made, err := s.Keys.Rotate(r.Context(), actor(r, p), id, old, ends)
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, teams.KeyOrder{Replaces: old, OldEnds: &ends})
 	if err != nil {
 		return s.after(r, p, "keys", "", err)
 	}
-	return mintedPage(mintedView{Minted: made, Team: id, Old: old, OldEnds: ends}), nil
+	return mintedPage(mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
 }
 
 func mintedPage(v mintedView) view {
@@ -56,5 +57,5 @@ func mintedPage(v mintedView) view {
 
 // removeKey ends a key at once.
 func (s *site) removeKey(r *http.Request, p access.Person) (view, error) {
-	return s.after(r, p, "keys", "unkeyed", s.Keys.Remove(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))
+	return s.after(r, p, "keys", "unkeyed", s.Teams.EndKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))
 }

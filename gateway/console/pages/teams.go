@@ -1,32 +1,67 @@
 package pages
 
 import (
+	"cmp"
+	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/teams"
 )
 
 type teamsView struct {
 	pager
-	Teams      []TeamLine
+	Teams      []teamRow
 	Find       string
 	Found, All int
 	Refused    int64
 	Total      figures.Use // of those found
 }
 
+// teamRow is a team as a row of the list.
+type teamRow struct {
+	teams.Spec
+	figures.TeamLine
+	Working int // keys
+}
+
+// teamRows are the teams that the person sees. It reads them and their figures at the same time.
+func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, err error) {
+	var lines map[string]figures.TeamLine
+	var errLines error
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		lines, errLines = deps.Figures.Lines(ctx, p)
+	}()
+	all, _, err := deps.Teams.Page(ctx, p, "", math.MaxInt)
+	<-reading
+	now := deps.Now()
+	for i := range all {
+		row := teamRow{Spec: all[i], TeamLine: lines[all[i].ID]}
+		for _, k := range row.Keys {
+			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
+				row.Working++
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, cmp.Or(err, errLines)
+}
+
 // teams lists the teams that the person sees.
 func (s *site) teams(r *http.Request, p access.Person) (view, error) {
-	all, err := s.Teams.List(r.Context(), p)
+	all, err := teamRows(r.Context(), &s.Deps, p)
 	if err != nil {
 		return view{}, err
 	}
 	v := teamsView{Find: strings.TrimSpace(r.URL.Query().Get("find")), All: len(all)}
 	for i := range all {
-		if t := &all[i]; contains(v.Find, t.ID, t.Description) {
+		if t := &all[i]; contains(v.Find, t.Spec.ID, t.Word("description")) {
 			v.Teams = append(v.Teams, *t)
 			v.Total = v.Total.Plus(t.Today)
 			v.Refused += t.Refused

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Accounts keep what teams may still spend.
+type Accounts interface {
+	// Adjust corrects what a team used. It MUST happen once for an id, however often it is called.
+	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+}
+
+// Tasks cancels tasks at the service.
+type Tasks interface {
+	// Has reports whether a task is a team's.
+	Has(ctx context.Context, team, task string) (bool, error)
+	// Cancel cancels a task that the team has. A nil error means that the service took it; a [*teams.Problem] is for the person.
+	Cancel(ctx context.Context, team, task string) error
+}
+
+// RegistryDeps are what the registry works with. Tasks may be nil: no task is known then.
+type RegistryDeps struct {
+	Directory teams.Store
+	File      func() *teams.File // the teams in force, or the teams file alone
+	Accounts  Accounts
+	Tasks     Tasks
+	Now       func() time.Time
+	Random    io.Reader // a cryptographic source, for keys
+	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
+	// any change made meanwhile. Nil: not known.
+	InForce func() teams.State
+	// PaceReached and AuditReached are called when [PaceBound] and [AuditBound] have turned a change away. Nil: they are not called.
+	PaceReached, AuditReached func()
+}
+
+// Registry is the teams, their keys and their audit as a [access.Person] may see and change them: those of the teams file and those of
+// the directory as one list. The API and the pages use it. It decides who may do what; what a change does is decided in package teams.
+// To a member, a team that is not the member's does not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
+type Registry struct {
+	RegistryDeps
+	kept kept
+	pace pace
+}
+
+// NewRegistry returns the registry.
+func NewRegistry(deps RegistryDeps) *Registry {
+	r := &Registry{RegistryDeps: deps}
+	r.kept = kept{deps: &r.RegistryDeps, turn: make(chan struct{}, 1)}
+	return r
+}
+
+var (
+	errNoTeam = &teams.Problem{Code: teams.CodeMissing, Field: "id", Text: "there is no such team", Advice: "look at the list of teams"}
+	errNoTask = &teams.Problem{Code: teams.CodeMissing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
+	errMayNot = &teams.Problem{Code: teams.CodeForbidden, Text: "you may look at this, but not change it", Advice: "ask an operator"}
+	errNotAll = &teams.Problem{Code: teams.CodeForbidden, Text: "this is about all teams", Advice: "look at your own team, or ask an operator"}
+	errOfFile = &teams.Problem{
+		Code: teams.CodeConflict, Field: "owner", Text: "the team stands in the teams file", Given: "file", Allowed: "directory",
+		Advice: "change it in the file",
+	}
+)
+
+// find returns a team that the person may see.
+func (r *Registry) find(d teams.Document, p access.Person, id string) (teams.Spec, error) {
+	if !p.Sees(id) {
+		return teams.Spec{}, errNoTeam
+	}
+	team, ok := teams.Both{File: r.File(), Directory: d}.Team(id)
+	if !ok {
+		return team, errNoTeam
+	}
+	return team, nil
+}
+
+// changeable refuses the change of a team that the person may not change, or that stands in the teams file.
+func changeable(team teams.Spec, may bool) error {
+	switch {
+	case !may:
+		return errMayNot
+	case team.Owner == teams.OwnerFile:
+		return errOfFile
+	}
+	return nil
+}
+
+// Page returns the teams that the person may see after one id, ordered by id, at most so many; more reports whether there are others.
+func (r *Registry) Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error) {
+	d, used, err := r.kept.openUsed(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	both := teams.Both{File: r.File(), Directory: d}
+	ids := slices.DeleteFunc(both.IDs(), func(id string) bool { return cmp.Compare(id, after) <= 0 || !p.Sees(id) })
+	for _, id := range ids[:min(len(ids), most)] {
+		if team, ok := both.Team(id); ok {
+			team.Used = used
+			list = append(list, team)
+		}
+	}
+	return list, len(ids) > most, nil
+}
+
+// Show returns one team.
+func (r *Registry) Show(ctx context.Context, p access.Person, id string) (teams.Spec, error) {
+	d, used, err := r.kept.openUsed(ctx)
+	if err != nil {
+		return teams.Spec{}, err
+	}
+	team, err := r.find(d, p, id)
+	team.Used = used
+	return team, err
+}
+
+// Create makes a team of the directory, without keys.
+func (r *Registry) Create(ctx context.Context, a access.Actor, team teams.Spec) (teams.Spec, error) {
+	switch {
+	case !a.Changes():
+		return teams.Spec{}, errMayNot
+	case r.File().Text(team.ID) != nil:
+		return teams.Spec{}, errOfFile
+	}
+	return r.change(ctx, a, team.ID, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })
+}
+
+// Replace replaces every member of a team of the directory but its id and keys. ifMatch is as in [teams.ReplaceTeam].
+func (r *Registry) Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error) {
+	return r.change(ctx, a, team.ID, func(d teams.Document) (teams.Change, error) {
+		was, err := r.find(d, a.Person, team.ID)
+		return teams.ReplaceTeam{Team: team, IfMatch: ifMatch, Now: r.Now()}, cmp.Or(err, changeable(was, a.Changes()))
+	})
+}
+
+// Delete disables a team of the directory, so that its keys end at once, and says that it is to be removed: the replicas do that once
+// nothing of it is open and all have seen it. ifMatch is as in [teams.ReplaceTeam].
+func (r *Registry) Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error) {
+	return r.change(ctx, a, id, func(d teams.Document) (teams.Change, error) {
+		was, err := r.find(d, a.Person, id)
+		return teams.EndTeam{ID: id, IfMatch: ifMatch, Now: r.Now()}, cmp.Or(err, changeable(was, a.Changes()))
+	})
+}
+
+// Mint makes a key of a team of the directory.
+func (r *Registry) Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error) {
+	minted, err := teams.MintKey(r.Random)
+	if err != nil {
+		return teams.NewKey{}, teams.Away("no key can be made at the moment", err)
+	}
+	now, days := r.Now(), r.File().DefaultKeyDays()
+	t, err := r.changeKeys(ctx, a, team, teams.AddKey{Team: team, Minted: minted, Order: order, Now: now, DefaultDays: days})
+	made := teams.NewKey{ID: minted.ID, Key: minted.Reveal()}
+	for i := range t.Keys {
+		if k := &t.Keys[i]; k.ID == minted.ID && !k.Expires.IsZero() {
+			made.Expires = &k.Expires
+		}
+	}
+	if err != nil {
+		return teams.NewKey{}, err
+	}
+	return made, nil
+}
+
+// EndKey removes a key of a team of the directory, which no longer works then.
+func (r *Registry) EndKey(ctx context.Context, a access.Actor, team, key string) error {
+	_, err := r.changeKeys(ctx, a, team, teams.RemoveKey{Team: team, Key: key})
+	return err
+}
+
+// changeKeys makes a change of a team whose keys the person may make and end.
+func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, change teams.Change) (teams.Spec, error) {
+	counted := false
+	return r.change(ctx, a, id, func(d teams.Document) (teams.Change, error) {
+		was, err := r.find(d, a.Person, id)
+		if err == nil {
+			err = changeable(was, a.MakesKeys(id, was.Flag("self_service")))
+		}
+		if err == nil && !counted {
+			err, counted = r.paced(a, id, costKeys), true
+		}
+		return change, err
+	})
+}
+
+// change makes a change of the directory and returns the team as it is then.
+func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide teams.Decide) (teams.Spec, error) {
+	d, err := r.kept.commit(ctx, r.order(a), decide)
+	if err != nil {
+		return teams.Spec{}, err
+	}
+	team, _ := d.Team(id)
+	if team.Used, err = r.Directory.Used(ctx); err != nil {
+		team.Used = nil // the change is made
+	}
+	return team, nil
+}
+
+// order is the order of a change by an actor.
+func (r *Registry) order(a access.Actor) teams.Order {
+	o := teams.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
+	if !a.Changes() {
+		o.Most = auditMost
+	}
+	return o
+}

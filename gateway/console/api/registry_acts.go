@@ -1,0 +1,176 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Correction is a correction of what a team used in the running day and month.
+type Correction struct {
+	Unit  teams.Unit
+	Delta string // what to add, as it is written; below 0 to give back. Spend is in the currency
+}
+
+// Read checks a correction and its reason.
+func (c Correction) Read(reason string) (delta int64, err error) {
+	refused := func(field, text, allowed string) (int64, error) {
+		return 0, &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text, Allowed: allowed}
+	}
+	delta, ok := limit.ReadAmount(c.Unit, c.Delta)
+	switch {
+	case !slices.Contains(teams.Units[:], c.Unit):
+		return refused("unit", "no such unit", "requests, tokens, images or spend")
+	case !ok || delta == 0:
+		return refused("delta", "not an amount", "a whole number other than 0; for spend up to nine decimals")
+	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
+		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
+	}
+	return delta, nil
+}
+
+// Step is how far a correction is. Each step has an entry of the audit.
+type Step string
+
+// The steps. A correction that is ordered and neither posted nor refused may have been posted: its process ended meanwhile, or lost
+// its connections.
+const (
+	Ordered Step = ""
+	Posted  Step = ".posted"
+	Refused Step = ".refused" // by the accounts, because the month would fall below 0
+)
+
+// Adjusted is the entry of a step of a correction. The id is that of the correction in the accounts.
+func Adjusted(id, team string, unit teams.Unit, delta int64, step Step) teams.Entry {
+	after := object(map[string]string{"id": id, "unit": string(unit), "delta": limit.Written(unit, delta)})
+	return teams.Entry{What: "usage.adjust" + string(step), Team: team, After: after}
+}
+
+// object writes members as JSON, which always can be written.
+func object(members map[string]string) json.RawMessage {
+	text, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// Adjust corrects what a team used. An entry is written before, so that there is no correction without one, and another one with the
+// outcome.
+func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Correction) (done limit.Adjustment, err error) {
+	if err := r.seen(ctx, a, team, a.Changes()); err != nil {
+		return done, err
+	}
+	delta, err := c.Read(a.Reason)
+	if err != nil {
+		return done, err
+	}
+	id := "adjust-" + rand.Text()
+	note := func(ctx context.Context, step Step) error {
+		return r.kept.note(ctx, r.order(a), Adjusted(id, team, c.Unit, delta, step))
+	}
+	if err := note(ctx, Ordered); err != nil {
+		return done, err
+	}
+	ctx = context.WithoutCancel(ctx) // a client that leaves must not leave the outcome open
+	done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
+	if err != nil { // the reply may be lost: the same id counts once
+		done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
+	}
+	switch {
+	case err != nil:
+		problem := teams.Away("the correction "+id+" may or may not have been posted", err)
+		problem.Advice = "look at the team's usage before you try again"
+		return done, problem
+	case done.Done:
+		_ = note(ctx, Posted) // it is posted; without this entry the audit leaves that open
+		return done, nil
+	}
+	if err := note(ctx, Refused); err != nil {
+		return done, err
+	}
+	return done, &teams.Problem{
+		Code: teams.CodeConflict, Field: "delta", Text: "the team used less this month than is given back, and nothing was changed",
+		Given: limit.Written(c.Unit, delta), Allowed: "at least " + limit.Written(c.Unit, -done.Month), Advice: "give back less",
+	}
+}
+
+// seen refuses a team that the person may not see, or may not act on if may is false.
+func (r *Registry) seen(ctx context.Context, a access.Actor, id string, may bool) error {
+	d, err := r.kept.open(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = r.find(d, a.Person, id); err == nil && !may {
+		err = errMayNot
+	}
+	return err
+}
+
+// taskID is the form of the ids that the gateway claims.
+var taskID = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
+
+func isTaskID(id string) bool { return taskID.MatchString(id) && id != "." && id != ".." }
+
+// Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before; a second one follows if
+// the service does not take it.
+func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string) error {
+	if err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
+		return err
+	}
+	if r.Tasks == nil || !isTaskID(task) || teams.HasPlainKey([]byte(task)) {
+		return errNoTask
+	}
+	away := func(err error) error { return teams.Away("the task cannot be cancelled at the moment", err) }
+	has, err := r.Tasks.Has(ctx, team, task)
+	switch {
+	case err != nil:
+		return away(err)
+	case !has:
+		return errNoTask
+	}
+	if err := r.paced(a, team, costCancel); err != nil {
+		return err
+	}
+	order, entry := r.order(a), teams.Entry{What: "task.cancel", Team: team, After: object(map[string]string{"task": task})}
+	if err := r.kept.note(ctx, order, entry); err != nil {
+		return err
+	}
+	err = r.Tasks.Cancel(ctx, team, task)
+	problem := (*teams.Problem)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &problem):
+		return away(err)
+	}
+	ctx, order.Most, entry.What = context.WithoutCancel(ctx), 0, "task.cancel.refused" // as in Adjust: the outcome is not left open
+	return cmp.Or(r.kept.note(ctx, order, entry), err)
+}
+
+// NoteEnded writes that somebody has ended the session of another person. The entry has whose it was, and nothing that the session
+// could be found by.
+func (r *Registry) NoteEnded(ctx context.Context, a access.Actor, s *access.Session) error {
+	before, err := json.Marshal(struct {
+		Who     string    `json:"who"`
+		Role    string    `json:"role"`
+		Teams   []string  `json:"teams,omitempty"`
+		Address string    `json:"address"`
+		Began   time.Time `json:"began"`
+	}{s.Person.Name, s.Person.Role.String(), s.Person.Teams, s.Client, s.Began.UTC()})
+	if err != nil {
+		return err
+	}
+	return r.kept.note(ctx, r.order(a), teams.Entry{What: "session.end", Before: before})
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// AuditFilter chooses entries of the audit.
+type AuditFilter struct {
+	Team string // of one team; empty: all
+	Most int    // how many
+}
+
+// mostAuditBytes is how long a page of the audit is as JSON, with what stands around the entries.
+const mostAuditBytes = 1<<20 - 1024
+
+// Audit returns entries that are older than the one with the number before, the newest first; 0: from the newest on. They are fewer
+// than asked for if they would have more than 1 MiB as JSON; more reports whether there are older ones. One that cannot be read is left
+// out, because it must not hide the others; the audit's proof names it. An old one that is longer than all of that is shortened.
+func (r *Registry) Audit(ctx context.Context, p access.Person, f AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
+	if err := ofAll(p); err != nil {
+		return nil, false, err
+	}
+	size := 0
+	for text, err := range r.Directory.Entries(ctx, true) {
+		if err != nil {
+			return list, more, unusable(err)
+		}
+		e, bad := teams.ReadEntry(text)
+		if bad != nil || f.Team != "" && e.Team != f.Team || before > 0 && e.Seq >= before {
+			continue
+		}
+		e, length := shownEntry(e)
+		if size += length; size > mostAuditBytes || len(list) == f.Most {
+			return list, true, nil
+		}
+		list = append(list, e)
+	}
+	return list, false, nil
+}
+
+// ofAll refuses what is about all teams to a person who does not see all.
+func ofAll(p access.Person) error {
+	if !p.SeesAll() {
+		return errNotAll
+	}
+	return nil
+}
+
+// shownEntry is an entry as a page has it, and its length there with what separates it from the next one.
+func shownEntry(e teams.Entry) (teams.Entry, int) {
+	length := func() int {
+		text, err := json.Marshal(e)
+		if err != nil { // every entry that was read can be written
+			return mostAuditBytes
+		}
+		return len(text) + 1
+	}
+	n := length()
+	if n > mostAuditBytes {
+		e = e.Fitted()
+		n = length()
+	}
+	return e, n
+}
+
+// Prove proves the audit, for a person who sees all of it. Faults are nil if there are none; head is the SHA-256 of the last entry.
+func (r *Registry) Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error) {
+	if err := ofAll(p); err != nil {
+		return 0, "", nil, err
+	}
+	proof, s, err := teams.Prove(ctx, r.Directory)
+	if err != nil {
+		return 0, "", nil, unusable(err)
+	}
+	return proof.Count, s.Head(), proof.Verify(s), nil
+}

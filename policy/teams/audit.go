@@ -1,0 +1,167 @@
+package teams
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// KeptDays is how long entries are kept, in days.
+const KeptDays = 400
+
+// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text has at most [MostEntry]: values that are too
+// long are cut, which the entry says. The text is what the chain is made of: each
+// entry has the SHA-256 of the text before it.
+type Entry struct {
+	Seq     int64           `json:"seq"` // 1 for the first
+	Time    time.Time       `json:"time"`
+	Who     string          `json:"who"`               // who ordered it, such as "command:alice"
+	Address string          `json:"address,omitempty"` // where from
+	What    string          `json:"what"`              // such as "team.change"
+	Team    string          `json:"team,omitempty"`
+	Key     string          `json:"key,omitempty"`    // the key's public part
+	Reason  string          `json:"reason,omitempty"` // as it was given
+	Before  json.RawMessage `json:"before,omitempty"` // what changed, as it was; nil: it was not there
+	After   json.RawMessage `json:"after,omitempty"`  // as it is; nil: it is no longer there
+	Version int64           `json:"version"`          // of the directory afterwards
+	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
+	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
+}
+
+// Order is who orders a change, from where and when.
+type Order struct {
+	Who, Address string // one line each, of at most MaxProse characters
+	Reason       string // may be empty
+	Now          time.Time
+	// Most is how many bytes the entries of the changed team may have on this day in UTC, with those of others' orders. 0: any number.
+	Most int64
+}
+
+// ReadEntry reads the text of an entry.
+func ReadEntry(text []byte) (e Entry, err error) {
+	if err := json.Unmarshal(text, &e); err != nil {
+		return Entry{}, fmt.Errorf("an entry of the audit cannot be read: %w", err)
+	}
+	return e, nil
+}
+
+// Text is the entry as JSON, in one line.
+func (e Entry) Text() []byte { return encode(e) }
+
+// check refuses an order that must not be kept.
+func (o Order) check() error {
+	for field, text := range map[string]string{"who": o.Who, "address": o.Address, "reason": o.Reason} {
+		if !IsProse(text) || HasPlainKey([]byte(text)) {
+			allowed := fmt.Sprintf("one line of at most %d characters, without keys", MaxProse)
+			return &Problem{Code: CodeInvalid, Field: field, Text: "allowed: " + allowed, Allowed: allowed}
+		}
+	}
+	if o.Who == "" {
+		return &Problem{Code: CodeInvalid, Field: "who", Text: "is missing"}
+	}
+	return nil
+}
+
+// MostEntry is the longest text of an entry in bytes. Older entries may be longer.
+const MostEntry = 4 << 10
+
+// cutText stands in an entry in place of a value that is too long for it: how long its JSON was, and the SHA-256 of that.
+func cutText(value []byte) json.RawMessage {
+	return encode(map[string]any{"cut": struct {
+		Bytes  int    `json:"bytes"`
+		SHA256 string `json:"sha256"`
+	}{len(value), hexOf(value)}})
+}
+
+// Fitted is the entry in at most [MostEntry], for a new one, or for an old one in a list: the longest members of before and after are
+// cut out first. Who, address and reason fit beside what is left of them, because an order's texts are bounded.
+func (e Entry) Fitted() Entry {
+	if len(e.Text()) <= MostEntry {
+		return e
+	}
+	before, after := membersOf(e.Before), membersOf(e.After)
+	whole := [2]json.RawMessage{e.Before, e.After}
+	for cutLongest(before, after) {
+		e.Before, e.After = joined(before, whole[0]), joined(after, whole[1])
+		if len(e.Text()) <= MostEntry {
+			return e
+		}
+	}
+	for i, value := range []*json.RawMessage{&e.Before, &e.After} {
+		if whole[i] != nil {
+			*value = cutText(whole[i])
+		}
+	}
+	return e
+}
+
+// membersOf reads an object; nil: it is none.
+func membersOf(text json.RawMessage) (members map[string]json.RawMessage) {
+	if json.Unmarshal(text, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// joined writes members as an object again, or the whole if that was none.
+func joined(members map[string]json.RawMessage, whole json.RawMessage) json.RawMessage {
+	if members == nil {
+		return whole
+	}
+	return encode(members)
+}
+
+// cutLongest cuts the longest member of several objects. It returns false if that would make none shorter.
+func cutLongest(objects ...map[string]json.RawMessage) bool {
+	var in map[string]json.RawMessage
+	longest, length := "", 0
+	for _, members := range objects {
+		for name, value := range members {
+			if len(value) > length || len(value) == length && name < longest {
+				in, longest, length = members, name, len(value)
+			}
+		}
+	}
+	short := cutText(in[longest])
+	if len(short) >= length {
+		return false
+	}
+	in[longest] = short
+	return true
+}
+
+// unlike are the members of a team that another version of it has not, or otherwise, and of its keys those alone that differ; nil:
+// there are none. Keys are without their hashes.
+func (s Spec) unlike(other Spec) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	for name, value := range s.Members {
+		if string(value) != string(other.Members[name]) {
+			members[name] = value
+		}
+	}
+	var keys []Key
+	for _, k := range s.Keys {
+		same := func(twin Key) bool { return string(encode(k)) == string(encode(twin)) }
+		if !slices.ContainsFunc(other.Keys, same) {
+			k.SHA256 = digest{}
+			keys = append(keys, k)
+		}
+	}
+	if keys != nil {
+		members["keys"] = encode(keys)
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return encode(members)
+}
+
+// visible is a team for an entry: without the hashes of its keys.
+func visible(s Spec) json.RawMessage {
+	s.Keys = slices.Clone(s.Keys)
+	for i := range s.Keys {
+		s.Keys[i].SHA256 = digest{}
+	}
+	return encode(s)
+}

@@ -1,0 +1,176 @@
+package teams
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync/atomic"
+)
+
+// State is what a [Store] keeps in one piece: the document, and the end of the trail that leads to it. The zero State is
+// that of an empty store.
+type State struct {
+	Document []byte // the text in force; nil: none
+	Last     []byte // the text of the last entry; nil: none
+	First    int64  // the number of the oldest entry that is kept; 0: none
+}
+
+// Head is the SHA-256 of the last entry; empty: there is none. Any change changes it.
+func (s State) Head() string {
+	if s.Last == nil {
+		return ""
+	}
+	return hexOf(s.Last)
+}
+
+// Open reads the document, if [State.Check] does not refuse it.
+func (s State) Open() (Document, error) {
+	digest, err := s.check()
+	if err != nil || s.Document == nil {
+		return Document{}, err
+	}
+	if known := latest.Load(); known != nil && known.digest == digest {
+		return known.Document, nil
+	}
+	d, err := ReadDocument(s.Document)
+	if err == nil {
+		latest.Store(&opened{digest, d})
+	}
+	return d, err
+}
+
+// opened is a document that was read from the text with this digest.
+type opened struct {
+	digest string
+	Document
+}
+
+// latest is the last one: a change, and everybody who looks after it, would read the same large text again.
+var latest atomic.Pointer[opened]
+
+// Check refuses a document that is not as the last entry says: it was changed without an entry. It does not read the document, which
+// takes long for many teams.
+func (s State) Check() error {
+	_, err := s.check()
+	return err
+}
+
+// check is [State.Check], and returns the document's digest.
+func (s State) check() (string, error) {
+	if s.Document == nil && s.Last == nil {
+		return "", nil
+	}
+	last, err := ReadEntry(s.Last)
+	if err != nil {
+		return "", err
+	}
+	digest := digestOf(s.Document)
+	if last.Digest != digest {
+		return "", fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
+	}
+	return digest, nil
+}
+
+func digestOf(document []byte) string {
+	if document == nil {
+		return ""
+	}
+	return hexOf(document)
+}
+
+// Next is the state after a change: the document's text, and the entry with its place in the chain. A nil text keeps the
+// document: an entry may be about a change elsewhere, such as a correction of a team's usage.
+func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
+	if document == nil || bytes.Equal(document, s.Document) {
+		return s.next(s.Document, s.last().Version, entry, order)
+	}
+	d, err := ReadDocument(document)
+	if err != nil {
+		return s, problemOf(err)
+	}
+	return s.next(document, d.Version, entry, order)
+}
+
+// next is [State.Next] with a document that was read and has this version.
+func (s State) next(document []byte, version int64, entry Entry, order Order) (State, error) {
+	if err := order.check(); err != nil {
+		return s, err
+	}
+	entry.Seq, entry.Version = 1, version
+	if s.Last != nil {
+		last, err := ReadEntry(s.Last)
+		if err != nil {
+			return s, err
+		}
+		entry.Seq = last.Seq + 1
+	}
+	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
+	entry.Digest, entry.Prev = digestOf(document), s.Head()
+	text := entry.Fitted().Text()
+	if HasPlainKey(text) {
+		return s, &Problem{Code: CodeInvalid, Text: "the entry would contain a plain key", Advice: "this key has been seen, so mint another"}
+	}
+	return State{Document: document, Last: text, First: max(s.First, 1)}, nil
+}
+
+// hexOf is the SHA-256 of a text in hexadecimal.
+func hexOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Lost reports whether a store that has one state has lost what follows: it has an older document than known, or the same
+// with an older end of its trail.
+func Lost(has, known State) bool {
+	if known.Last == nil {
+		return false
+	}
+	is, was := has.last(), known.last()
+	if bytes.Equal(has.Document, known.Document) {
+		return is.Seq < was.Seq
+	}
+	return is.Version < was.Version
+}
+
+// Before reports whether a state is one that another followed, by their last entries.
+func (s State) Before(other State) bool {
+	is, was := s.last(), other.last()
+	return cmp.Or(cmp.Compare(is.Version, was.Version), cmp.Compare(is.Seq, was.Seq)) < 0
+}
+
+// last is the last entry; the zero Entry: there is none, or it cannot be read.
+func (s State) last() Entry {
+	if s.Last == nil {
+		return Entry{}
+	}
+	last, err := ReadEntry(s.Last)
+	if err != nil {
+		return Entry{}
+	}
+	return last
+}
+
+// Restored is the state of a store that has lost what known has, or has an older copy of it: known's document, with an
+// entry that says so. The numbers of the entries go on, so that lost ones can be seen.
+func Restored(has, known State, order Order) (State, error) {
+	if has.Last == nil {
+		return known.Next(nil, Entry{What: "directory.restore"}, order)
+	}
+	last, err := ReadEntry(known.Last)
+	if err != nil {
+		return has, err
+	}
+	next, err := has.Next(known.Document, Entry{What: "directory.restore"}, order)
+	if err != nil {
+		return has, err
+	}
+	entry, err := ReadEntry(next.Last)
+	if err != nil {
+		return has, err
+	}
+	entry.Seq, entry.Version = max(entry.Seq, last.Seq+1), last.Version
+	next.Last = entry.Text()
+	return next, nil
+}

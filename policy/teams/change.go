@@ -1,0 +1,231 @@
+package teams
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced or removed, or all teams
+// imported.
+type Change interface {
+	// apply changes d, a copy whose teams it replaces whole, and returns what, team, key, before and after of the entry.
+	apply(d *Document) (Entry, error)
+}
+
+// Apply makes a change. If it makes no difference, the document that is returned has the version of the one given, and no
+// entry is due. An error is of type [*Problem].
+func Apply(d Document, change Change) (Document, Entry, error) {
+	next := Document{Version: d.Version, Teams: slices.Clone(d.Teams)}
+	entry, err := change.apply(&next)
+	if err != nil {
+		return d, Entry{}, err
+	}
+	version := max(next.Version, d.Version+1)
+	next, err = ReadDocument(next.Text())
+	switch {
+	case err != nil:
+		return d, Entry{}, problemOf(err)
+	case string(next.at(d.Version).Text()) == string(d.Text()):
+		return d, Entry{}, nil
+	}
+	return next.at(version), entry, nil
+}
+
+// at is the document with another version.
+func (d Document) at(version int64) Document {
+	d.Version = version
+	return d
+}
+
+// CreateTeam adds a team. Its Keys must be empty: keys are minted.
+type CreateTeam struct{ Team Spec }
+
+func (c CreateTeam) apply(d *Document) (Entry, error) {
+	at, exists := d.find(c.Team.ID)
+	switch {
+	case exists:
+		return Entry{}, &Problem{
+			Code: CodeConflict, Field: "id", Text: "team " + shownID(c.Team.ID) + " exists", Advice: "change it, or choose another id",
+		}
+	case len(c.Team.Keys) > 0:
+		return Entry{}, notAllowed(CodeInvalid, "keys", "keys", "none", "make the team, and then its keys")
+	}
+	members, err := normalMembers(c.Team.Members)
+	if err != nil {
+		return Entry{}, err
+	}
+	team := Spec{ID: c.Team.ID, Owner: OwnerDirectory, Members: members}
+	d.Teams = slices.Insert(d.Teams, at, team)
+	return Entry{What: "team.create", Team: team.ID, After: visible(team)}, nil
+}
+
+// normalMembers are given members in the form of a document. The strict reader judges them.
+func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	for name, value := range given {
+		text, err := normal(value)
+		if err != nil || !json.Valid(value) {
+			if !memberName.MatchString(name) {
+				name = "[hidden]"
+			}
+			return nil, &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
+		}
+		if string(text) != "null" { // no value is the same as no member
+			members[name] = text
+		}
+	}
+	return members, nil
+}
+
+var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
+
+// ReplaceTeam replaces every member of a team but its id and keys. The keys stay as they are, but a key_days that is set or lowered
+// gives each key an end that has none, or a later one.
+type ReplaceTeam struct {
+	Team    Spec   // Keys are nil, or as they are, because they are changed one by one
+	IfMatch string // the ETag that the team must have, or several of which it must have one, as in HTTP; "*": any
+	Now     time.Time
+}
+
+func (c ReplaceTeam) apply(d *Document) (Entry, error) {
+	at, before, err := d.need(c.Team.ID, c.IfMatch)
+	if err == nil && c.Team.Keys != nil && !sameKeys(c.Team.Keys, before.Keys) {
+		err = &Problem{
+			Code: CodeInvalid, Field: "keys", Text: "the keys are not those of the team", Allowed: "the keys as they are, or no such member",
+			Advice: "make and end keys one by one",
+		}
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	members, err := normalMembers(c.Team.Members)
+	if err != nil {
+		return Entry{}, err
+	}
+	after := Spec{ID: before.ID, Owner: before.Owner, Keys: slices.Clone(before.Keys), Members: members}
+	if days, was := after.keyDays(0), before.keyDays(0); days > 0 && (was == 0 || days < was) {
+		last := endOf(c.Now, days)
+		for i, k := range after.Keys {
+			if k.Expires.IsZero() || k.Expires.After(last) {
+				after.Keys[i].Expires = last
+			}
+		}
+	}
+	d.Teams[at] = after
+	return Entry{What: "team.change", Team: after.ID, Before: before.unlike(after), After: after.unlike(before)}, nil
+}
+
+// sameKeys reports whether given keys, whose digests are not known, say the same as those of a team.
+func sameKeys(given, keys []Key) bool {
+	return slices.EqualFunc(given, keys, func(g, k Key) bool {
+		return g.Expires.Equal(k.Expires) && g.ID == k.ID && g.Note == k.Note && g.Disabled == k.Disabled
+	})
+}
+
+// need finds a team that must exist, and must have one of these ETags.
+func (d *Document) need(id, ifMatch string) (int, Spec, error) {
+	at, ok := d.find(id)
+	switch {
+	case !ok:
+		return 0, Spec{}, &Problem{
+			Code: CodeMissing, Field: "id", Text: "team " + shownID(id) + " is not in the directory",
+			Advice: "a team of the teams file is changed there",
+		}
+	case !d.Teams[at].matches(ifMatch):
+		return 0, Spec{}, &Problem{
+			Code: CodeLost, Field: "If-Match", Text: "the team has changed since you read it", Allowed: "the ETag that the team has now",
+			Advice: "read the team again and repeat the change",
+		}
+	}
+	return at, d.Teams[at], nil
+}
+
+// EndTeam disables a team, so that its keys end at once, and says that it is to be removed. Until then it can be enabled again, by
+// replacing it without both members.
+type EndTeam struct {
+	ID, IfMatch string // as in ReplaceTeam
+	Now         time.Time
+}
+
+func (c EndTeam) apply(d *Document) (Entry, error) {
+	_, team, err := d.need(c.ID, c.IfMatch)
+	if err != nil {
+		return Entry{}, err
+	}
+	members := maps.Clone(team.Members)
+	members["disabled"], members["removing"] = json.RawMessage("true"), json.RawMessage("true")
+	return ReplaceTeam{Team: Spec{ID: c.ID, Members: members}, IfMatch: "*", Now: c.Now}.apply(d)
+}
+
+// RemoveTeam removes a team that is to be removed, once [Removable] allows it: its requests end before its name is gone.
+type RemoveTeam struct{ ID string }
+
+func (c RemoveTeam) apply(d *Document) (Entry, error) {
+	at, team, err := d.need(c.ID, "*")
+	if err != nil {
+		return Entry{}, err
+	}
+	if !team.Flag("removing") {
+		return Entry{}, &Problem{
+			Code: CodeConflict, Field: "removing", Text: "team " + team.ID + " is not to be removed", Advice: "set disabled and removing first",
+		}
+	}
+	d.Teams = slices.Delete(d.Teams, at, at+1)
+	return Entry{What: "team.remove", Team: team.ID, Before: visible(team)}, nil
+}
+
+// mostImported is the largest version that an import begins with, so that there are larger ones for every change to come.
+const mostImported = MaxAmount / 2
+
+// Import replaces all teams by those of a document. It keeps the document's version where there was no directory, so that
+// a restored directory is equal to the one that was exported.
+//
+// If the document says which version it is made from, and the directory has another by now, it is refused, because it
+// would undo what was changed since. Importing it a second time makes no difference.
+type Import struct {
+	Document Document
+	Force    bool // replaces any version
+}
+
+func (c Import) apply(d *Document) (Entry, error) {
+	given, was := c.Document, d.Version
+	stale := was != 0 && given.Version != 0 && given.Version != was
+	version := strconv.FormatInt(given.Version, 10)
+	if same := string(given.at(was).Text()) == string(d.Text()); stale && !same && !c.Force {
+		return Entry{}, notAllowed(CodeConflict, "version", version, fmt.Sprintf("%d, which is the directory's", was),
+			"export it again and repeat the change, or use --force to undo what was changed since")
+	}
+	if was == 0 && given.Version > mostImported {
+		return Entry{}, notAllowed(CodeInvalid, "version", version, fmt.Sprintf("at most %d", int64(mostImported)), "leave it out")
+	}
+	before, after := difference(*d, given), difference(given, *d)
+	d.Teams = given.Teams
+	if was == 0 {
+		d.Version = given.Version
+	}
+	return Entry{What: "directory.import", Before: before, After: after}, nil
+}
+
+// difference has, by their ids, the teams of a document that another has not, and what of the others differs; nil: nothing.
+func difference(d, other Document) json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for _, team := range d.Teams {
+		twin, ok := other.Team(team.ID)
+		text := visible(team)
+		if ok {
+			text = team.unlike(twin)
+		}
+		if text != nil {
+			all[team.ID] = text
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return encode(all)
+}

@@ -1,0 +1,102 @@
+package teams
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Document is the directory at one version. Its teams are ordered by id. What it points to MUST NOT be changed.
+type Document struct {
+	Version int64 // grows by one with every change; 0: no directory was ever written
+	Teams   []Spec
+}
+
+// ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its error is of type [Faults].
+func ReadDocument(text []byte) (Document, error) {
+	asJSON, err := ReadDirectory(text)
+	if err != nil {
+		return Document{}, err
+	}
+	var raw struct {
+		Version int64                        `json:"version"`
+		Teams   []map[string]json.RawMessage `json:"teams"`
+	}
+	if err := json.Unmarshal(asJSON, &raw); err != nil {
+		return Document{}, Faults{{Text: "not a directory: " + err.Error()}}
+	}
+	d := Document{Version: raw.Version}
+	for _, members := range raw.Teams {
+		team, err := readSpec(members, OwnerDirectory)
+		if err != nil {
+			return Document{}, Faults{{Text: "not a directory: " + err.Error()}}
+		}
+		d.Teams = append(d.Teams, team)
+	}
+	slices.SortFunc(d.Teams, func(a, b Spec) int { return cmp.Compare(a.ID, b.ID) })
+	return d, nil
+}
+
+// Text is the document as JSON, one line for each team. Equal documents have equal texts, and [ReadDocument] reads it again.
+func (d Document) Text() []byte {
+	out := fmt.Appendf(nil, "{\"version\":%d,\n\"teams\":[", d.Version)
+	for i, team := range d.Teams {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, '\n'), encode(team)...)
+	}
+	return append(out, "\n]}\n"...)
+}
+
+// Team returns the team with this id; ok is false if the directory has none.
+func (d Document) Team(id string) (team Spec, ok bool) {
+	i, ok := d.find(id)
+	if !ok {
+		return Spec{}, false
+	}
+	return d.Teams[i], true
+}
+
+func (d Document) find(id string) (int, bool) {
+	return slices.BinarySearchFunc(d.Teams, id, func(t Spec, id string) int { return cmp.Compare(t.ID, id) })
+}
+
+// Removing are the ids of the teams that are to be removed.
+func (d Document) Removing() (ids []string) {
+	for _, team := range d.Teams {
+		if team.Flag("removing") { // the strict reader sees to it that it is disabled then
+			ids = append(ids, team.ID)
+		}
+	}
+	return ids
+}
+
+// Both are the teams of both owners. If an id stands with both, the file's team counts.
+type Both struct {
+	File      *File // may be one with the directory's teams in it
+	Directory Document
+}
+
+// Team returns the team with this id; ok is false if neither has it.
+func (b Both) Team(id string) (team Spec, ok bool) {
+	if team, ok = b.File.Spec(id); ok {
+		return team, true
+	}
+	return b.Directory.Team(id)
+}
+
+// IDs are those of all teams, in order.
+func (b Both) IDs() (ids []string) {
+	for _, team := range b.Directory.Teams {
+		ids = append(ids, team.ID)
+	}
+	for _, team := range b.File.List {
+		if b.File.Text(team.ID) != nil { // else it is of the directory
+			ids = append(ids, team.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// reportEvery is how often a report that says nothing new is written.
+const reportEvery = time.Minute
+
+// fileReport is a report with its time.
+type fileReport struct {
+	teams.Report
+	At time.Time `json:"at"`
+}
+
+// Report implements [teams.Store]. Without a directory there is nothing to tell others of, and nothing is written.
+func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, err error) {
+	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return []teams.Report{own}, nil
+	}
+	err = f.locked(func() error {
+		kept, err := f.reports()
+		if err != nil {
+			return err
+		}
+		now := f.now()
+		was, known := kept[own.Replica]
+		if own.Left {
+			delete(kept, own.Replica)
+		} else {
+			kept[own.Replica] = fileReport{own, now}
+		}
+		news := own.Left == known || !own.Left && (was.Version != own.Version || !slices.Equal(was.Through, own.Through) || now.Sub(was.At) >= reportEvery)
+		for replica, r := range kept {
+			if now.Sub(r.At) > teams.ReportKept {
+				delete(kept, replica)
+				continue
+			}
+			all = append(all, r.Report)
+		}
+		slices.SortFunc(all, func(a, b teams.Report) int { return cmp.Compare(a.Replica, b.Replica) })
+		if !news {
+			return nil
+		}
+		text, err := json.Marshal(kept)
+		if err != nil {
+			return err
+		}
+		return replace(f.path+".replicas", text)
+	})
+	return all, err
+}
+
+// reports are those that were written. A file that cannot be read counts as none: each process writes its own again.
+func (f *File) reports() (map[string]fileReport, error) {
+	kept := map[string]fileReport{}
+	text, err := os.ReadFile(f.path + ".replicas")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, pathless(err)
+	}
+	if json.Unmarshal(text, &kept) != nil {
+		kept = map[string]fileReport{}
+	}
+	return kept, nil
+}
