@@ -198,9 +198,11 @@ func (w *writes) Write(p []byte) (int, error) {
 
 // The line that tells of losses stands where they are: behind the lines that were waiting when there was no more room.
 func TestLossesAreToldInTheirPlace(t *testing.T) {
-	release, out := make(chan struct{}), new(strings.Builder)
-	l := NewLog(LogConfig{Writer: held{release, out}, Now: fixedNow})
-	for n := range 3 * mostLines { // the first ones are being written, or wait
+	began, release, out := make(chan struct{}, 1), make(chan struct{}), new(strings.Builder)
+	l := NewLog(LogConfig{Writer: held{began, release, out}, Now: fixedNow})
+	write(l, Record{Time: noon, ID: "written"})
+	<-began // from now on lines only wait
+	for n := range 3 * mostLines {
 		write(l, Record{Time: noon, ID: fmt.Sprint("early", n)})
 	}
 	lost := l.Dropped()
@@ -217,13 +219,18 @@ func TestLossesAreToldInTheirPlace(t *testing.T) {
 
 var lossLine = regexp.MustCompile(`"msg":"log lines dropped","lines":(\d+)}`)
 
-// held holds writes up until it is released.
+// held holds writes up until it is released, and says that one has begun.
 type held struct {
+	began   chan struct{}
 	release chan struct{}
 	to      io.Writer
 }
 
 func (h held) Write(p []byte) (int, error) {
+	select {
+	case h.began <- struct{}{}:
+	default:
+	}
 	<-h.release
 	return h.to.Write(p)
 }
