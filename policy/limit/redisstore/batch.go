@@ -1,8 +1,10 @@
 package redisstore
 
 import (
+	"slices"
+	"strconv"
+
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted, and is not of a day before the
@@ -16,72 +18,68 @@ func plain(c *limit.Charge, young int) bool {
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
-	w := t.wired(charges[0].Team)
-	sums := newSums(r.fields.on(h.Day), w, charges)
-	names := nameCharges(t.hold, charges)
-	keys := append(append(make([]any, 0, 6+len(charges)), t.shared...), t.day(h.Day))
-	for i := range names {
-		keys = append(keys, &names[i].key)
+	w, known := t.wired(charges[0].Team), t.version()
+	s := sumsOf(w, charges)
+	b := strconv.AppendInt(append(make([]byte, 0, 1024+320*len(charges)), `{"epoch":`...), known.epoch, 10)
+	b = strconv.AppendInt(append(b, `,"seq":`...), known.seq, 10)
+	b = strconv.AppendInt(append(b, `,"day":"`...), int64(h.Day), 10)
+	b = strconv.AppendInt(append(b, `","keep":`...), remembered.Milliseconds(), 10)
+	b = append(append(b, `,"terms":`...), w.args...)
+	for _, list := range [...]struct {
+		name string
+		of   []int64
+	}{{`,"freed":`, s.freed[:]}, {`,"charged":`, s.charged[:]}, {`,"taken":`, s.taken[:]}, {`,"given":`, s.given[:]}} {
+		b = appendNumbers(append(b, list.name...), list.of)
 	}
-	call := r.begin(batchScript, keys, 28+2*len(charges)+2*len(sums.counts)+len(sums.ledger)).add(w.rates...)
-	for i := range sums.taken {
-		call.add(sums.taken[i], sums.given[i])
+	b = append(b, `,"ids":[`...)
+	for i, c := range charges {
+		b = appendText(comma(b, i), c.Held.ID)
 	}
-	call.known = t.version()
-	call.add(h.Day, remembered.Milliseconds(), len(sums.counts), &call.known.epoch, &call.known.seq)
-	for _, c := range charges {
-		call.args = append(call.args, &c.Held.ID)
+	var room [192]byte
+	b = append(b, `],"texts":[`...)
+	for i, c := range charges {
+		b = appendText(comma(b, i), appendHeldText(room[:0], c.Held, c.Held.Rates))
 	}
-	for i := range names {
-		call.args = append(call.args, &names[i].text)
+	b = append(b, `],"ledger":[`...)
+	for i := range s.ledger {
+		e := &s.ledger[i]
+		b = appendNumbers(append(appendText(comma(b, i), e.name), ','), e.used[:])
+		b = appendNumbers(append(b, ','), e.doubt[:])
 	}
-	call.add(sums.quota...)
-	for i := range sums.counts {
-		call.args = append(call.args, &sums.counts[i].n)
-	}
-	return settlement{call: call.add(sums.ledger...), counts: sums.counts}
+	return settlement{call: r.beginIn(&call{body: append(b, `]}`...)}, batchScript, t.key), sums: &s}
 }
 
-// named is the key and the text of a hold that is settled.
-type named struct{ key, text wireText }
-
-// nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
-func nameCharges(prefix string, charges []*limit.Charge) []named {
-	names, b := make([]named, len(charges)), make([]byte, 0, 320*len(charges))
-	for i, c := range charges {
-		from := len(b)
-		b = append(append(b, prefix...), c.Held.ID...)
-		key := len(b)
-		b = appendHeldText(b, c.Held, c.Held.Rates)
-		names[i] = named{b[from:key:key], b[key:len(b):len(b)]}
+// comma separates the elements of a list of JSON.
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
 	}
-	return names
+	return b
 }
 
 // sums are the totals of charges.
 type sums struct {
-	taken, given [limit.RateCount]int64 // µs of refill
-	quota        []any                  // fields
-	counts       []count                // for each of quota: what is added, and later what it comes to
-	ledger       []any                  // field, amount
+	day            int
+	freed, charged limit.Amounts
+	taken, given   limit.Amounts // µs of refill of each rate
+	ledger         []sumEntry
 }
 
-func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums) {
-	var freed, charged limit.Amounts
-	names := make([]string, 0, 1)
-	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
+// sumEntry is what is added to an entry of the ledger, and the estimated part of it.
+type sumEntry struct {
+	name        string
+	used, doubt limit.Amounts
+}
+
+func sumsOf(w *wiredTerms, charges []*limit.Charge) (s sums) {
+	s.day, s.ledger = charges[0].Held.Day, make([]sumEntry, 0, 1)
 	for _, c := range charges {
 		held, used := &c.Held.Amounts, &c.Amounts
-		freed, charged = freed.Plus(*held), charged.Plus(*used)
-		i := 0
-		for name := c.Held.What(); i < len(names) && names[i] != name; i++ {
-		}
-		if i == len(names) {
-			names, byName = append(names, c.Held.What()), append(byName, [2]limit.Amounts{})
-		}
-		byName[i][0] = byName[i][0].Plus(*used)
+		s.freed, s.charged = s.freed.Plus(*held), s.charged.Plus(*used)
+		e := s.entry(c.Held.What())
+		e.used = e.used.Plus(*used)
 		if c.Estimated {
-			byName[i][1] = byName[i][1].Plus(*used)
+			e.doubt = e.doubt.Plus(*used)
 		}
 		for i, rate := range w.terms.Rates {
 			switch over := used[i] - held[i]; {
@@ -93,43 +91,48 @@ func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums)
 			}
 		}
 	}
-	for unit, word := range teams.Units {
-		for q := 2 * unit; q < 2*unit+2; q++ {
-			if n := freed[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
-			}
-			if n := charged[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
-			}
-		}
-		for i, name := range names {
-			s.ledger = add(s.ledger, name+"|"+string(word), byName[i][0][unit])
-			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
-		}
-	}
 	return s
 }
 
-func add(list []any, field string, n int64) []any {
-	if n == 0 {
-		return list
+func (s *sums) entry(name string) *sumEntry {
+	i := slices.IndexFunc(s.ledger, func(e sumEntry) bool { return e.name == name })
+	if i < 0 {
+		i, s.ledger = len(s.ledger), append(s.ledger, sumEntry{name: name})
 	}
-	return append(list, field, n)
+	return &s.ledger[i]
 }
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
 func batched(r *Store, team string, s *settlement) (bool, error) {
-	length := 3
-	if in := s.call.reply.Val(); len(in) > 1 && in[1] == 1 {
-		length += len(s.counts)
-	}
-	in, err := r.said(s.call, length)
-	if err != nil || in[0] == 0 {
+	in, err := r.said(s.call)
+	if err != nil {
 		return false, err
 	}
-	for i := range s.counts {
-		s.counts[i].n = in[3+i]
+	done, of := in.next() == 1, version{in.next(), in.next()}
+	if !done {
+		return false, in.end()
 	}
-	r.teams.Get(team).recordCounts(version{in[1], in[2]}, s.counts)
+	counts := make([]count, 0, 2*limit.QuotaCount)
+	for q := range limit.QuotaCount {
+		period := periodOf(s.sums.day, q)
+		if s.sums.freed[q/2] != 0 {
+			counts = append(counts, count{period: period, unit: q / 2, held: true, n: in.next()})
+		}
+		if s.sums.charged[q/2] != 0 {
+			counts = append(counts, count{period: period, unit: q / 2, n: in.next()})
+		}
+	}
+	if err := in.end(); err != nil {
+		return false, err
+	}
+	r.teams.Get(team).recordCounts(of, counts)
 	return true, nil
+}
+
+// periodOf is the number of a quota's period on a day.
+func periodOf(day, quota int) int {
+	if quota%2 == 1 {
+		return day / 100
+	}
+	return day
 }

@@ -524,19 +524,16 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, tagsLua, admitLua, batchLua, settleLua, sweepLua}, "")
-			if !strings.Contains(source, m.old) {
+			found := false
+			bend := func(s *script) *script {
+				found = found || strings.Contains(s.source, m.old)
+				return scriptOf(strings.Replace(s.source, m.old, m.bent, 1))
+			}
+			admitScript, admitTagsScript, lookScript = bend(admit), bend(tags), bend(look)
+			batchScript, settleScript, sweepScript = bend(batch), bend(settle), bend(sweep)
+			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			bend := func(parts ...string) *script {
-				for i := range parts {
-					parts[i] = strings.Replace(parts[i], m.old, m.bent, 1)
-				}
-				return newScript(strings.Join(parts, ""))
-			}
-			admitScript, admitTagsScript = bend(commonLua, sweepingLua(holdsLua), noTagsLua, admitLua), bend(commonLua, sweepingLua(holdsLua), tagsLua, admitLua)
-			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
-			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
@@ -572,31 +569,31 @@ var tagMutants = []mutant{
 	{"the month is the day", "string.format('%s%s%02d:tags', use, month, d) end", "d == 1 and key or 'none' end"},
 	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
 	{"what is used of the tag is not read", "row.used[q] + (got[2 * n - 1] or 0)", "row.used[q]"},
-	{"refused requests are held by the tag", "if row then tags.place(row, i, amount) end", "if row then tags.place(row, i, 0) end"},
+	{"refused requests are held by the tag", "tags.place(row, u, amounts[u]) end", "tags.place(row, u, 0) end"},
 }
 
 var mutants = []mutant{
 	{"no dedupe by id", "local again = kept[rates + n] or texts[key]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
-	{"ignores holds", "local over = wanted + got[4 + q] + got[used[q] + 1] - limit", "local over = wanted + got[used[q] + 1] - limit"},
+	{"ignores holds", "local over = wanted + held[q] + aside[q] - limits[q]", "local over = wanted + aside[q] - limits[q]"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
 	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
-	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
-	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
-	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
-	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
+	{"floored interval", "math.ceil(math.min(n, 3 * rate.burst) * rate.per / rate.limit)", "n * math.floor(rate.per / rate.limit - 1)"},
+	{"rounds down", "math.ceil(math.min(n, 3 * rate.burst) * rate.per / rate.limit)", "math.floor(math.min(n, 3 * rate.burst) * rate.per / rate.limit / 1000000) * 1000000"},
+	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock())) post(hold, amount, amount)"},
+	{"frees the wrong period", "count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])", "count(QUOTA, (periods(clock())) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
 	{"credits a rate that was not taken from", "if taken(hold, i) and actual[i]", "if actual[i]"},
 	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
 	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
-	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
+	{"reload fills", "local level = math.min(u - behind * l / p, rate.burst)", "local level = rate.burst"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
 	{"shadow takes", "outcome == 1 and rates or 0", "outcome ~= 0 and rates or 0"},
-	{"a batch looks at no hold", "if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end", ""},
+	{"a batch looks at no hold", "if texts[n] ~= A.texts[n] then return {NUMBER, 0, epoch, seq} end", ""},
 	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
-	{"another day's fields", "if now < ARGV[10] + 0 or", "if false and"},
+	{"another day's fields", "if now < A.start or", "if false and"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

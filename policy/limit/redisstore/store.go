@@ -20,7 +20,6 @@ type Store struct {
 	admissions batcher
 	teams      limit.PerTeam[team]
 	today      dayNow
-	fields     fieldsNow
 	house      house
 }
 

@@ -18,29 +18,6 @@ func flag(on bool) int {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-func limitText(n int64) any {
-	if n == limit.None {
-		return ""
-	}
-	return n
-}
-
-// writtenStock writes a stock for the scripts.
-func writtenStock(s limit.Stock) string { return string(appendStock(make([]byte, 0, 32), &s)) }
-
-func appendStock(b []byte, s *limit.Stock) []byte {
-	for i, n := range s {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return b
-}
-
-// written writes amounts for the scripts.
-func written(a limit.Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
-
 func appendAmounts(b []byte, a *limit.Amounts) []byte {
 	for i, n := range a {
 		if i > 0 {

@@ -1,0 +1,116 @@
+package redisstore
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
+type wiredTerms struct {
+	of    *teams.Team
+	terms limit.Terms
+	args  json.RawMessage // termsArgs
+}
+
+// termsArgs are a team's limits in the arguments of scripts.
+type termsArgs struct {
+	Rates  []rateArgs               `json:"rates"`
+	Takes  limit.RateSet            `json:"takes"`
+	Quotas [limit.QuotaCount]int64  `json:"quotas"`
+	Tags   *[limit.QuotaCount]int64 `json:"tags,omitempty"`
+	Tasks  int64                    `json:"tasks"`
+	Shadow bool                     `json:"shadow"`
+}
+
+// rateArgs is a rate: its unit from 1, its text, µs that it is for, and ms that its bucket is kept, which is longer than two refills.
+type rateArgs struct {
+	Unit  int    `json:"unit"`
+	Text  string `json:"text"`
+	Limit int64  `json:"limit"`
+	Per   int64  `json:"per"`
+	Burst int64  `json:"burst"`
+	Keep  int64  `json:"keep"`
+}
+
+func rateArgsOf(r teams.Rate) rateArgs {
+	per := r.Per.Microseconds()
+	text := " " + strconv.FormatInt(r.Limit, 10) + " " + strconv.FormatInt(per, 10) + " " + strconv.FormatInt(r.Burst, 10)
+	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
+	return rateArgs{limit.UnitIndex(r.Unit) + 1, text, r.Limit, per, r.Burst, int64(2*refill) + 60_000}
+}
+
+// wired returns the limits of a team for the scripts.
+func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
+	if w := k.terms.Load(); w != nil && w.of == team {
+		return w
+	}
+	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
+	t := &w.terms
+	args := termsArgs{Rates: []rateArgs{}, Takes: t.RateSet(), Quotas: t.Quotas, Tasks: t.Tasks, Shadow: t.Shadow}
+	for _, r := range t.Rates {
+		if r.Limit > 0 {
+			args.Rates = append(args.Rates, rateArgsOf(r))
+		}
+	}
+	if t.ByTag {
+		args.Tags = &t.TagQuotas
+	}
+	w.args, _ = json.Marshal(args) // numbers and texts
+	k.terms.Store(w)
+	return w
+}
+
+// knownArgs are the accounts that the caller of a script knows.
+type knownArgs struct {
+	Epoch int64 `json:"epoch"`
+	Seq   int64 `json:"seq"`
+}
+
+func (v version) args() knownArgs { return knownArgs{v.epoch, v.seq} }
+
+// holdArgs is a hold in the arguments of scripts.
+type holdArgs struct {
+	ID    string `json:"id"`
+	Lease int64  `json:"lease"` // µs
+	Due   int64  `json:"due"`   // when its lease ends
+	Text  string `json:"text"`
+}
+
+// asideArgs is an allowance in the arguments of scripts.
+type asideArgs struct {
+	Day  string      `json:"day"`
+	Keep limit.Stock `json:"keep"`
+	Want limit.Stock `json:"want"`
+}
+
+// appendText writes a text as JSON has it.
+func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0 // what was not written yet
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(append(b, text[from:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		from = i + 1
+	}
+	return append(append(b, text[from:]...), '"')
+}
+
+// appendNumbers writes a list of numbers as JSON has it.
+func appendNumbers(b []byte, list []int64) []byte {
+	b = append(b, '[')
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, ']')
+}
