@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -12,10 +11,16 @@ import (
 // admission is one request of a call of admit.lua.
 type admission struct {
 	hold *limit.Hold
+	loan *Loan
 	team *team
 	kind admissionKind
-	seq  int64    // known
-	args wireText // its part of the arguments
+	seq  int64 // known
+
+	lease int64
+	key   string // of the hold
+	text  wireText
+	lent  wireText
+	spans [limit.RateCount]int64 // how long the amounts take to refill, for each rate of the plan
 
 	state standing
 	err   error
@@ -23,16 +28,12 @@ type admission struct {
 
 // admissionKind is what the requests of one call share.
 type admissionKind struct {
-	terms *wiredTerms // of one reading of a team's limits
-	units uint        // that they are charged in: a bit for each
+	plan  *plan // of one reading of a team's limits
 	today *today
 	epoch int64 // known
 	loan  any   // the allowance's name
 	task  bool
 }
-
-// charged reports whether the requests are charged in a unit.
-func (k *admissionKind) charged(unit int) bool { return k.units&(1<<unit) != 0 }
 
 // admissions are used admissions, whose memory the next ones use.
 var admissions = sync.Pool{New: func() any { return new(admission) }}
@@ -40,25 +41,20 @@ var admissions = sync.Pool{New: func() any { return new(admission) }}
 // newAdmission returns a request as a call takes it.
 func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *admission {
 	a := admissions.Get().(*admission)
-	a.team, a.hold, a.seq, a.err = t, h, known.seq, nil
-	a.kind = admissionKind{t.wired(h.Team), 0, day, known.epoch, l.Name, h.Task}
-	for u, n := range h.Amounts {
-		if n > 0 {
-			a.kind.units |= 1 << u
-		}
+	a.team = t
+	w := a.team.wired(h.Team)
+	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
+	a.kind = admissionKind{w.planFor(a.team.teamKeys, &h.Amounts), day, known.epoch, l.Name, h.Task}
+	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHoldText(a.text[:0], h)
+	a.lent = appendNumbers(a.lent[:0], l.Most[:])
+	for i := range a.kind.plan.rates {
+		rate := &a.kind.plan.rates[i]
+		a.spans[i] = limit.Taking(rate.rate, h.Amounts[rate.unit])
 	}
-	var room [192]byte
-	b := appendText(append(a.args[:0], `{"id":`...), h.ID)
-	b = strconv.AppendInt(append(b, `,"lease":`...), h.Lease.Microseconds(), 10)
-	b = appendText(append(b, `,"text":`...), appendHoldText(room[:0], h))
-	if l.Name != nil {
-		b = appendNumbers(append(b, `,"lent":`...), l.Most[:])
-	}
-	a.args = append(appendNumbers(append(b, `,"amounts":`...), h.Amounts[:]), '}')
 	return a
 }
 
-// sendAdmissions sends requests in one round trip, those of one kind in one call. Afterwards each has its state or its error. It
+// sendAdmissions sends requests in one round trip, those of one kind in one call. Afterwards each has its reply or its error. It
 // changes the list's order.
 func (w *wire) sendAdmissions(ctx context.Context, list admissionGroup) {
 	var room [roundMost]*call
@@ -93,39 +89,32 @@ func (g admissionGroup) first() (first, rest admissionGroup) {
 
 // call is the group's call of admit.lua.
 func (g admissionGroup) call(w *wire) *call {
-	k := &g[0].kind
-	seq := int64(0)
+	a := g[0]
+	k, p, t := &a.kind, a.kind.plan, a.team
+	c := calls.Get().(*call).start(p.script(), 2+len(p.rates)+len(g))
+	c.args = append(c.args, t.key, t.openKey)
+	for i := range p.rates {
+		c.args = append(c.args, p.rates[i].key)
+	}
+	c.requests, c.known = len(g), version{k.epoch, 0}
 	for _, a := range g {
-		seq = max(seq, a.seq)
+		c.args = append(c.args, &a.key)
+		c.known.seq = max(c.known.seq, a.seq)
 	}
-	c := calls.Get().(*call)
-	b := strconv.AppendInt(append(c.body[:0], `{"epoch":`...), k.epoch, 10)
-	b = strconv.AppendInt(append(b, `,"seq":`...), seq, 10)
-	b = strconv.AppendBool(append(append(b, k.today.args...), `,"task":`...), k.task)
-	b = append(b, `,"units":[`...)
-	for u := range k.terms.terms.Rates {
-		if k.charged(u) {
-			b = append(strconv.AppendInt(b, int64(u)+1, 10), ',')
+	c.begun(w.Clock())
+	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name())
+	c.args = append(c.args, p.fixed(k.today.Day)...)
+	for _, a := range g {
+		c.args = append(c.args, &a.lease, &a.text, &a.lent)
+		for _, unit := range p.units {
+			c.args = append(c.args, &a.hold.Amounts[unit])
+		}
+		for i := range p.rates {
+			c.args = append(c.args, &a.spans[i])
 		}
 	}
-	if b[len(b)-1] == ',' {
-		b = b[:len(b)-1]
-	}
-	loan, _ := k.loan.(string)
-	b = appendText(append(b, `],"loan":`...), loan)
-	b = append(append(append(b, `,"terms":`...), k.terms.args...), `,"holds":[`...)
-	for i, a := range g {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, a.args...)
-	}
-	c.body, c.requests = append(b, `]}`...), len(g)
-	script := admitScript
-	if k.terms.terms.ByTag {
-		script = admitTagsScript
-	}
-	return w.beginIn(c, script, g[0].team.key)
+	c.args = append(c.args, p.byTag...)
+	return c
 }
 
 // hear gives each request its state by the reply to their call, or its error.
@@ -140,64 +129,66 @@ func (g admissionGroup) hear(w *wire, c *call) {
 	}
 	if err == nil { // else the client may still use it
 		clear(c.args)
-		*c = call{args: c.args[:0], body: c.body}
+		*c = call{args: c.args[:0]}
 		calls.Put(c)
 	}
 }
 
-// read reads the states. What a reply lacks is 0.
+// read reads the states. What the reply lacks is 0.
 func (g admissionGroup) read(in *reply) {
-	k := &g[0].kind
-	t := &k.terms.terms
-	var s standing
+	p := g[0].kind.plan
+	var s standing // before the next request
 	_, s.epoch, s.At = in.next(), in.next(), time.UnixMicro(in.next()).UTC()
-	s.seq, s.Tasks, s.Date = in.next(), in.next(), k.today.of(s.At)
-	for q := range s.Held {
-		if k.charged(q / 2) {
-			s.Held[q] = in.next()
-		}
+	s.seq, s.Tasks, s.Date = in.next(), in.next(), g[0].kind.today.of(s.At)
+	for i := range p.quotas {
+		s.Held[p.quota(i)] = in.next()
 	}
-	for q := range s.Used {
-		if k.charged(q/2) && t.Quotas[q] != limit.None {
-			s.Used[q] = in.next()
-			s.hasUsed |= 1 << q
+	for i, most := range p.quotas {
+		if most != "" {
+			s.Used[p.quota(i)] = in.next()
+			s.hasUsed |= 1 << p.quota(i)
 		}
 	}
 	for _, a := range g {
 		outcome, seq := limit.Outcome(in.next()), in.next()
 		if seq > s.seq { // it was placed
-			s.seq = seq
-			for q := range s.Held {
-				s.Held[q] += a.hold.Amounts[q/2]
+			s.seq, s.Tasks = seq, s.Tasks+int64(flag(a.hold.Task))
+			for i := range p.quotas {
+				s.Held[p.quota(i)] += a.hold.Amounts[p.units[i/2]]
 			}
-			s.Tasks += int64(flag(k.task))
 		}
 		a.state = s
-		a.state.Outcome, a.state.Fault, a.state.Wait = outcome, int(in.next()), micros(in.next())
-		a.state.readOwn(k, in)
+		a.state.Outcome, a.state.Fault, a.state.Wait = outcome, p.limit(int(in.next())), micros(in.next())
+		for i := range p.rates {
+			a.state.Rates[p.rates[i].unit] = limit.FillOf(p.rates[i].rate, in.next())
+		}
+		if p.byTag != nil {
+			a.state.TagOther = in.next() == 1
+		}
+		for _, at := range p.tagged {
+			a.state.TagUsed[p.quota(at)], a.state.TagHeld[p.quota(at)] = in.next(), in.next()
+		}
 	}
 	for i := 0; len(in.rest) > 0 && i < len(g); i++ {
-		for u := range g[i].state.took {
-			g[i].state.took[u] = in.next()
+		for _, unit := range p.units {
+			g[i].state.took[unit] = in.next()
 		}
+		g[i].state.took[limit.StockTasks] = in.next()
 	}
 }
 
-// readOwn reads the buckets that a request was taken from, and the quotas of its value of the tag.
-func (s *standing) readOwn(k *admissionKind, in *reply) {
-	t := &k.terms.terms
-	for u := range t.Rates {
-		if k.charged(u) && t.Rates[u].Limit > 0 {
-			s.Rates[u] = limit.FillOf(t.Rates[u], in.next())
-		}
+// quota is the number of the quota that has a place in a list of day and month of each unit charged.
+func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
+
+// limit is the number of the limit that admit.lua finds at fault.
+func (p *plan) limit(fault int) int {
+	switch {
+	case fault >= limit.LimitTags:
+		return limit.LimitTags + p.quota(fault-limit.LimitTags)
+	case fault < 0 || fault >= limit.LimitTasks:
+		return fault
+	case fault < limit.LimitQuotas:
+		return limit.LimitRates + p.rates[fault].unit
 	}
-	if !t.ByTag {
-		return
-	}
-	s.TagOther = in.next() == 1
-	for q, most := range t.TagQuotas {
-		if k.charged(q/2) && most != limit.None {
-			s.TagUsed[q], s.TagHeld[q] = in.next(), in.next()
-		}
-	}
+	return limit.LimitQuotas + p.quota(fault-limit.LimitQuotas)
 }

@@ -18,6 +18,13 @@ type Loan struct {
 	Took limit.Stock // what was taken, set by Place
 }
 
+func (l *Loan) name() any {
+	if l.Name == nil {
+		return ""
+	}
+	return l.Name
+}
+
 // Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
 // [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
@@ -83,7 +90,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 		return s, a.err
 	}
 	s = a.state
-	*a = admission{args: a.args}
+	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)
 	return s, nil
 }

@@ -1,10 +1,8 @@
 package redisstore
 
 import (
-	"slices"
-	"strconv"
-
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted, and is not of a day before the
@@ -18,68 +16,83 @@ func plain(c *limit.Charge, young int) bool {
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
-	w, known := t.wired(charges[0].Team), t.version()
-	s := sumsOf(w, charges)
-	b := strconv.AppendInt(append(make([]byte, 0, 1024+320*len(charges)), `{"epoch":`...), known.epoch, 10)
-	b = strconv.AppendInt(append(b, `,"seq":`...), known.seq, 10)
-	b = strconv.AppendInt(append(b, `,"day":"`...), int64(h.Day), 10)
-	b = strconv.AppendInt(append(b, `","keep":`...), remembered.Milliseconds(), 10)
-	b = append(append(b, `,"terms":`...), w.args...)
-	for _, list := range [...]struct {
-		name string
-		of   []int64
-	}{{`,"freed":`, s.freed[:]}, {`,"charged":`, s.charged[:]}, {`,"taken":`, s.taken[:]}, {`,"given":`, s.given[:]}} {
-		b = appendNumbers(append(b, list.name...), list.of)
+	w := t.wired(charges[0].Team)
+	s := newSums(r.fields.on(h.Day), w, charges)
+	names := nameCharges(t.hold, charges)
+	var rates []any
+	c := new(call).start(batchScript, 0)
+	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
+	for i, rate := range w.rates {
+		if s.taken[i]+s.given[i] > 0 {
+			c.args, rates = append(c.args, t.rates[i]), append(append(rates, rate...), s.taken[i], s.given[i])
+		}
 	}
-	b = append(b, `,"ids":[`...)
-	for i, c := range charges {
-		b = appendText(comma(b, i), c.Held.ID)
+	number := (len(c.args) - keysAt - 3)
+	c.args[keysAt-1] = 3 + number + len(charges)
+	for i := range names {
+		c.args = append(c.args, &names[i].key)
 	}
-	var room [192]byte
-	b = append(b, `],"texts":[`...)
-	for i, c := range charges {
-		b = appendText(comma(b, i), appendHeldText(room[:0], c.Held, c.Held.Rates))
+	c.begun(r.Clock())
+	c.known = t.version()
+	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, number)
+	c.args = append(c.args, rates...)
+	for _, charge := range charges {
+		c.args = append(c.args, &charge.Held.ID)
 	}
-	b = append(b, `],"ledger":[`...)
-	for i := range s.ledger {
-		e := &s.ledger[i]
-		b = appendNumbers(append(appendText(comma(b, i), e.name), ','), e.used[:])
-		b = appendNumbers(append(b, ','), e.doubt[:])
+	for i := range names {
+		c.args = append(c.args, &names[i].text)
 	}
-	return settlement{call: r.beginIn(&call{body: append(b, `]}`...)}, batchScript, t.key), sums: &s}
+	c.args = append(c.args, s.quota...)
+	for i := range s.counts {
+		c.args = append(c.args, &s.counts[i].n)
+	}
+	c.args = append(c.args, s.ledger...)
+	return settlement{call: c, counts: s.counts}
 }
 
-// comma separates the elements of a list of JSON.
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
+// keysAt is where the keys of a script are in its arguments, behind their number.
+const keysAt = 3
+
+// named is the key and the text of a hold that is settled.
+type named struct{ key, text wireText }
+
+// nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
+func nameCharges(prefix string, charges []*limit.Charge) []named {
+	names, b := make([]named, len(charges)), make([]byte, 0, 320*len(charges))
+	for i, c := range charges {
+		from := len(b)
+		b = append(append(b, prefix...), c.Held.ID...)
+		key := len(b)
+		b = appendHeldText(b, c.Held, c.Held.Rates)
+		names[i] = named{b[from:key:key], b[key:len(b):len(b)]}
 	}
-	return b
+	return names
 }
 
 // sums are the totals of charges.
 type sums struct {
-	day            int
-	freed, charged limit.Amounts
-	taken, given   limit.Amounts // µs of refill of each rate
-	ledger         []sumEntry
+	taken, given [limit.RateCount]int64 // µs of refill
+	quota        []any                  // fields
+	counts       []count                // for each of quota: what is added, and later what it comes to
+	ledger       []any                  // field, amount
 }
 
-// sumEntry is what is added to an entry of the ledger, and the estimated part of it.
-type sumEntry struct {
-	name        string
-	used, doubt limit.Amounts
-}
-
-func sumsOf(w *wiredTerms, charges []*limit.Charge) (s sums) {
-	s.day, s.ledger = charges[0].Held.Day, make([]sumEntry, 0, 1)
+func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums) {
+	var freed, charged limit.Amounts
+	names := make([]string, 0, 1)
+	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
 	for _, c := range charges {
 		held, used := &c.Held.Amounts, &c.Amounts
-		s.freed, s.charged = s.freed.Plus(*held), s.charged.Plus(*used)
-		e := s.entry(c.Held.What())
-		e.used = e.used.Plus(*used)
+		freed, charged = freed.Plus(*held), charged.Plus(*used)
+		i := 0
+		for name := c.Held.What(); i < len(names) && names[i] != name; i++ {
+		}
+		if i == len(names) {
+			names, byName = append(names, c.Held.What()), append(byName, [2]limit.Amounts{})
+		}
+		byName[i][0] = byName[i][0].Plus(*used)
 		if c.Estimated {
-			e.doubt = e.doubt.Plus(*used)
+			byName[i][1] = byName[i][1].Plus(*used)
 		}
 		for i, rate := range w.terms.Rates {
 			switch over := used[i] - held[i]; {
@@ -91,15 +104,28 @@ func sumsOf(w *wiredTerms, charges []*limit.Charge) (s sums) {
 			}
 		}
 	}
+	for unit, word := range teams.Units {
+		for q := 2 * unit; q < 2*unit+2; q++ {
+			if n := freed[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
+			}
+			if n := charged[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
+			}
+		}
+		for i, name := range names {
+			s.ledger = add(s.ledger, name+"|"+string(word), byName[i][0][unit])
+			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
+		}
+	}
 	return s
 }
 
-func (s *sums) entry(name string) *sumEntry {
-	i := slices.IndexFunc(s.ledger, func(e sumEntry) bool { return e.name == name })
-	if i < 0 {
-		i, s.ledger = len(s.ledger), append(s.ledger, sumEntry{name: name})
+func add(list []any, field string, n int64) []any {
+	if n == 0 {
+		return list
 	}
-	return &s.ledger[i]
+	return append(list, field, n)
 }
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
@@ -109,23 +135,13 @@ func batched(r *Store, team string, s *settlement) (bool, error) {
 		return false, err
 	}
 	done, of := in.next() == 1, version{in.next(), in.next()}
-	if !done {
-		return false, in.end()
+	for i := 0; done && i < len(s.counts); i++ {
+		s.counts[i].n = in.next()
 	}
-	counts := make([]count, 0, 2*limit.QuotaCount)
-	for q := range limit.QuotaCount {
-		period := periodOf(s.sums.day, q)
-		if s.sums.freed[q/2] != 0 {
-			counts = append(counts, count{period: period, unit: q / 2, held: true, n: in.next()})
-		}
-		if s.sums.charged[q/2] != 0 {
-			counts = append(counts, count{period: period, unit: q / 2, n: in.next()})
-		}
-	}
-	if err := in.end(); err != nil {
+	if err := in.end(); err != nil || !done {
 		return false, err
 	}
-	r.teams.Get(team).recordCounts(of, counts)
+	r.teams.Get(team).recordCounts(of, s.counts)
 	return true, nil
 }
 

@@ -3,6 +3,9 @@ package redisstore
 import (
 	"strconv"
 	"sync/atomic"
+
+	"sluice/policy/limit"
+	"sluice/unit"
 )
 
 // schema begins every key. The package comment lists them.
@@ -21,18 +24,25 @@ const (
 type teamKeys struct {
 	id     string
 	quota  string
-	key    any // quota, converted once
 	open   string
 	aside  string // allowances
 	hold   string // and the id
 	ledger string // and the day as yyyymmdd
+
+	key, openKey any // quota and open, converted once
+	rates        [limit.RateCount]any
 
 	terms atomic.Pointer[wiredTerms]
 }
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	return &teamKeys{id: team, quota: p + "quota", key: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
+	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
+	k.key, k.openKey = k.quota, k.open
+	for i, name := range unit.Names {
+		k.rates[i] = p + "rate:" + string(name)
+	}
+	return k
 }
 
 // late is the key of the days that changed late.

@@ -20,18 +20,18 @@ var (
 	//go:embed scripts
 	scripts embed.FS
 
-	admitScript     = newScript("buckets", sweeping, "admit")
-	admitTagsScript = newScript("buckets", sweeping, "tags", "admit")
-	lookScript      = newScript("buckets", "holds", "aside", "look")
+	admitScript     = newScript(sweeping, "admit")
+	admitTagsScript = newScript(sweeping, "tags", "admit")
+	lookScript      = newScript("amounts", "buckets", "named", "holds", "aside", "look")
 	batchScript     = newScript("buckets", "batch")
-	settleScript    = newScript("buckets", "holds", "aside", "settle")
-	extendScript    = newScript("holds", "extend")
-	sweepScript     = newScript("holds", "aside", "sweep")
-	allowanceScript = newScript("buckets", "holds", "aside", "allowance")
-	restoreScript   = newScript("holds", "aside", "restore")
-	replicasScript  = newScript("replicas")
-	accountScript   = newScript("buckets", "account")
-	adjustScript    = newScript("holds", "adjust")
+	settleScript    = newScript("amounts", "buckets", "named", "holds", "aside", "settle")
+	extendScript    = newScript("amounts", "named", "holds", "extend")
+	sweepScript     = newScript("amounts", "named", "holds", "aside", "sweep")
+	allowanceScript = newScript("amounts", "buckets", "named", "holds", "aside", "allowance")
+	restoreScript   = newScript("amounts", "named", "holds", "aside", "restore")
+	replicasScript  = newScript("named", "replicas")
+	accountScript   = newScript("buckets", "named", "account")
+	adjustScript    = newScript("amounts", "named", "holds", "adjust")
 )
 
 // sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without quotas of its tag has no
@@ -49,7 +49,7 @@ func newScript(parts ...string) *script {
 	source := unitsLua() + part("common")
 	for _, name := range parts {
 		if name == sweeping {
-			source += "local by_tag\nlocal function holds(due)\n" + part("holds") + "sweep(due)\nend\n"
+			source += "local by_tag\nlocal function holds(due)\n" + part("amounts") + part("holds") + "sweep(due)\nend\n"
 		} else {
 			source += part(name)
 		}
@@ -94,6 +94,7 @@ type call struct {
 	args     []any
 	requests int      // of admit.lua
 	body     wireText // the script's arguments by name
+	known    version  // of the accounts, where the arguments have it
 	clock    int64    // microseconds, or 0 for Redis's own time
 	number   int64    // random; the reply begins with it, so that another call's reply is noticed
 	reply    *redis.IntSliceCmd
@@ -112,15 +113,22 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (w *wire) begin(s *script, body any, keys ...any) *call {
 	c := new(call)
 	c.body, _ = json.Marshal(body) // numbers and texts
-	return w.beginIn(c, s, keys...)
+	c.args = append(c.start(s, len(keys)).args, keys...)
+	c.begun(w.Clock())
+	c.args = append(c.args, &c.body)
+	return c
 }
 
-// beginIn does it in a call whose body is written.
-func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
-	c.script, c.clock, c.number = s, w.Clock(), 1+rand.Int64N(1<<52) // Lua counts exactly to 2^53
-	c.args = append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...)
-	c.args = append(c.args, &c.clock, &c.number, &c.body)
+// start begins a call's arguments, up to its keys.
+func (c *call) start(s *script, keys int) *call {
+	c.script, c.args = s, append(c.args[:0], "evalsha", s.digest, keys)
 	return c
+}
+
+// begun adds the first two arguments of every script: the time, and the number that the reply begins with.
+func (c *call) begun(clock int64) {
+	c.clock, c.number = clock, 1+rand.Int64N(1<<52) // Lua counts exactly to 2^53
+	c.args = append(c.args, &c.clock, &c.number)
 }
 
 // send sends calls in one round trip. Afterwards each has its reply or its error. A script that Redis does not know by its digest is

@@ -20,7 +20,7 @@ type Result struct {
 // settlement is a call that settles charges.
 type settlement struct {
 	*call
-	sums *sums // that the reply of batch.lua is about
+	counts []count // that the reply of batch.lua is about
 }
 
 // group is charges that one call settles.

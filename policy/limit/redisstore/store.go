@@ -20,6 +20,7 @@ type Store struct {
 	admissions batcher
 	teams      limit.PerTeam[team]
 	today      dayNow
+	fields     fieldsNow
 	house      house
 }
 

@@ -4,16 +4,20 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"sync/atomic"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/unit"
 )
 
 // wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
 type wiredTerms struct {
 	of    *teams.Team
 	terms limit.Terms
-	args  json.RawMessage // termsArgs
+	args  json.RawMessage                       // termsArgs
+	rates [limit.RateCount][]any                // each as batch.lua takes it; nil: none
+	plans [1 << unit.Count]atomic.Pointer[plan] // by the units that a request is charged in
 }
 
 // termsArgs are a team's limits in the arguments of scripts.
@@ -51,9 +55,11 @@ func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
 	t := &w.terms
 	args := termsArgs{Rates: []rateArgs{}, Takes: t.RateSet(), Quotas: t.Quotas, Tasks: t.Tasks, Shadow: t.Shadow}
-	for _, r := range t.Rates {
+	for i, r := range t.Rates {
 		if r.Limit > 0 {
-			args.Rates = append(args.Rates, rateArgsOf(r))
+			a := rateArgsOf(r)
+			args.Rates = append(args.Rates, a)
+			w.rates[i] = []any{a.Text, a.Limit, a.Per, a.Burst, a.Keep}
 		}
 	}
 	if t.ByTag {
@@ -85,32 +91,4 @@ type asideArgs struct {
 	Day  string      `json:"day"`
 	Keep limit.Stock `json:"keep"`
 	Want limit.Stock `json:"want"`
-}
-
-// appendText writes a text as JSON has it.
-func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	from := 0 // what was not written yet
-	for i := range len(text) {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(append(b, text[from:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		from = i + 1
-	}
-	return append(append(b, text[from:]...), '"')
-}
-
-// appendNumbers writes a list of numbers as JSON has it.
-func appendNumbers(b []byte, list []int64) []byte {
-	b = append(b, '[')
-	for i, n := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return append(b, ']')
 }

@@ -18,8 +18,9 @@ func flag(on bool) int {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-func appendAmounts(b []byte, a *limit.Amounts) []byte {
-	for i, n := range a {
+// appendNumbers writes amounts for the scripts.
+func appendNumbers(b []byte, list []int64) []byte {
+	for i, n := range list {
 		if i > 0 {
 			b = append(b, ' ')
 		}
@@ -30,8 +31,8 @@ func appendAmounts(b []byte, a *limit.Amounts) []byte {
 
 // appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
 func appendHold(b []byte, h *limit.Held) []byte {
-	b = appendAmounts(append(b, ' '), &h.Amounts)
-	b = appendAmounts(append(b, ' '), &limit.Amounts{})
+	b = appendNumbers(append(b, ' '), h.Amounts[:])
+	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
 	b = append(append(b, ' '), h.ID...)
 	b = append(append(b, ' '), h.Team...)
 	b = append(append(b, ' '), h.Model...)

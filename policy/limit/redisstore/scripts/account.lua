@@ -7,10 +7,10 @@ local now = clock()
 local buckets = {}
 local fault, wait = -1, 0
 for i, key in ipairs(KEYS) do
-  local b = bucket(key, redis.call('GET', key), now, A.rates[i])
+  local b = rated(A.rates[i], now, key)
   buckets[i] = b
   if not A.force then
-    local over = b.tat + span(b.rate, A.amounts[i]) - b.full - now
+    local over = b.tat + span(b, A.amounts[i]) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end
 end

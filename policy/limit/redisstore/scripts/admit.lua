@@ -1,174 +1,223 @@
 -- Admits requests of one team, each in all of its units at once, or refuses it and takes nothing. All are charged in the same units;
 -- each is decided as if it came alone behind the one before. Expired holds are charged first, by holds(): that is holds.lua as a
--- function, because most admissions do not need it. Every request waits for this script, and Redis does nothing else meanwhile.
+-- function, because most admissions do not need it.
 --
--- epoch and seq known  day, month, start of the day by the caller's clock  task if they create tasks  units that they are charged in
--- loan: the allowance, <replica>:<day>, or empty
--- terms: rates; takes, the set of them; quotas of day and month of each unit or -1; tags, the same for each value of the tag or absent;
--- tasks, the most open ones or -1; shadow
--- holds of requests: id, lease, text behind the month, lent is how much of the allowance may be taken, amounts
--- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit charged, what
---       is used of each of its quotas; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the
---       sequence number, which is a new one if it was placed, the limit that refuses by limit.Limit… or -1, wait, how long each rate
---       charged takes to be full, and for a team with quotas of its tag 1 if the value is one of the others, and what the value used and
---       holds of each quota. If anything was taken from the allowance, then for each request what was taken of each unit and of tasks.
+-- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the requests are
+-- charged in, most of it once for all of them, and the caller sends the names of fields and how long amounts take to refill.
+--
+-- KEYS  1 quota  2 open  then rate:<unit> for each rate that is charged, then hold:<id> for each request
+-- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 the set of rates  6 for tasks the most open tasks or -1, else empty
+--       7 1 in shadow mode  8 day  9 month  10 the beginning of the day  11 the allowance, <replica>:<day>, or empty
+--       12 number of units  13 number of fields  14 number of rates
+--       then for each unit its quotas of day and month or empty
+--       then the fields of quota: of each unit what day and month hold, of each quota what is used and set aside
+--       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
+--       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
+--       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
+--       then, for a team with quotas of each value of its tag, those of day and month of each unit or empty: see tags.lua
+-- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
+--       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
+--       which is a new one if it was placed, the limit that refuses (from 0 the rates charged, then by limit.Limit… day and month of
+--       each unit charged, the tasks, day and month of each unit charged for the value of the tag, -1 none), wait, how long each rate takes to be full, and for a team
+--       with quotas of its tag 1 if the value is one of the others, and what the value used and holds of each quota. If anything was taken from the allowance, then for each request what
+--       was taken of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock()
-local due = call('ZRANGEBYSCORE', TEAM .. 'open', '-inf', format('%d', now), 'LIMIT', '0', '16')
+local written = format('%d', now)
+local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
 if #due > 0 then holds(due) end
 
-local N, terms, units, day, month = #UNITS, A.terms, A.units, A.day, A.month
-if now < A.start or now >= A.start + DAY then day, month = periods(now) end -- by the caller's clock it is another day
-local name, limits, counted, asked = {}, {}, {}, {'epoch', 'tasks', 'seq', 'restoring'}
-local charged, of, none = {}, {}, {} -- of is the unit of a quota
-for _, u in ipairs(units) do
-  charged[u] = true
-  for q = 2 * u - 1, 2 * u do
-    name[q] = (q % 2 == 1 and day or month) .. ':' .. UNITS[u]
-    asked[#asked + 1], counted[#counted + 1], of[q] = name[q] .. ':held', q, u
-    if terms.quotas[q] ~= -1 then limits[q] = terms.quotas[q] end
+local units, fields, rates = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local names = 15 + 2 * units
+local terms = names + fields
+local first, width, requests = terms + 3 * rates, 3 + units + rates, #KEYS - 2 - rates
+local day, month = ARGV[8], ARGV[9]
+if now < ARGV[10] + 0 or now >= ARGV[10] + DAY then -- by the caller's clock it is another day
+  local then_ = day
+  day, month = periods(now)
+  for i = names, terms - 1 do
+    local period, what = string.match(ARGV[i], '^(%d+)(.*)$')
+    ARGV[i] = (period == then_ and day or month) .. what
   end
 end
-for _, q in ipairs(counted) do
-  if limits[q] then asked[#asked + 1], asked[#asked + 2] = name[q] .. ':used', name[q] .. ':aside' end
-end
-local got, at = call('HMGET', QUOTA, unpack(asked)), 4
-local epoch, seq, tasks = tonumber(got[1] or 0), tonumber(got[3] or 0), tonumber(got[2] or 0)
-local refused = refusal(epoch, seq, got[4], now)
-if refused then return refused end
+local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
+local kept = call('MGET', unpack(KEYS, 3))
+local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
+if accounts_lost(epoch, seq, known, ARGV[4]) then return {NUMBER, 2, tonumber(epoch), now} end
+if restoring(got[4], now) then return {NUMBER, 4, tonumber(epoch), now} end
 
-local reply, used, held, aside, tasks_aside = {NUMBER, 1, epoch, now, seq, tasks}, {}, {}, {}, nil
-for _, q in ipairs(counted) do
-  at = at + 1
-  held[q] = tonumber(got[at] or 0)
-  reply[#reply + 1] = held[q]
-end
-for _, q in ipairs(counted) do
-  if limits[q] then
-    used[q], aside[q], at = tonumber(got[at + 1] or 0), tonumber(got[at + 2] or 0), at + 2
-    reply[#reply + 1] = used[q]
+local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
+for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
+local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
+local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
+for q = 1, 2 * units do
+  if ARGV[14 + q] ~= '' then -- used has where got has what is used of the quota; behind it is what is set aside
+    used[q], at_reply = place, at_reply + 1
+    reply[at_reply] = got[place]
+    place = place + 2
   end
 end
-local buckets, keys = {}, {}
-for _, rate in ipairs(terms.rates) do
-  if charged[rate.unit] then buckets[#buckets + 1], keys[#keys + 1] = rate, rate_key(rate) end
+local tats, changed, fulls = {}, {}, {}
+for r = 1, rates do
+  local at = terms + 3 * r - 3
+  tats[r], changed[r], fulls[r] = now, false, tonumber(ARGV[at + 1])
+  if kept[r] then tats[r], changed[r] = moment(KEYS[r + 2], kept[r], ARGV[at], fulls[r], now) end
 end
-local rates = #buckets
-for _, h in ipairs(A.holds) do keys[#keys + 1] = TEAM .. 'hold:' .. h.id end
-local kept = call('MGET', unpack(keys))
-for r = 1, rates do buckets[r] = bucket(keys[r], kept[r], now, buckets[r]) end
-local tags = terms.tags and by_tag(day, month, units, terms.tags)
 
--- lend takes from the caller's allowance what a limit lacks: of unit i; N + 1 stands for tasks. taken is what one request takes.
-local taken, state, left, rest
-local function lend(i, over, most)
-  if not most or string.sub(A.loan, -8) ~= day or over > most[i] then return false end
+local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
+
+local tags = by_tag and by_tag(string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, named, {unpack(ARGV, first + width * requests)})
+
+-- stock reads a text of an allowance's amounts, by the names of units and tasks.
+local function stock(text)
+  local of, i = {}, 0
+  for n in string.gmatch(text, '%d+') do
+    i = i + 1
+    of[UNITS[i] or 'tasks'] = tonumber(n)
+  end
+  return of
+end
+
+-- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks. taken is what one request takes.
+local taken, left, state, rest
+local function take(i, over, lent)
+  if string.sub(ARGV[11], -8) ~= day then return false end
+  local unit = named(i)
+  if over > stock(lent)[unit] then return false end
   if not left then
-    local numbers
-    state, numbers, rest = string.match(call('HGET', TEAM .. 'aside', A.loan) or '', '^(%a+) (' .. EACH .. ' %d+)( .*)$')
-    left = amounts_of(numbers or '')
+    local text
+    state, text, rest = string.match(call('HGET', TEAM .. 'aside', ARGV[11]) or '', '^(%a+) (' .. EACH .. ' %d+)( .*)$')
+    left = stock(text or '')
   end
-  if state ~= 'open' or over > left[i] then return false end
+  if state ~= 'open' or over > left[unit] then return false end
   taken = taken or {}
   if over > (taken[i] or 0) then taken[i] = over end
   return true
 end
 
+local text = 'held 0 ' .. (task and '1' or '0') .. ' '
 local placed, texts, ends, takes, took = {}, {}, {}, {}, {}
-for n, h in ipairs(A.holds) do
-  local key = keys[rates + n]
+for n = 1, requests do
+  local at, key = first + width * (n - 1), KEYS[2 + rates + n]
+  local spans = at + 2 + units
   local again = kept[rates + n] or texts[key]
-  local fault, wait, amounts = -1, 0, h.amounts
+  local fault, wait = -1, 0
   taken = nil
   for r = 1, rates do
-    local b = buckets[r]
-    b.span = span(b.rate, amounts[b.rate.unit])
-    local over = b.tat + b.span - b.full - now
-    if over > wait then fault, wait = b.rate.unit - 1, over end
+    local over = tats[r] + ARGV[spans + r] - fulls[r] - now
+    if over > wait then fault, wait = r - 1, over end
   end
-  for _, q in ipairs(counted) do
-    if limits[q] then
-      local wanted = used[q] + amounts[of[q]]
-      local over = wanted + held[q] + aside[q] - limits[q]
-      if over > 0 and not lend(of[q], over, h.lent) then
-        local free = wanted > limits[q] and select(4 - q % 2, periods(now)) or 5000000 -- only what is held stands in the way
-        if free > wait then fault, wait = N + q - 1, free end
+  for i = 1, units do
+    for period = 1, 2 do
+      local q = 2 * i - 2 + period
+      if used[q] then
+        local limit, wanted = tonumber(ARGV[14 + q]), got[used[q]] + ARGV[at + 2 + i]
+        local over = wanted + got[4 + q] + got[used[q] + 1] - limit
+        if over > 0 and not take(i, over, ARGV[at + 2]) then
+          local free = 5000000 -- only what is held stands in the way
+          if wanted > limit then free = select(2 + period, periods(now)) end
+          if free > wait then fault, wait = #UNITS - 1 + q, free end
+        end
       end
     end
   end
   local row, other
-  if tags then row, other = tags.row(h.text) end
-  for _, q in ipairs(row and counted or none) do
-    local wanted = row.used[q] and row.used[q] + amounts[of[q]]
-    if wanted and wanted + row.held[q] > terms.tags[q] then
-      local free = wanted > terms.tags[q] and select(4 - q % 2, periods(now)) or 5000000
-      if free > wait then fault, wait = 3 * N + q, free end
+  if tags then row, other = tags.row(ARGV[at + 1]) end
+  for q = 1, row and 2 * units or 0 do
+    local wanted = row.used[q] and row.used[q] + ARGV[at + 2 + math.ceil(q / 2)]
+    if wanted and wanted + row.held[q] > tonumber(tags.limits[q]) then
+      local free = 5000000
+      if wanted > tonumber(tags.limits[q]) then free = select(4 - q % 2, periods(now)) end
+      if free > wait then fault, wait = 3 * #UNITS + q, free end
     end
   end
-  if A.task and terms.tasks ~= -1 then
-    tasks_aside = tasks_aside or tonumber(call('HGET', QUOTA, 'tasks:aside') or 0)
-    local over = tasks + 1 + tasks_aside - terms.tasks
-    if over > 0 and not lend(N + 1, over, h.lent) and wait < 5000000 then fault, wait = 3 * N, 5000000 end
+  if task and most ~= -1 then
+    tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
+    local over = tasks + 1 + tasks_aside - most
+    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = 3 * #UNITS, 5000000 end
   end
   if again then fault, wait = -1, 0 end
   if fault >= 0 or again then taken = nil end
 
   local outcome = 1
-  if fault >= 0 then outcome = terms.shadow and 3 or 0 end
+  if fault >= 0 then outcome = ARGV[7] == '1' and 3 or 0 end
   if outcome ~= 0 and not again then
     seq, placed[#placed + 1] = seq + 1, key
-    texts[key] = 'held 0 ' .. (A.task and '1 ' or '0 ') .. (outcome == 1 and terms.takes or 0) .. ' ' .. day .. ' ' .. month .. h.text
-    ends[#ends + 1], ends[#ends + 2] = format('%d', now + h.lease), h.id
-    for _, q in ipairs(counted) do held[q] = held[q] + amounts[of[q]] end
-    for _, u in ipairs(row and units or none) do tags.place(row, u, amounts[u]) end
-    if A.task then tasks = tasks + 1 end
-    for r = 1, outcome == 1 and rates or 0 do move(buckets[r], buckets[r].span, 0) end
-    for i, amount in pairs(taken or none) do
-      takes[i], left[i] = (takes[i] or 0) + amount, left[i] - amount
-      if i > N then tasks_aside = tasks_aside - amount end
+    texts[key] = text .. (outcome == 1 and ARGV[5] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[at + 1]
+    ends[#ends + 1] = format('%d', now + ARGV[at])
+    ends[#ends + 1] = string.sub(key, #KEYS[1] + 1) -- the id: "hold:" is as long as "quota"
+    for i = 1, units do
+      local amount = ARGV[at + 2 + i]
+      got[3 + 2 * i], got[4 + 2 * i] = got[3 + 2 * i] + amount, got[4 + 2 * i] + amount
+      if row then tags.place(row, i, amount) end
+    end
+    if task then tasks = tasks + 1 end
+    for r = 1, outcome == 1 and rates or 0 do
+      tats[r], changed[r] = math.min(tats[r] + ARGV[spans + r], now + 2 * fulls[r]), true
+    end
+    for i, amount in pairs(taken or {}) do
+      takes[i], left[named(i)] = (takes[i] or 0) + amount, left[named(i)] - amount
+      if i > units then tasks_aside = tasks_aside - amount end
       for q = 2 * i - 1, 2 * i do
-        if aside[q] then aside[q] = aside[q] - amount end
+        if used[q] then got[used[q] + 1] = got[used[q] + 1] - amount end
       end
     end
   end
 
-  local at = #reply
-  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = outcome, seq, fault, wait
-  for r = 1, rates do reply[at + 4 + r] = buckets[r].tat - now end
-  took[n] = taken or none
+  reply[at_reply + 1], reply[at_reply + 2], reply[at_reply + 3], reply[at_reply + 4] = outcome, seq, fault, wait
+  at_reply = at_reply + 4
+  for r = 1, rates do reply[at_reply + r] = tats[r] - now end
+  at_reply, took[n] = at_reply + rates, taken or {}
   if row then
-    reply[#reply + 1] = other
-    for _, q in ipairs(counted) do
-      if row.used[q] then reply[#reply + 1], reply[#reply + 2] = row.used[q], row.held[q] end
+    at_reply = at_reply + 1
+    reply[at_reply] = other
+    for q = 1, 2 * units do
+      if row.used[q] then
+        reply[at_reply + 1], reply[at_reply + 2] = row.used[q], row.held[q]
+        at_reply = at_reply + 2
+      end
     end
   end
 end
 
-if epoch == 0 then
+if epoch == '0' then
   reply[3] = now
-  call('HSET', QUOTA, 'epoch', format('%d', now), 'team', string.match(QUOTA, '{(.-)}'))
+  call('HSET', KEYS[1], 'epoch', written, 'team', string.match(KEYS[1], '{(.-)}'))
 end
 if #placed > 0 then
-  local holding = {'seq', format('%d', seq)}
-  for _, q in ipairs(counted) do holding[#holding + 1], holding[#holding + 2] = name[q] .. ':held', format('%d', held[q]) end
-  if A.task then holding[#holding + 1], holding[#holding + 2] = 'tasks', format('%d', tasks) end
-  call('HSET', QUOTA, unpack(holding))
+  local holding, n = {'seq', format('%d', seq)}, 2
+  for i = 1, 2 * units do
+    holding[n + 1], holding[n + 2] = ARGV[names + i - 1], format('%d', got[4 + i])
+    n = n + 2
+  end
+  if task then holding[n + 1], holding[n + 2] = 'tasks', format('%d', tasks) end
+  call('HSET', KEYS[1], unpack(holding))
   for _, key in ipairs(placed) do call('SET', key, texts[key]) end
-  call('ZADD', TEAM .. 'open', unpack(ends))
+  call('ZADD', KEYS[2], unpack(ends))
   if tags then tags.write() end
 end
 if next(takes) then
-  for n in ipairs(A.holds) do
-    for i = 1, N + 1 do reply[#reply + 1] = took[n][i] or 0 end
+  for n = 1, requests do
+    for i = 1, units + 1 do reply[at_reply + i] = took[n][i] or 0 end
+    at_reply = at_reply + units + 1
   end
   for i, amount in pairs(takes) do
-    if i > N then
-      call('HINCRBY', QUOTA, 'tasks:aside', format('%d', -amount))
+    if i > units then
+      call('HINCRBY', KEYS[1], 'tasks:aside', format('%d', -amount))
     else
-      for q = 2 * i - 1, 2 * i do call('HINCRBY', QUOTA, name[q] .. ':aside', format('%d', -amount)) end
+      for field = names + 2 * i - 2, names + 2 * i - 1 do
+        call('HINCRBY', KEYS[1], string.match(ARGV[field], '^(.*):held$') .. ':aside', format('%d', -amount))
+      end
     end
   end
-  call('HSET', TEAM .. 'aside', A.loan, 'open ' .. written(left) .. rest)
+  local text = {}
+  for i, unit in ipairs(UNITS) do text[i] = format('%d', left[unit]) end
+  call('HSET', TEAM .. 'aside', ARGV[11], 'open ' .. table.concat(text, ' ') .. format(' %d', left.tasks) .. rest)
 end
-for _, b in ipairs(buckets) do store(b) end
+for r = 1, rates do
+  if changed[r] then
+    local at = terms + 3 * r - 3
+    call('SET', KEYS[r + 2], format('%d', tats[r]) .. ARGV[at], 'PX', ARGV[at + 2])
+  end
+end
 return reply

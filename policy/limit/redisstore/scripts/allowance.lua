@@ -28,7 +28,7 @@ for _, h in ipairs(A.holds) do
 end
 for _, rate in ipairs(terms.rates) do
   if A.rated[rate.unit] > 0 then
-    local b = bucket(rate_key(rate), redis.call('GET', rate_key(rate)), now, rate)
+    local b = rated(rate, now)
     take(b, A.rated[rate.unit])
     buckets[#buckets + 1] = b
   end

@@ -2,15 +2,16 @@
 -- microseconds. A list of amounts has one for each unit, in the order of UNITS, and that of an allowance one more, of open tasks.
 --
 -- KEYS  1 the team's quota, from which the other keys follow: all are in its slot
--- ARGV  1 the time, or 0 for Redis's own  2 a random number, with which every reply begins  3 the script's arguments by name
+-- ARGV  1 the time, or 0 for Redis's own  2 a random number, with which every reply begins  3 the script's arguments, named, as A has
+--       them (named.lua); those that run for each request, admit.lua and batch.lua, take one argument for each value instead
 --
 -- A team's script is told the epoch and the sequence number of the accounts that its caller knows, 0 for none. If it has changed nothing
 -- it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call came too late, 4 the team is restoring.
 --
--- Arguments are JSON, because the Redis of the tests has no cmsgpack; it costs as much as one argument for each value. Replies are
--- numbers, because Redis's JSON writes them with 14 digits. They are written for Redis by string.format('%d'), which is faster than its
--- own conversion, and exact. Lua would write 1e+15 within a longer text, and -0 for the negative of 0, which HINCRBY refuses.
-local A, NUMBER = cjson.decode(ARGV[3]), tonumber(ARGV[2])
+-- Replies are numbers, because Redis's JSON writes them with 14 digits. Scripts that run for each request write numbers for Redis by
+-- string.format('%d'), which is faster than its own conversion, and exact. Lua would write 1e+15 within a longer text, and -0 for the
+-- negative of 0, which HINCRBY refuses.
+local NUMBER = tonumber(ARGV[2])
 local QUOTA, TEAM = KEYS[1], string.sub(KEYS[1], 1, -6) -- "quota" has five letters
 
 -- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
@@ -28,40 +29,13 @@ local function clock()
 end
 
 -- accounts_lost reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller
--- sequence number. Every change of a team's accounts raises that.
-local function accounts_lost(epoch, seq)
-  return A.epoch ~= 0 and (A.epoch ~= epoch or tonumber(seq or 0) < A.seq)
+-- sequence number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
+local function accounts_lost(epoch, seq, known, least)
+  return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
 end
 
 -- restoring reports whether replicas are restoring the accounts, by the field restoring.
 local function restoring(ends, now) return ends and ends ~= '0' and ends + 0 > now end
-
--- refusal returns the reply of a call that must change nothing, by the fields epoch and seq, and restoring if that stops it.
-local function refusal(epoch, seq, ends, now)
-  epoch = tonumber(epoch or 0)
-  if accounts_lost(epoch, seq) then return {NUMBER, 2, epoch, now} end
-  if restoring(ends, now) then return {NUMBER, 4, epoch, now} end
-end
-
--- amounts_of reads a text of amounts, and written writes one.
-local function amounts_of(text)
-  local list = {}
-  for n in string.gmatch(text, '%d+') do list[#list + 1] = tonumber(n) end
-  return list
-end
-
-local function written(list)
-  local texts = {}
-  for i, n in ipairs(list) do texts[i] = string.format('%d', n) end
-  return table.concat(texts, ' ')
-end
-
--- nothing is no amount of each unit.
-local function nothing()
-  local list = {}
-  for i in ipairs(UNITS) do list[i] = 0 end
-  return list
-end
 
 -- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and the time until each ends.
 local DAY = 86400000000
@@ -81,4 +55,33 @@ local function periods(now)
   if month == 2 and year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0) then length = 29 end
   local rest = DAY - now % DAY
   return year * 10000 + month * 100 + day .. '', year * 100 + month .. '', rest, rest + (length - day) * DAY
+end
+
+-- A bucket is the moment at which it will be full, and the rate, " limit per burst", by which that was computed. A moment before now
+-- is a full bucket; one later than now + full is debt, of one more refill at most. full is how long an empty bucket takes to fill.
+
+-- moment reads that moment, at least now, and whether it has to be written although nothing is taken.
+local function moment(key, kept, rate, full, now)
+  local tat, changed = now, false
+  if string.sub(kept, -#rate) == rate then
+    tat = tonumber(string.sub(kept, 1, -#rate - 1))
+  else -- the rate has changed: what is in the bucket stays
+    local t, l, p, u = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
+    local limit, per, burst = string.match(rate, '^ (%d+) (%d+) (%d+)$')
+    tat = tonumber(t)
+    if tat then
+      l, p, u = tonumber(l), tonumber(p), tonumber(u)
+      local behind = math.min(math.max(tat - now, 0), 2 * math.ceil(u * p / l))
+      local level = math.min(u - behind * l / p, tonumber(burst))
+      tat = now + math.ceil((burst - level) * per / limit)
+      changed = true
+    end
+  end
+  if not tat then error({err = 'CORRUPT ' .. key}) end
+  if tat > now + 2 * full then -- the clock went back: no wait is longer than the debt there can be
+    tat = now + 2 * full
+    changed = true
+  end
+  if tat < now then tat = now end
+  return tat, changed
 end

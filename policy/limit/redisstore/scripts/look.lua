@@ -11,7 +11,7 @@ local refused = refusal(head[1], head[2], nil, now)
 if refused then return refused end
 local reply, missing = standing(now), nothing()
 for _, rate in ipairs(A.terms.rates) do
-  local b = bucket(rate_key(rate), redis.call('GET', rate_key(rate)), now, rate)
+  local b = rated(rate, now)
   store(b)
   missing[rate.unit] = b.tat - now
 end

@@ -35,7 +35,7 @@ redis.call('ZCARD', TEAM .. 'open') -- a key of the wrong type fails here, befor
 local epoch = tonumber(redis.call('HGET', QUOTA, 'epoch') or nil)
 local lost = epoch and epoch < known or not epoch and (known ~= 0 or A.loss == 1 or A.loss == 2 and redis.call('EXISTS', QUOTA) == 0)
 if epoch and epoch == known then
-  lost = A.went_back or accounts_lost(epoch, redis.call('HGET', QUOTA, 'seq'))
+  lost = A.went_back or accounts_lost(text(epoch), redis.call('HGET', QUOTA, 'seq'), text(known), A.seq)
   if not lost then return standing(now) end -- it was restored already
 end
 if lost and epoch then -- from here on the largest reported count adds to these

@@ -36,7 +36,7 @@ for _, c in ipairs(A.charges) do
       if taken(hold, i) and actual[i] ~= held[i] then
         local b = buckets[i]
         if not b then
-          b = bucket(rate_key(rate), redis.call('GET', rate_key(rate)), now, rate)
+          b = rated(rate, now)
           buckets[i] = b
         end
         if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end

@@ -3,13 +3,13 @@
 -- The hash of a day's tags has what each value used, <value>||<unit>, and holds, <value>||<unit>|held, and a field @ if it ever held
 -- anything. The value of requests without the tag is empty. What a value used in a month is the sum of its days.
 
--- by_tag returns the quotas of one call: limits has those of day and month of each unit, or -1, of which units has those that its
--- requests are charged in.
-local function by_tag(day, month, units, limits)
-  local call, use, rows = redis.call, TEAM .. 'use:', {}
-  local key = use .. day .. ':tags'
+-- by_tag returns the quotas of one call: limits has those of day and month of each unit that its requests are charged in, or empty, and
+-- named the units' names.
+local function by_tag(use, day, month, named, limits)
+  local call, key, rows, units = redis.call, use .. day .. ':tags', {}, {}
+  for i = 1, #limits / 2 do units[i] = named(i) end
   local head = call('HMGET', key, 'day', '#')
-  local known, tags = tonumber(head[2] or 0), {}
+  local known, tags = tonumber(head[2] or 0), {limits = limits}
 
   -- counts returns the value under which the day counts a value. A day takes a thousand, because clients can invent them; the others
   -- are one.
@@ -23,10 +23,10 @@ local function by_tag(day, month, units, limits)
   -- read reads what a value used and holds in a period: of one day, or of all days of the month.
   local function read(row, period, hashes)
     local names, at = {}, {}
-    for _, u in ipairs(units) do
-      local q, name = 2 * u - 2 + period, row.value .. '||' .. UNITS[u]
-      if limits[q] ~= -1 then
-        names[#names + 1], names[#names + 2] = name, name .. '|held'
+    for i, unit in ipairs(units) do
+      local q = 2 * i - 2 + period
+      if limits[q] ~= '' then
+        names[#names + 1], names[#names + 2] = row.value .. '||' .. unit, row.value .. '||' .. unit .. '|held'
         row.used[q], row.held[q], at[#at + 1] = 0, 0, q
       end
     end
@@ -53,11 +53,11 @@ local function by_tag(day, month, units, limits)
     return row, value == given and 0 or 1
   end
 
-  -- place holds an amount of a unit for a row's value.
-  function tags.place(row, u, amount)
+  -- place holds an amount of unit i for a row's value.
+  function tags.place(row, i, amount)
     if row.new then known, row.new, row.register = known + 1, false, true end
-    row.placed[u] = (row.placed[u] or 0) + amount
-    for q = 2 * u - 1, 2 * u do
+    row.placed[i] = (row.placed[i] or 0) + amount
+    for q = 2 * i - 1, 2 * i do
       if row.held[q] then row.held[q] = row.held[q] + amount end
     end
   end
@@ -71,8 +71,8 @@ local function by_tag(day, month, units, limits)
     call('HSET', key, '@', 1, '#', string.format('%d', known))
     for value, row in pairs(rows) do
       if row.register then call('HSET', key, '#' .. value, 1) end
-      for u, amount in pairs(row.placed) do
-        call('HINCRBY', key, value .. '||' .. UNITS[u] .. '|held', string.format('%d', amount))
+      for i, amount in pairs(row.placed) do
+        call('HINCRBY', key, value .. '||' .. units[i] .. '|held', string.format('%d', amount))
       end
     end
   end
