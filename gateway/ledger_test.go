@@ -72,7 +72,7 @@ func TestLedgerOfTheTeam(t *testing.T) {
 			t.Errorf("%s: %s", query, got.body)
 		}
 	}
-	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now(), 1))
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}

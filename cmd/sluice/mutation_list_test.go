@@ -36,7 +36,7 @@ var mutations = []mutation{
 	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if wanted and wanted + row.held[q] >", new: "if wanted and wanted >"},
 	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/tags.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
 	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = s.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
-	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(day, tag, four(reported))", new: "four(reported)"},
+	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(t.day, t.tag, t.used)", new: "local _ = t"},
 	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.TagCounts(&h.Amounts) {", new: "if false {"},
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
 	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
@@ -46,7 +46,7 @@ var mutations = []mutation{
 	// Shares of the rates, and allowances.
 	{
 		about: "an estimate of tokens is not cut to its share", file: "policy/limit/share.go",
-		old: "min(h.Amounts[Tokens], max(rate.Burst/4, 1))", new: "max(h.Amounts[Tokens], rate.Burst/4, 1)",
+		old: "min(h.Amounts[i], max(rate.Burst/4, 1))", new: "max(h.Amounts[i], rate.Burst/4, 1)",
 	},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{

@@ -607,8 +607,8 @@ func TestMain(m *testing.M) {
 func (f *form) rows() (rows []limit.Row) {
 	if f.memory != nil {
 		days, _ := limit.Days("2026-11-20", "2027-03-01")
-		rows, _ = f.memory.Ledger(f.Context(), "search", days)
-		tags, _ := f.memory.Tags(f.Context(), "search", days)
+		rows, _ = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days})
+		tags, _ := f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 		return append(rows, tags...)
 	}
 	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
@@ -623,10 +623,10 @@ func (f *form) rows() (rows []limit.Row) {
 		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
 		days = append(days, day)
 	}
-	if rows, err = f.redis.Ledger(f.Context(), "search", days); err != nil {
+	if rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days}); err != nil {
 		f.Fatal(err)
 	}
-	tags, err := f.redis.Tags(f.Context(), "search", days)
+	tags, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 	if err != nil {
 		f.Fatal(err)
 	}
