@@ -88,7 +88,7 @@ func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 		}
 	}
 	f.client.AddHook(w)
-	rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days})
+	rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days, Most: 100_000})
 	want := 8000
 	for n := 0; n < 60; n += 2 {
 		want += 3 + n
