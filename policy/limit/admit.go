@@ -2,9 +2,6 @@ package limit
 
 import (
 	"context"
-
-	"sluice/policy"
-	"sluice/policy/teams"
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
@@ -68,38 +65,3 @@ func (m *Memory) Close(context.Context) error { return nil }
 
 // asked returns how much a hold takes of the unit of a limit.
 func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }
-
-// AdjustedModel is the model of corrections in the ledger.
-const AdjustedModel = "adjustment"
-
-// Adjustment is a correction that was posted, or could not be.
-type Adjustment struct {
-	Done               bool // false: the month would fall below 0, and nothing was changed
-	DayBefore, Day     int64
-	MonthBefore, Month int64
-}
-
-// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id and why are
-// not kept: memory loses no reply.
-func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delta int64, _ string) (Adjustment, error) {
-	a, i := m.account(team), UnitIndex(unit)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	date := a.date.at(a.time(m.now))
-	day, month := a.tally(date.Day), a.tally(date.Month)
-	done := Adjustment{DayBefore: day.used[i], Day: day.used[i], MonthBefore: month.used[i], Month: month.used[i]}
-	if done.Month+delta < 0 {
-		return done, nil
-	}
-	done.Done, done.Day, done.Month = true, max(done.Day+delta, 0), done.Month+delta
-	day.used[i], month.used[i] = done.Day, done.Month
-	var change Amounts
-	change[i] = delta
-	a.enter(date.Day, AdjustedModel, policy.EndpointOther, change, Amounts{})
-	return done, nil
-}
-
-// Open returns how many holds of a team are open: its requests in flight and its tasks that are not settled.
-func (m *Memory) Open(_ context.Context, team string) (int, error) {
-	return m.account(team).openHolds().Count, nil
-}

@@ -1,0 +1,54 @@
+package redisstore
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"sluice/policy/limit"
+	"sluice/unit"
+)
+
+// schema begins every key. The package comment lists them.
+const schema = "sl1:"
+
+// The keys of no team. accountKeys begins those of the upstream account's rates, which share a slot.
+const (
+	epochKey    = schema + "epoch"
+	namesKey    = schema + "teams"
+	replicasKey = schema + "replicas"
+	accountKeys = schema + "account:{account}:"
+)
+
+// teamKeys are the keys of one team. All have the team in their hash tag, so they lie in one slot of a cluster and one
+// script may use them all: it derives them from that of the quotas. Team ids are of a–z, 0–9 and -, so no id can end the tag early.
+type teamKeys struct {
+	id     string
+	quota  string
+	open   string
+	aside  string // allowances
+	hold   string // and the id
+	ledger string // and the day as yyyymmdd
+
+	key, openKey any // quota and open, converted once
+	rates        [limit.RateCount]any
+
+	terms atomic.Pointer[wiredTerms]
+}
+
+func keysOf(team string) *teamKeys {
+	p := schema + "{" + team + "}:"
+	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
+	k.key, k.openKey = k.quota, k.open
+	for i, name := range unit.Names {
+		k.rates[i] = p + "rate:" + string(name)
+	}
+	return k
+}
+
+// late is the key of the days that changed late.
+func (k *teamKeys) late() string { return k.ledger + "late" }
+
+func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
+
+// tags is the key of the ledger of tags of a day.
+func (k *teamKeys) tags(day int) string { return k.day(day) + ":tags" }
