@@ -16,8 +16,8 @@ var mutations = []mutation{
 	{about: "debt may exceed a full refill", file: "policy/limit/bucket.go", old: "min(micros, 2*b.fullIn-missing)", new: "min(micros, 4*b.fullIn-missing)"},
 	{about: "a new rate fills the bucket", file: "policy/limit/bucket.go", old: "if taken {", new: "if false {"},
 	{about: "a bucket is full of half a unit", file: "policy/limit/bucket.go", old: "float64(r.Per.Microseconds()))\n\treturn Fill", new: "float64(r.Per.Microseconds()) + 0.5)\n\treturn Fill"},
-	{about: "a bucket that comes without Redis is full", file: "policy/limit/buckets.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
-	{about: "what was held and not used is not given back to the rate", file: "policy/limit/buckets.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
+	{about: "a bucket that comes without Redis is full", file: "policy/limit/bucket.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
+	{about: "what was held and not used is not given back to the rate", file: "policy/limit/bucket.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
 	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/failover/settle.go", old: "now.Sub(made) > limit.LateTruth", new: "now.Sub(made) > 2*limit.LateTruth"},
 	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "got[used[q] + 1] - limit", new: "got[used[q] + 1] - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
@@ -68,7 +68,7 @@ var mutations = []mutation{
 	},
 	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.tellAside(ctx, b, &v, h.Team.ID, at)", new: "_ = s.tellAside"},
 	{
-		about: "a request comes back before what it needs is given back", file: "policy/limit/aside.go",
+		about: "a request comes back before what it needs is given back", file: "policy/limit/verdict.go",
 		old: "v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount", new: "rest -= a.Amount",
 	},
 	{
