@@ -144,14 +144,14 @@ type ledgerReader struct {
 	err              error
 }
 
-func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
+func (c *ledgerReader) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	c.reads.Add(1)
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
 	}
 	<-c.wait
-	if len(c.rows) > most {
+	if len(c.rows) > q.Most {
 		return nil, limit.ErrRows
 	}
 	return c.rows, errors.Join(c.err, ctx.Err())
