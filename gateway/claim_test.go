@@ -54,7 +54,7 @@ func TestForwardedTasksAreClaimed(t *testing.T) {
 	if spans := h.spansNamed(t); spans["task"] != 1 {
 		t.Errorf("spans: %v", spans)
 	}
-	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-time.Hour), 2))
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-time.Hour), 2)})
 	if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{limit.Requests: 1}) || rows[0].Estimated != (limit.Amounts{}) {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -200,7 +200,7 @@ func TestOddIDIsRelayed(t *testing.T) {
 			if err := h.accounts.Maintain(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-2*time.Hour), 2))
+			rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-2*time.Hour), 2)})
 			if err != nil || len(rows) != 1 || rows[0].Estimated[limit.Images] != 2 {
 				t.Errorf("%s: %+v, %v", id, rows, err)
 			}

@@ -118,9 +118,9 @@ type Reports interface {
 	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
 	// OpenTasks MUST return at once the last known number of a team's open tasks.
 	OpenTasks(team string) int64
-	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
-	// team's rows. If there are more rows than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
-	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
+	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
+	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
 // Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's

@@ -219,7 +219,7 @@ func (h *harness) rowsOf(t *testing.T, team string) []limit.Row {
 			break
 		}
 	}
-	rows, err := h.accounts.TeamLedger(t.Context(), team, days(time.Now().UTC(), 1), 1000)
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{team}, Days: days(time.Now().UTC(), 1), Most: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

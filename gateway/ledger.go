@@ -49,7 +49,7 @@ func (u *usage) ledger(ctx context.Context, team, query string, now time.Time) (
 // readLedger reads rows of a ledger in the team's turn.
 func (u *usage) readLedger(ctx context.Context, team string, days []int) (rows []limit.Row, done func(), err error) {
 	done, err = u.inTurn(ctx, team, func(ctx context.Context) (err error) {
-		rows, err = u.accounts.TeamLedger(ctx, team, days, ledgerRows)
+		rows, err = u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: ledgerRows})
 		return err
 	})
 	return rows, done, err

@@ -72,7 +72,7 @@ func TestLedgerOfTheTeam(t *testing.T) {
 			t.Errorf("%s: %s", query, got.body)
 		}
 	}
-	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now(), 1))
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
@@ -144,14 +144,14 @@ type ledgerReader struct {
 	err              error
 }
 
-func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
+func (c *ledgerReader) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	c.reads.Add(1)
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
 	}
 	<-c.wait
-	if len(c.rows) > most {
+	if len(c.rows) > q.Most {
 		return nil, limit.ErrRows
 	}
 	return c.rows, errors.Join(c.err, ctx.Err())

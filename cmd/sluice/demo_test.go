@@ -142,7 +142,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	if !ok {
 		t.Fatal(days)
 	}
-	rows, err := p.accounts.Ledger(t.Context(), "", days)
+	rows, err := p.accounts.Rows(t.Context(), limit.Query{Days: days})
 	must(t, err)
 	ledger, used := map[int]bool{}, map[string]int64{}
 	for _, row := range rows {

@@ -16,8 +16,8 @@ var mutations = []mutation{
 	{about: "debt may exceed a full refill", file: "policy/limit/bucket.go", old: "min(micros, 2*b.fullIn-missing)", new: "min(micros, 4*b.fullIn-missing)"},
 	{about: "a new rate fills the bucket", file: "policy/limit/bucket.go", old: "if taken {", new: "if false {"},
 	{about: "a bucket is full of half a unit", file: "policy/limit/bucket.go", old: "float64(r.Per.Microseconds()))\n\treturn Fill", new: "float64(r.Per.Microseconds()) + 0.5)\n\treturn Fill"},
-	{about: "a bucket that comes without Redis is full", file: "policy/limit/buckets.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
-	{about: "what was held and not used is not given back to the rate", file: "policy/limit/buckets.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
+	{about: "a bucket that comes without Redis is full", file: "policy/limit/bucket.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
+	{about: "what was held and not used is not given back to the rate", file: "policy/limit/bucket.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
 	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/failover/settle.go", old: "now.Sub(made) > limit.LateTruth", new: "now.Sub(made) > 2*limit.LateTruth"},
 	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "got[used[q] + 1] - limit", new: "got[used[q] + 1] - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
@@ -36,7 +36,7 @@ var mutations = []mutation{
 	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if wanted and wanted + row.held[q] >", new: "if wanted and wanted >"},
 	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/tags.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
 	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = s.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
-	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(day, tag, four(reported))", new: "four(reported)"},
+	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(t.day, t.tag, t.used)", new: "local _ = t"},
 	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.TagCounts(&h.Amounts) {", new: "if false {"},
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
 	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
@@ -46,7 +46,7 @@ var mutations = []mutation{
 	// Shares of the rates, and allowances.
 	{
 		about: "an estimate of tokens is not cut to its share", file: "policy/limit/share.go",
-		old: "min(h.Amounts[Tokens], max(rate.Burst/4, 1))", new: "max(h.Amounts[Tokens], rate.Burst/4, 1)",
+		old: "min(h.Amounts[i], max(rate.Burst/4, 1))", new: "max(h.Amounts[i], rate.Burst/4, 1)",
 	},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
@@ -68,7 +68,7 @@ var mutations = []mutation{
 	},
 	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.tellAside(ctx, b, &v, h.Team.ID, at)", new: "_ = s.tellAside"},
 	{
-		about: "a request comes back before what it needs is given back", file: "policy/limit/aside.go",
+		about: "a request comes back before what it needs is given back", file: "policy/limit/verdict.go",
 		old: "v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount", new: "rest -= a.Amount",
 	},
 	{

@@ -47,8 +47,6 @@ type accounts interface {
 	api.Accounts
 	figures.Accounts
 	api.Ledger
-	// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Open returns how many requests and tasks of a team are not settled.
 	Open(ctx context.Context, team string) (int, error)
 	// Holds returns how many holds are open, and when the oldest was made.
@@ -236,7 +234,7 @@ func (p *process) ready() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = wire.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Rows, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	p.admin.IdleTimeout = adminIdle
 	p.clients.Bound(p.admin, wire.Config{Listener: "admin", Most: adminConnections, Log: p.log.Logger()})

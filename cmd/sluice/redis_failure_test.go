@@ -390,7 +390,7 @@ func TestACLOfTheDocs(t *testing.T) {
 	if _, err := k.Look(t.Context(), k.team); err != nil {
 		t.Error(err)
 	}
-	if _, err := k.Ledger(t.Context(), "search", []int{20261121}); err != nil {
+	if _, err := k.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}}); err != nil {
 		t.Error(err)
 	}
 	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.redis, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))

@@ -112,11 +112,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	days, _ := limit.Days(from, to) // span has read them
 	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer func() { _ = client.Close() }()
-	read := redisstore.New(client).Ledger
-	if u.Tags {
-		read = redisstore.New(client).Tags
-	}
-	rows, err := read(ctx, u.Team, days)
+	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, u.Tags))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}

@@ -14,7 +14,6 @@ type Deps struct {
 	Ready  func() error // nil while this process should get requests; else the reason, without secrets
 	Checks []Check      // listed by ?verbose in this order; may be empty
 	Ledger Ledger       // for /usage; nil switches /usage off
-	Tags   Ledger       // for /usage?tags
 	// Metrics answers /metrics; nil switches it off.
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.

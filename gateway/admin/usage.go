@@ -35,8 +35,8 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 	return report
 }
 
-// Ledger returns the usage of a team on each of the days. An empty team means all teams.
-type Ledger func(ctx context.Context, team string, days []int) ([]limit.Row, error)
+// Ledger returns rows of the ledger.
+type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
 // usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?tags with that of tags.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
@@ -54,11 +54,7 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "from and to: allowed: days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days", http.StatusBadRequest)
 		return
 	}
-	ledger := d.Ledger
-	if q.Has("tags") {
-		ledger = d.Tags
-	}
-	rows, err := ledger(r.Context(), q.Get("team"), days)
+	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, q.Has("tags")))
 	if err != nil {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return

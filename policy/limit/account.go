@@ -6,6 +6,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/teams"
+	"sluice/unit"
 )
 
 // AccountRate is one rate of the upstream account that a request is charged in.
@@ -16,21 +17,21 @@ type AccountRate struct {
 	Amount int64 // what is taken
 }
 
-// AccountRates lists the rates that apply to the units of a hold, divided by the replicas. Tokens are an estimate: a hold takes no
-// more of them than a quarter of the bucket.
+// AccountRates lists the rates that apply to the units of a hold, divided by the replicas. Of a unit that is estimated a hold takes no
+// more than a quarter of the bucket.
 func AccountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (list []AccountRate) {
 	for _, l := range limits {
 		for _, r := range l.Rates {
-			unit := UnitIndex(r.Unit)
-			amount := amounts[unit]
+			u := UnitIndex(r.Unit)
+			amount := amounts[u]
 			if amount == 0 {
 				continue
 			}
 			r := shareOf(r, int64(replicas))
-			if unit == Tokens {
+			if unit.Table[u].Estimated {
 				amount = min(amount, max(r.Burst/4, 1))
 			}
-			list = append(list, AccountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit, amount})
+			list = append(list, AccountRate{modelNames(l.Models) + ":" + string(r.Unit), r, u, amount})
 		}
 	}
 	return list

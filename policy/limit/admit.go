@@ -2,8 +2,6 @@ package limit
 
 import (
 	"context"
-	"maps"
-	"slices"
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
@@ -50,10 +48,7 @@ func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), 
 
 // Maintain charges the holds whose lease has ended, of all teams, and counts those that are open.
 func (m *Memory) Maintain(ctx context.Context) error {
-	m.mu.Lock()
-	teams := slices.Collect(maps.Keys(m.teams))
-	m.mu.Unlock()
-	for _, team := range teams {
+	for team := range m.accounts(nil) {
 		if _, err := m.Sweep(ctx, team, tendBatch); err != nil {
 			return err
 		}

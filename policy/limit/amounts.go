@@ -1,58 +1,39 @@
 package limit
 
-import "sluice/policy/teams"
+import (
+	"strings"
 
-// Amounts is an amount of each unit, in the order of [teams.Units]: requests, tokens, images, and spend in 10⁻⁹ of
-// the teams file's currency. Amounts are never negative.
-type Amounts [len(teams.Units)]int64
-
-// The units as indices of Amounts, in the order of [teams.Units].
-const (
-	Requests = iota
-	Tokens
-	Images
-	Spend
+	"sluice/policy/teams"
+	"sluice/unit"
 )
 
-// Valid reports whether every amount can be counted exactly.
-func (a Amounts) Valid() bool {
-	for _, n := range a {
-		if n < 0 || n > teams.MaxAmount {
-			return false
-		}
-	}
-	return true
-}
+// Amounts is an amount of each unit, in the order of the table of units.
+type Amounts = unit.Amounts
 
-// Bound brings every amount into the range that is counted exactly, so that a wrong number from upstream cannot
-// stop a settlement.
-func (a Amounts) Bound() Amounts {
-	for i, n := range a {
-		a[i] = min(max(n, 0), teams.MaxAmount)
-	}
-	return a
-}
+// The units as indices of Amounts.
+const (
+	Requests = unit.Requests
+	Tokens   = unit.Tokens
+	Images   = unit.Images
+	Spend    = unit.Spend
+)
 
-// Plus adds amounts.
-func (a Amounts) Plus(b Amounts) Amounts {
-	for i := range a {
-		a[i] += b[i]
-	}
-	return a
-}
+// UnitIndex is a unit's index in Amounts; -1: there is no such unit.
+func UnitIndex(u teams.Unit) int { return unit.Index(u) }
 
-// AtMost is the smaller of two amounts of each unit.
-func (a Amounts) AtMost(b Amounts) Amounts {
-	for i := range a {
-		a[i] = min(a[i], b[i])
-	}
-	return a
-}
+// Written is an amount of a unit as people write it: spend in the currency, without zeros at its end; the rest as a
+// whole number.
+func Written(u teams.Unit, n int64) string { return unit.Written(u, n) }
 
-// Minus subtracts amounts.
-func (a Amounts) Minus(b Amounts) Amounts {
-	for i := range a {
-		a[i] -= b[i]
+// ReadAmount reads what Written writes, with a sign or without, and fractions also with an exponent, as programs write small numbers
+// in JSON. It reports false for anything else: a part of a unit, of money a part of 10⁻⁹, or a number beyond what is counted exactly.
+func ReadAmount(u teams.Unit, text string) (n int64, ok bool) {
+	places := 0
+	if i := unit.Index(u); i >= 0 {
+		places = unit.Table[i].Decimals
 	}
-	return a
+	if places == 0 && strings.ContainsAny(text, "eE") {
+		return 0, false
+	}
+	return teams.Decimal(text, places)
 }

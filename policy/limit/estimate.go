@@ -34,16 +34,16 @@ func SizeOf(q *policy.Request, team *teams.Team, price teams.Price) Amounts {
 		a[Images] = int64(q.Images)
 		a[Spend] = times(a[Images], price.Image, 1)
 		if q.Guessed {
-			a.addText(q, team, price)
+			addText(&a, q, team, price)
 		}
 	case policy.KindText, policy.KindChat:
-		a.addText(q, team, price)
+		addText(&a, q, team, price)
 	}
 	return a
 }
 
 // addText adds the estimate of a text. Its money counts if it is more than the images'.
-func (a *Amounts) addText(q *policy.Request, team *teams.Team, price teams.Price) {
+func addText(a *Amounts, q *policy.Request, team *teams.Team, price teams.Price) {
 	out := outputOf(q)
 	a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, teams.UnitTokens)
 	money := bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))

@@ -3,11 +3,15 @@ package limit
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC. In the ledger of tags it is
@@ -68,11 +72,8 @@ func (a *account) enter(day int, model string, endpoint policy.Endpoint, used, e
 
 // Versions returns for each of the days a number that is another one after each change of its ledger, of any team.
 func (m *Memory) Versions(_ context.Context, days []int) ([]uint64, error) {
-	m.mu.Lock()
-	accounts := maps.Clone(m.teams)
-	m.mu.Unlock()
 	versions := make([]uint64, len(days))
-	for _, a := range accounts {
+	for _, a := range m.accounts(nil) {
 		a.mu.Lock()
 		for i, day := range days {
 			versions[i] += a.changes[day]
@@ -82,105 +83,67 @@ func (m *Memory) Versions(_ context.Context, days []int) ([]uint64, error) {
 	return versions, nil
 }
 
-// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the
-// order of reports: team, day, tag. Use without a tag is in no row.
-func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, err error) {
-	m.mu.Lock()
-	accounts := maps.Clone(m.teams)
-	m.mu.Unlock()
-	for id, a := range accounts {
-		if team == "" || id == team {
-			rows = append(rows, a.tagRows(id, days)...)
-		}
-	}
-	SortRows(rows)
-	return rows, nil
+// Query names rows of the ledger.
+type Query struct {
+	Teams []string // nil: all
+	Days  []int    // each yyyymmdd
+	Tags  bool     // those of the ledger of tags; use without a tag is in no row
+	Most  int      // how many there may be, else the error is [ErrRows]; 0: any number
 }
 
-func (a *account) tagRows(team string, days []int) (rows []Row) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, day := range days {
-		for value, in := range a.tags[day] {
-			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) { // use without a tag is in no row
-				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
+// QueryOf is the query for the days of one team, or of all if team is empty.
+func QueryOf(team string, days []int, tags bool) Query {
+	q := Query{Days: days, Tags: tags}
+	if team != "" {
+		q.Teams = []string{team}
+	}
+	return q
+}
+
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag.
+func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
+	for id, a := range m.accounts(q.Teams) {
+		for _, day := range q.Days {
+			if rows = a.addRows(rows, id, day, q.Tags); q.Most > 0 && len(rows) > q.Most {
+				return nil, ErrRows
 			}
 		}
 	}
-	return rows
+	SortRows(rows)
+	return rows, nil
 }
 
-// TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does.
-func (m *Memory) TagsOf(ctx context.Context, teams []string, days []int) ([]Row, error) {
-	return ofSome(ctx, m.Tags, teams, days)
-}
-
-// LedgerOf returns the rows of some teams, or of all if teams is nil, as Ledger does.
-func (m *Memory) LedgerOf(ctx context.Context, teams []string, days []int) ([]Row, error) {
-	return ofSome(ctx, m.Ledger, teams, days)
-}
-
-func ofSome(ctx context.Context, read func(context.Context, string, []int) ([]Row, error), teams []string, days []int) (all []Row, err error) {
+// accounts returns those of some teams, or of all if teams is nil.
+func (m *Memory) accounts(teams []string) map[string]*account {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if teams == nil {
-		return read(ctx, "", days)
+		return maps.Clone(m.teams)
 	}
-	for _, team := range teams {
-		rows, err := read(ctx, team, days)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-	}
-	SortRows(all)
-	return all, nil
-}
-
-// TagRow makes a row of the ledger of tags of one whose model is the tag.
-func TagRow(row *Row) Row {
-	return Row{Team: row.Team, Day: row.Day, Tag: row.Model, Used: row.Used, Estimated: row.Estimated}
-}
-
-// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of
-// reports: team, day, model, endpoint.
-func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row, err error) {
-	m.mu.Lock()
-	accounts := maps.Clone(m.teams)
-	m.mu.Unlock()
-	for id, a := range accounts {
-		if team == "" || id == team {
-			rows = a.addRows(rows, id, days)
+	some := make(map[string]*account, len(teams))
+	for _, id := range teams {
+		if a := m.teams[id]; a != nil {
+			some[id] = a
 		}
 	}
-	SortRows(rows)
-	return rows, nil
+	return some
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [ErrRows].
-func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int) (rows []Row, err error) {
-	m.mu.Lock()
-	a := m.teams[team]
-	m.mu.Unlock()
-	if a == nil {
-		return nil, nil
-	}
-	for i := range days {
-		if rows = a.addRows(rows, team, days[i:i+1]); len(rows) > most {
-			return nil, ErrRows
-		}
-	}
-	SortRows(rows)
-	return rows, nil
-}
-
-func (a *account) addRows(rows []Row, team string, days []int) []Row {
+func (a *account) addRows(rows []Row, team string, day int, tags bool) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, day := range days {
-		for _, row := range a.ledger[day] {
-			row := *row
-			row.Team = team
-			rows = append(rows, row)
+	if tags {
+		for value, in := range a.tags[day] {
+			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
+				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
+			}
 		}
+		return rows
+	}
+	for _, row := range a.ledger[day] {
+		row := *row
+		row.Team = team
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -191,4 +154,47 @@ func SortRows(rows []Row) {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
 			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)), strings.Compare(a.Tag, b.Tag))
 	})
+}
+
+// DayForm is how reports write a day: 2026-11-21, in UTC.
+const DayForm = time.DateOnly
+
+// Days lists the days from one to another, both included, as the ledger numbers them. It reports false if either is not a day, if
+// the second is before the first, or if they are more than [LedgerDays].
+func Days(from, to string) (days []int, ok bool) {
+	first, errFirst := time.Parse(DayForm, from)
+	last, errLast := time.Parse(DayForm, to)
+	if errFirst != nil || errLast != nil || last.Before(first) || last.Sub(first) >= LedgerDays*24*time.Hour {
+		return nil, false
+	}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		days = append(days, day.Year()*10000+int(day.Month())*100+day.Day())
+	}
+	return days, true
+}
+
+// Entry is one unit of a row of the ledger, as reports write it.
+type Entry struct {
+	Day       string          `json:"day"`
+	Model     string          `json:"model,omitzero"`    // absent in the ledger of tags
+	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledger of tags
+	Tag       string          `json:"tag,omitzero"`      // in the ledger of tags alone
+	Unit      teams.Unit      `json:"unit"`
+	Used      json.Number     `json:"used"`      // units; spend in the currency
+	Estimated json.Number     `json:"estimated"` // the estimated part of it
+}
+
+// Entries are the units of a row that are not 0.
+func (r *Row) Entries() (entries []Entry) {
+	day := fmt.Sprintf("%04d-%02d-%02d", r.Day/10000, r.Day/100%100, r.Day%100)
+	for i, unit := range teams.Units {
+		if r.Used[i] == 0 && r.Estimated[i] == 0 {
+			continue
+		}
+		entries = append(entries, Entry{
+			Day: day, Model: r.Model, Endpoint: r.Endpoint, Tag: r.Tag, Unit: unit,
+			Used: json.Number(Written(unit, r.Used[i])), Estimated: json.Number(Written(unit, r.Estimated[i])),
+		})
+	}
+	return entries
 }

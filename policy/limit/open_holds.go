@@ -64,14 +64,8 @@ func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) 
 
 // countOpen adds up what is open, of all teams.
 func (m *Memory) countOpen() {
-	m.mu.Lock()
-	accounts := make([]*account, 0, len(m.teams))
-	for _, a := range m.teams {
-		accounts = append(accounts, a)
-	}
-	m.mu.Unlock()
 	var all OpenHolds
-	for _, a := range accounts {
+	for _, a := range m.accounts(nil) {
 		all.Add(a.openHolds())
 	}
 	m.counted.Store(&all)

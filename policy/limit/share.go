@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/unit"
 )
 
 // Shares is one replica's share of all rates, the teams' and the upstream account's, for the times without Redis. Its buckets live
@@ -24,11 +25,13 @@ func NewShares(replicas int, now func() time.Time) *Shares {
 // Opened makes buckets that are created from now on full: Redis was reached, and knows what is left.
 func (r *Shares) Opened() { r.bank.dry.Store(false) }
 
-// Fit returns the hold with its estimate of tokens cut to what a share of the bucket lets pass.
+// Fit returns the hold with its estimates cut to what a share of the bucket lets pass.
 func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 	small := *h
-	if rate := shareOf(t.Rates[Tokens], int64(r.replicas)); rate.Limit > 0 {
-		small.Amounts[Tokens] = min(h.Amounts[Tokens], max(rate.Burst/4, 1))
+	for i := range t.Rates {
+		if rate := shareOf(t.Rates[i], int64(r.replicas)); rate.Limit > 0 && unit.Table[i].Estimated {
+			small.Amounts[i] = min(h.Amounts[i], max(rate.Burst/4, 1))
+		}
 	}
 	return small
 }
@@ -98,9 +101,6 @@ func (r *Shares) Missing(team string) (n Amounts) {
 	return n
 }
 
-// largestImages is the most images that one request makes: no share of a bucket is smaller.
-const largestImages = 5
-
 // takeShare decides a hold by the buckets of this process alone, and takes it from them if it fits.
 func (m *Memory) takeShare(team string, share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
 	a := m.account(team)
@@ -130,11 +130,7 @@ func shareOf(r teams.Rate, replicas int64) teams.Rate {
 	if r.Limit == 0 {
 		return r
 	}
-	least := int64(1)
-	if r.Unit == teams.UnitImages {
-		least = min(largestImages, r.Burst)
-	}
 	r.Per *= time.Duration(replicas)
-	r.Burst = max(r.Burst/replicas, least)
+	r.Burst = max(r.Burst/replicas, min(max(unit.Table[UnitIndex(r.Unit)].AtOnce, 1), r.Burst))
 	return r
 }

@@ -1,10 +1,12 @@
 package limit
 
+import "sluice/unit"
+
 // Stock is an amount of everything that a quota or open_tasks counts: the units, in the order of [Amounts], and open tasks.
-type Stock [len(Amounts{}) + 1]int64
+type Stock [unit.Count + 1]int64
 
 // StockTasks is the index of open tasks in a Stock.
-const StockTasks = len(Amounts{})
+const StockTasks = unit.Count
 
 // StockOf returns the stock that a request takes: its amounts, and one open task if it creates one.
 func StockOf(a *Amounts, task bool) (s Stock) {
@@ -53,8 +55,8 @@ func LeftOf(t *Terms, s *State) (left Stock) {
 		if t.TagQuotas[q-q%2] != None || t.TagQuotas[q-q%2+1] != None {
 			rest = 0
 		}
-		if unit := q / 2; left[unit] == None || rest < left[unit] {
-			left[unit] = rest
+		if u := q / 2; left[u] == None || rest < left[u] {
+			left[u] = rest
 		}
 	}
 	if t.Tasks != None {

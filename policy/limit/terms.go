@@ -1,16 +1,16 @@
 package limit
 
 import (
-	"slices"
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/unit"
 )
 
 // None is a quota that is not set.
 const None = -1
 
-// Limits are numbered: the rates, one for each unit before [Spend], then the quotas, day and month of each unit, then open_tasks, then
+// Limits are numbered: the rates, one for each unit, then the quotas, day and month of each unit, then open_tasks, then
 // the quotas of each value of the tag. admit.lua returns these numbers.
 const (
 	LimitRates  = 0
@@ -22,8 +22,8 @@ const (
 
 // How many rates and quotas a team may have.
 const (
-	RateCount  = Spend
-	QuotaCount = len(teams.Units) * len(teams.Periods)
+	RateCount  = unit.Count
+	QuotaCount = unit.Count * len(teams.Periods)
 )
 
 // Terms are a team's limits by number, as the forms of the state take them.
@@ -61,7 +61,7 @@ func TermsOf(t *teams.Team) (l Terms) {
 	return l
 }
 
-// RateSet names rates of a team: 1 for requests, 2 for tokens, 4 for images, added up.
+// RateSet names rates of a team by the bits of their units: 1 for the first one, 2 for the second, 4 for the third.
 type RateSet uint8
 
 // Has reports whether a unit's rate is in the set.
@@ -118,9 +118,6 @@ func (t *Terms) Counts(i int) bool {
 	}
 	return t.Quotas[2*i] != None || t.Quotas[2*i+1] != None
 }
-
-// UnitIndex is a unit's index in Amounts; -1: there is no such unit.
-func UnitIndex(u teams.Unit) int { return slices.Index(teams.Units[:], u) }
 
 // quotaNumber is a quota's index among those of a team.
 func quotaNumber(q teams.Quota) int {

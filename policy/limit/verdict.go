@@ -1,6 +1,9 @@
 package limit
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"time"
 
 	"sluice/policy/teams"
@@ -145,4 +148,85 @@ func unitOf(number int) int {
 		return number
 	}
 	return (number - LimitQuotas) / 2
+}
+
+// Aside is a part of a quota, or open tasks, that is set aside for a replica that is not heard from.
+type Aside struct {
+	Amount int64
+	Back   time.Duration // until it is given back at the latest, if the replica does not come back
+}
+
+// TellAside adds to a refusal by a quota or by open tasks what is set aside of that limit for replicas that are not heard from. If the
+// request does not fit beside it even when all that is held is free, it waits until enough is given back.
+func (v *Verdict) TellAside(list []Aside) {
+	free := v.Fault.Limit - v.Fault.Used
+	if v.Reason == ReasonTasks { // those that are open may end
+		free = v.Fault.Limit
+	}
+	slices.SortFunc(list, func(a, b Aside) int { return cmp.Compare(a.Back, b.Back) })
+	for _, a := range list {
+		v.Aside = Aside{v.Aside.Amount + a.Amount, a.Back}
+	}
+	rest := v.Aside.Amount
+	for _, a := range list {
+		if v.Asked+rest <= free {
+			break
+		}
+		v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount
+	}
+	if v.Reason == ReasonQuota { // nothing is set aside of a period that begins
+		v.Wait, v.Aside.Back = min(v.Wait, v.Fault.Reset), min(v.Aside.Back, v.Fault.Reset)
+	}
+	v.markReset()
+}
+
+// markReset makes the limit that refuses say when the request fits.
+func (v *Verdict) markReset() {
+	for i := range v.Limits {
+		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {
+			l.Reset = v.Wait
+		}
+	}
+}
+
+// Report is how a team stands to all of its limits at one moment.
+type Report struct {
+	At     time.Time  // by the clock of the accounts
+	Limits []Standing // its rates, then its quotas
+	Tasks  int64      // open tasks
+}
+
+// Report describes all of a team's limits.
+func (s *State) Report(t *Terms) Report {
+	r := Report{At: s.At, Tasks: s.Tasks}
+	for number := range RateCount + QuotaCount {
+		if !t.has(number) {
+			continue
+		}
+		standing := s.standing(t, number)
+		if number < LimitQuotas {
+			standing.Used = max(t.Rates[number].Burst-s.Rates[number].Left, 0)
+		}
+		r.Limits = append(r.Limits, standing)
+	}
+	return r
+}
+
+// Quotas is the report without the rates.
+func (r Report) Quotas() Report {
+	r.Limits = slices.DeleteFunc(r.Limits, func(s Standing) bool { return s.Period == "" })
+	return r
+}
+
+// LastKnown reports how much of its quotas a team has used.
+func (m *Memory) LastKnown(team *teams.Team) Report {
+	r, _ := m.Look(context.Background(), team) // it never fails
+	return r.Quotas()
+}
+
+// Look reports how much of each limit a team has used. It takes nothing.
+func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
+	t := TermsOf(team)
+	s, err := m.Place(&Hold{Team: team}, &t)
+	return s.Report(&t), err
 }

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/unit"
 )
 
 // Unit is the unit in which a limit counts.
-type Unit string
+type Unit = unit.Name
 
-// The units, named in letters alone. docs/architecture.md, Adding a unit, lists all places that know them.
+// The units that code names.
 const (
 	UnitRequests Unit = "requests"
 	UnitTokens   Unit = "tokens"
@@ -21,10 +22,10 @@ const (
 )
 
 // Units lists every unit in the order in which limits and reports name them.
-var Units = [...]Unit{UnitRequests, UnitTokens, UnitImages, UnitSpend}
+var Units = unit.Names
 
-// ratedUnits are those that rates count in, all before UnitSpend.
-var ratedUnits = Units[:slices.Index(Units[:], UnitSpend)]
+// ratedUnits are those that rates count in.
+var ratedUnits = slices.DeleteFunc(slices.Clone(Units[:]), func(name Unit) bool { return !unit.Table[unit.Index(name)].Rate })
 
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
@@ -41,7 +42,7 @@ var Periods = [...]Period{PeriodDay, PeriodMonth}
 // Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
 type Rate struct {
-	Unit    Unit          // UnitRequests, UnitTokens or UnitImages
+	Unit    Unit          // one whose row of the table of units says that it has rates
 	Per     time.Duration // 1s to 1h, whole seconds
 	PerText string        // Per as the file writes it, "1m"
 	Limit   int64         // units per Per, at least 1
@@ -58,7 +59,7 @@ type Quota struct {
 // AccountLimit is a limit of the upstream account itself, shared by all teams.
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all
-	Rates  []Rate           // at least one, at most one per unit, ordered requests, tokens, images
+	Rates  []Rate           // at least one, at most one per unit, in the order of Units
 }
 
 // readAccountLimit reads one of the account's own limits.

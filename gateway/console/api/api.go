@@ -24,12 +24,10 @@ import (
 // Prefix is what every path begins with.
 const Prefix = "/api/v1"
 
-// Ledger is what teams used on days, each yyyymmdd.
+// Ledger is what teams used on days.
 type Ledger interface {
-	// TeamLedger returns the rows of a team if they are at most so many; else [limit.ErrRows].
-	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
-	// Tags returns the rows of a team's ledger of tags.
-	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Rows returns rows of the ledger in the order of reports; [limit.ErrRows] if there are more than the query allows.
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
 // Traffic lists tasks and requests, as package figures does: what the person may not see MUST be left out.

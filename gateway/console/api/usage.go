@@ -83,10 +83,10 @@ const tagDays = 31
 // rows reads a ledger of a team.
 func (a *api) rows(ctx context.Context, team, by string, days []int) (rows []limit.Row, err error) {
 	if by != "tag" {
-		return a.Ledger.TeamLedger(ctx, team, days, mostRows)
+		return a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: mostRows})
 	}
 	for part := range slices.Chunk(days, tagDays) {
-		some, err := a.Ledger.Tags(ctx, team, part)
+		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: part, Tags: true})
 		if err != nil {
 			return nil, err
 		}

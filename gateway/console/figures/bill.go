@@ -24,7 +24,7 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 		return err
 	}
 	for _, id := range ids {
-		rows, err := f.Accounts.LedgerOf(ctx, []string{id}, days)
+		rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: []string{id}, Days: days})
 		if err == nil {
 			err = take(rows)
 		}

@@ -93,7 +93,7 @@ func (f *Figures) tagged(ctx context.Context, p access.Person, q MoneyQuery, day
 	if q.By != "tag" || q.Team == "" && p.SeesAll() || q.Team != "" && !p.Sees(q.Team) || len(ids) == 0 {
 		return nil, nil
 	}
-	return f.Accounts.TagsOf(ctx, ids, days)
+	return f.Accounts.Rows(ctx, limit.Query{Teams: ids, Days: days, Tags: true})
 }
 
 // byTag adds up what was used for each tag. What of the total is in no row of it has no tag.
@@ -101,7 +101,7 @@ func (f *Figures) byTag(ctx context.Context, l book, tagged []limit.Row, days []
 	byName := adder{}
 	if sums, all := l.(sumBook); all {
 		for part := range slices.Chunk(sums.addTags(byName, days), readAtOnce) {
-			rows, err := f.Accounts.TagsOf(ctx, nil, part)
+			rows, err := f.Accounts.Rows(ctx, limit.Query{Days: part, Tags: true})
 			if err != nil {
 				return nil, err
 			}
@@ -174,7 +174,7 @@ func (f *Figures) rows(ctx context.Context, ids []string, days []int) (rowBook, 
 	if len(ids) == 0 { // else they would be all
 		return b, nil
 	}
-	rows, err := f.Accounts.LedgerOf(ctx, ids, days)
+	rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: ids, Days: days})
 	for _, row := range rows {
 		b[row.Day] = append(b[row.Day], row)
 	}

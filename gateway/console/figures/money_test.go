@@ -72,7 +72,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if p.Role == access.Member {
 		team = p.Teams[0]
 	}
-	rows, err := s.accounts.LedgerOf(s.Context(), teamsOf(team), days)
+	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teamsOf(team), Days: days})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 
 // compareToday compares what Now and a team's page say of today with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
-	rows, err := s.accounts.LedgerOf(s.Context(), nil, []int{dayOf(s.Now())})
+	rows, err := s.accounts.Rows(s.Context(), limit.Query{Days: []int{dayOf(s.Now())}})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -148,7 +148,7 @@ type fataler interface {
 
 // tags adds up the ledger of tags.
 func (s *stand) tags(rt fataler, teams []string, days []int, total Use) adder {
-	rows, err := s.accounts.TagsOf(s.Context(), teams, days)
+	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teams, Days: days, Tags: true})
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -127,11 +127,11 @@ type counted struct {
 	of *stand
 }
 
-func (c counted) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	if teams == nil {
+func (c counted) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
+	if q.Teams == nil && !q.Tags {
 		c.of.ledgers++
 	}
-	return c.accounts.LedgerOf(ctx, teams, days)
+	return c.accounts.Rows(ctx, q)
 }
 
 // use charges a team on the clock's day.

@@ -41,10 +41,8 @@ type Keeper interface {
 
 // Ledger is what teams used on days.
 type Ledger interface {
-	// LedgerOf MUST return the use of teams, or of all if teams is nil, on the days, each yyyymmdd, in the order of reports.
-	LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
-	// TagsOf MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
-	TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
+	// Rows MUST return rows of the ledger in the order of reports.
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
 	// a day after its end.
 	Versions(ctx context.Context, days []int) ([]uint64, error)

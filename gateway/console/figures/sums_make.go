@@ -27,10 +27,10 @@ func (s *sums) make(ctx context.Context, days []int, versions map[int]uint64, ta
 	read := s.now()
 	var rows, tagged []limit.Row
 	err := together(
-		func() (err error) { rows, err = s.accounts.LedgerOf(ctx, nil, days); return err },
+		func() (err error) { rows, err = s.accounts.Rows(ctx, limit.Query{Days: days}); return err },
 		func() (err error) {
 			if tags {
-				tagged, err = s.accounts.TagsOf(ctx, nil, days)
+				tagged, err = s.accounts.Rows(ctx, limit.Query{Days: days, Tags: true})
 			}
 			return err
 		},

@@ -78,7 +78,7 @@ type manyTags struct {
 	rows []limit.Row
 }
 
-func (m manyTags) TagsOf(context.Context, []string, []int) ([]limit.Row, error) { return m.rows, nil }
+func (m manyTags) Rows(context.Context, limit.Query) ([]limit.Row, error) { return m.rows, nil }
 
 // TestManyTagsTakeLittleMemory: days whose tags are too many for a sum are read in parts, and no more than one is in memory.
 func TestManyTagsTakeLittleMemory(t *testing.T) {

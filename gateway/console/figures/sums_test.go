@@ -187,11 +187,13 @@ func (k *keptDays) Lead(context.Context, time.Duration) (bool, error) {
 // slowLedger is empty, and takes 20 ms for each day.
 type slowLedger struct{ Accounts }
 
-func (slowLedger) LedgerOf(_ context.Context, _ []string, days []int) ([]limit.Row, error) {
-	time.Sleep(time.Duration(len(days)) * 20 * time.Millisecond)
+func (slowLedger) Rows(_ context.Context, q limit.Query) ([]limit.Row, error) {
+	if q.Tags {
+		return nil, nil
+	}
+	time.Sleep(time.Duration(len(q.Days)) * 20 * time.Millisecond)
 	return nil, nil
 }
-func (slowLedger) TagsOf(context.Context, []string, []int) ([]limit.Row, error) { return nil, nil }
 func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
 	return make([]uint64, len(days)), nil
 }

@@ -17,7 +17,7 @@ type adjusting interface {
 	holding
 	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
 	Open(ctx context.Context, team string) (int, error)
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
 // A correction counts in day, month and ledger, and never makes a month negative; open holds of one team are counted at once.
@@ -38,7 +38,7 @@ func TestAdjustAndOpen(t *testing.T) {
 			adjusts(t, accounts, tt.id, tt.delta, tt.want)
 		}
 		today := clock.Now().UTC()
-		rows, err := accounts.Ledger(ctx, search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()})
+		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, false))
 		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[limit.UnitIndex(teams.UnitTokens)] != 60 {
 			t.Errorf("%+v, %v", rows, err)
 		}

@@ -215,7 +215,7 @@ func (w *world) look(r *replica) {
 			w.fail("%s has %d open tasks", team.ID, report.Tasks)
 		}
 	}
-	if _, err := r.shared.Ledger(context.Background(), "", nil); err != nil {
+	if _, err := r.shared.Rows(context.Background(), limit.Query{}); err != nil {
 		w.say("    %v", err)
 	}
 }

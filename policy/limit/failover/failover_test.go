@@ -392,7 +392,7 @@ func TestQ04FR10LostReplies(t *testing.T) {
 					if st.Used[2*limit.Tokens] != want || st.Used[0] != want/7 || st.Held != [limit.QuotaCount]int64{} {
 						t.Errorf("%d tokens used in %d requests, %v held; want %d", st.Used[2*limit.Tokens], st.Used[0], st.Held, want)
 					}
-					rows, err := s.Ledger(s.Context(), "search", []int{20261121})
+					rows, err := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}})
 					if err != nil || len(rows) != 1 || rows[0].Used[limit.Tokens] != want {
 						t.Errorf("the ledger has %+v, %v", rows, err)
 					}
@@ -594,7 +594,7 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 			s.back()
 			s.charge(open, team, one)
 			s.settled()
-			rows, err := s.Ledger(s.Context(), "search", []int{20261120, 20261121, 20261122, 20261123})
+			rows, err := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261120, 20261121, 20261122, 20261123}})
 			if err != nil || len(rows) != 1 || rows[0].Day != 20261121 || rows[0].Used != (limit.Amounts{limit.Requests: 2, limit.Images: 2}) {
 				s.Errorf("the ledger has %+v, %v", rows, err)
 			}

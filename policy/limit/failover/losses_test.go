@@ -38,7 +38,7 @@ func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 	s.clock.Move(26 * time.Hour)
 	_ = s.Maintain(s.Context())
 	_, _ = s.Store.Sweep(s.Context(), "search", 100)
-	rows, _ := s.Ledger(s.Context(), "search", []int{20261121, 20261122, 20261123})
+	rows, _ := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121, 20261122, 20261123}})
 	images := int64(0)
 	for _, r := range rows {
 		images += r.Used[limit.Images]

@@ -94,7 +94,7 @@ func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
 		s.settled()
 		s.sweep("search")
 		days := []int{limit.CalendarOf(s.clock.Now().Add(-outage)).Day, limit.CalendarOf(s.clock.Now()).Day}
-		rows, err := s.Ledger(s.Context(), "search", slices.Compact(days))
+		rows, err := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: slices.Compact(days)})
 		if err != nil {
 			t.Fatal(err)
 		}

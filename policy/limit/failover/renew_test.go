@@ -2,7 +2,9 @@ package failover
 
 import (
 	"context"
+	"encoding"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,10 +161,15 @@ func TestAllowancesOfTheNextDay(t *testing.T) {
 	})
 }
 
-// isRenewal reports whether a call renews allowances: only such a call has their key as the sixth.
+// isRenewal reports whether a call renews allowances: only such a call says what was taken from the rates.
 func isRenewal(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	return len(args) > 8 && args[8] == "sl1:{search}:aside"
+	named, ok := args[len(args)-1].(encoding.BinaryMarshaler)
+	if !ok {
+		return false
+	}
+	text, err := named.MarshalBinary()
+	return err == nil && strings.Contains(string(text), `"rated":[`)
 }
 
 // onScript counts renewals.

@@ -167,7 +167,7 @@ func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.client.Del(ctx, "sl1:teams")
-		if rows, _ := s.Ledger(ctx, "", []int{20261121}); len(rows) != 0 {
+		if rows, _ := s.Rows(ctx, limit.Query{Days: []int{20261121}}); len(rows) != 0 {
 			s.Fatalf("the list is not lost: %+v", rows)
 		}
 		s.clock.Move(time.Minute)
@@ -177,7 +177,7 @@ func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 		if err := s.Maintain(ctx); err != nil {
 			s.Errorf("told again: %v", err)
 		}
-		if rows, err := s.Ledger(ctx, "", []int{20261121}); err != nil || len(rows) != 1 || rows[0].Team != "search" {
+		if rows, err := s.Rows(ctx, limit.Query{Days: []int{20261121}}); err != nil || len(rows) != 1 || rows[0].Team != "search" {
 			s.Errorf("the report has %+v, %v", rows, err)
 		}
 		names, err := s.client.SMembers(ctx, "sl1:teams").Result()

@@ -19,11 +19,7 @@ func (w *wire) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rate
 	for i, a := range list {
 		amounts[i] = a.Amount
 	}
-	reply, err := w.account(ctx, list, amounts, false)
-	if err != nil || reply[0] == 1 {
-		return fault, 0, err
-	}
-	return list[reply[1]].Rate, micros(reply[2]), nil
+	return w.account(ctx, list, amounts, false)
 }
 
 // correctionTime is how long a correction of the account's rates may take.
@@ -49,22 +45,29 @@ func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 	if len(list) == 0 {
 		return
 	}
-	_, _ = w.account(ctx, list, amounts, true)
+	_, _, _ = w.account(ctx, list, amounts, true)
 }
 
-// account runs account.lua; with force it takes even if a bucket is empty.
-func (w *wire) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) ([]int64, error) {
-	keys := make([]any, len(list))
+// account runs account.lua, and returns the rate that refuses; with force it takes even if a bucket is empty.
+func (w *wire) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) (fault teams.Rate, wait time.Duration, err error) {
+	keys, rates := make([]any, len(list)), make([]rateArgs, len(list))
 	for i, a := range list {
-		keys[i] = accountKeys + a.Name
+		keys[i], rates[i] = accountKeys+a.Name, rateArgsOf(a.Rate)
 	}
-	c := w.begin(accountScript, keys, 1+(rateArgs+1)*len(list)).add(flag(force))
-	for i, a := range list {
-		c.args = append(appendRate(c.args, a.Rate), amounts[i])
+	in, err := w.run(ctx, w.begin(accountScript, struct {
+		Force   bool       `json:"force"`
+		Rates   []rateArgs `json:"rates"`
+		Amounts []int64    `json:"amounts"`
+	}{force, rates, amounts}, keys...))
+	if err != nil {
+		return fault, 0, err
 	}
-	in, err := w.run(ctx, c, 3)
-	if err == nil && in[1] >= int64(len(list)) {
-		err = errMixed
+	done, at, longest := in.next() == 1, in.next(), in.next()
+	switch err := in.end(); {
+	case err != nil || done:
+		return fault, 0, err
+	case at < 0 || at >= int64(len(list)):
+		return fault, 0, errMixed
 	}
-	return in, err
+	return list[at].Rate, micros(longest), nil
 }

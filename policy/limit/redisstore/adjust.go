@@ -19,10 +19,16 @@ func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, de
 		return a, err
 	}
 	t := r.teams.Get(team)
-	c := r.begin(adjustScript, []any{t.quota, t.hold + id}, 7).add(team, id, limit.UnitIndex(unit)+1, delta, t.ledger, why, limit.LedgerDays*24*60*60)
-	in, err := r.run(ctx, c, 5)
+	in, err := r.run(ctx, r.begin(adjustScript, struct {
+		Team  string `json:"team"`
+		ID    string `json:"id"`
+		Unit  int    `json:"unit"`
+		Delta int64  `json:"delta"`
+		Why   string `json:"why"`
+		Keep  int    `json:"keep"` // s
+	}{team, id, limit.UnitIndex(unit) + 1, delta, why, limit.LedgerDays * 24 * 60 * 60}, t.key))
 	if err != nil {
 		return a, err
 	}
-	return limit.Adjustment{Done: in[0] == 1, DayBefore: in[1], Day: in[2], MonthBefore: in[3], Month: in[4]}, nil
+	return limit.Adjustment{Done: in.next() == 1, DayBefore: in.next(), Day: in.next(), MonthBefore: in.next(), Month: in.next()}, in.end()
 }

@@ -22,7 +22,7 @@ type admission struct {
 	lent  wireText
 	spans [limit.RateCount]int64 // how long the amounts take to refill, for each rate of the plan
 
-	reply admissionReply
+	state standing
 	err   error
 }
 
@@ -35,19 +35,6 @@ type admissionKind struct {
 	task  bool
 }
 
-// admissionReply is a request's part of the reply, and what all parts share. It is read by the request's own goroutine.
-type admissionReply struct {
-	head, own, took []int64
-	placed          limit.Amounts // by the call's requests up to this one
-	tasks           int64         // open
-}
-
-// wireText is an argument whose bytes are used again: unlike a string it costs no allocation.
-type wireText []byte
-
-// MarshalBinary implements the library's interface of arguments.
-func (t *wireText) MarshalBinary() ([]byte, error) { return *t, nil }
-
 // admissions are used admissions, whose memory the next ones use.
 var admissions = sync.Pool{New: func() any { return new(admission) }}
 
@@ -56,10 +43,10 @@ func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *a
 	a := admissions.Get().(*admission)
 	a.team = t
 	w := a.team.wired(h.Team)
-	a.hold, a.loan, a.seq, a.err, a.reply = h, l, known.seq, nil, admissionReply{}
+	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
 	a.kind = admissionKind{w.planFor(a.team.teamKeys, &h.Amounts), day, known.epoch, l.Name, h.Task}
 	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHoldText(a.text[:0], h)
-	a.lent = appendStock(a.lent[:0], &l.Most)
+	a.lent = appendNumbers(a.lent[:0], l.Most[:])
 	for i := range a.kind.plan.rates {
 		rate := &a.kind.plan.rates[i]
 		a.spans[i] = limit.Taking(rate.rate, h.Amounts[rate.unit])
@@ -104,9 +91,10 @@ func (g admissionGroup) first() (first, rest admissionGroup) {
 func (g admissionGroup) call(w *wire) *call {
 	a := g[0]
 	k, p, t := &a.kind, a.kind.plan, a.team
-	c := w.beginIn(calls.Get().(*call), p.script(), 2+len(p.rates)+len(g)).add(t.shared[limit.RateCount:]...)
+	c := calls.Get().(*call).start(p.script(), 2+len(p.rates)+len(g))
+	c.args = append(c.args, t.key, t.openKey)
 	for i := range p.rates {
-		c.add(p.rates[i].key)
+		c.args = append(c.args, p.rates[i].key)
 	}
 	c.requests, c.known = len(g), version{k.epoch, 0}
 	for _, a := range g {
@@ -114,7 +102,8 @@ func (g admissionGroup) call(w *wire) *call {
 		c.known.seq = max(c.known.seq, a.seq)
 	}
 	c.begun(w.Clock())
-	c.add(&c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name()).add(p.fixed(k.today.Day)...)
+	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name())
+	c.args = append(c.args, p.fixed(k.today.Day)...)
 	for _, a := range g {
 		c.args = append(c.args, &a.lease, &a.text, &a.lent)
 		for _, unit := range p.units {
@@ -128,32 +117,15 @@ func (g admissionGroup) call(w *wire) *call {
 	return c
 }
 
-// hear gives each request its part of the reply to their call, or its error.
+// hear gives each request its state by the reply to their call, or its error.
 func (g admissionGroup) hear(w *wire, c *call) {
-	p := g[0].kind.plan
-	head, own, took := 5+2*len(p.units)+p.capped, 4+len(p.rates)+p.tagReply(), len(p.units)+1
-	length := head + own*len(g)
-	if all := length + took*len(g); len(c.reply.Val()) == 1+all {
-		length = all
-	}
-	in, err := w.said(c, length)
-	var last admissionReply
+	in, err := w.said(c)
 	if err == nil {
-		last = admissionReply{head: in[:head], own: in[2:4], tasks: in[4]}
+		g.read(in)
+		err = in.end()
 	}
-	for i, a := range g {
-		if a.err = err; err != nil {
-			continue
-		}
-		seq := last.own[1]
-		if last.own = in[head+own*i : head+own*(i+1)]; last.own[1] > seq { // it was placed
-			last.placed = last.placed.Plus(a.hold.Amounts)
-			last.tasks += int64(flag(a.hold.Task))
-		}
-		if rest := in[head+own*len(g):]; len(rest) > 0 {
-			last.took = rest[took*i : took*(i+1)]
-		}
-		a.reply = last
+	for _, a := range g {
+		a.err = err
 	}
 	if err == nil { // else the client may still use it
 		clear(c.args)
@@ -162,68 +134,61 @@ func (g admissionGroup) hear(w *wire, c *call) {
 	}
 }
 
-// read reads the reply. What it lacks is 0.
-func (p *plan) read(of admissionReply) (s standing) {
-	own := of.own
-	s.version, s.At = version{of.head[1], own[1]}, time.UnixMicro(of.head[2]).UTC()
-	s.Date = limit.CalendarOf(s.At)
-	s.Outcome, s.Fault, s.Wait = limit.Outcome(own[0]), p.limit(int(own[2])), micros(own[3])
-	for i := range p.rates {
-		rate := &p.rates[i]
-		s.Rates[rate.unit] = limit.FillOf(rate.rate, own[4+i])
+// read reads the states. What the reply lacks is 0.
+func (g admissionGroup) read(in *reply) {
+	p := g[0].kind.plan
+	var s standing // before the next request
+	_, s.epoch, s.At = in.next(), in.next(), time.UnixMicro(in.next()).UTC()
+	s.seq, s.Tasks, s.Date = in.next(), in.next(), g[0].kind.today.of(s.At)
+	for i := range p.quotas {
+		s.Held[p.quota(i)] = in.next()
 	}
-	if p.byTag != nil {
-		p.readTag(&s, own[4+len(p.rates):])
+	for i, most := range p.quotas {
+		if most != "" {
+			s.Used[p.quota(i)] = in.next()
+			s.hasUsed |= 1 << p.quota(i)
+		}
 	}
-	s.Tasks = of.tasks
-	used := of.head[5+2*len(p.units):]
-	for i, unit := range p.units {
-		for period := range 2 {
-			q := 2*unit + period
-			s.Held[q] = of.head[5+2*i+period] + of.placed[unit]
-			if p.quotas[2*i+period] != "" {
-				s.Used[q], used = used[0], used[1:]
-				s.hasUsed |= 1 << q
+	for _, a := range g {
+		outcome, seq := limit.Outcome(in.next()), in.next()
+		if seq > s.seq { // it was placed
+			s.seq, s.Tasks = seq, s.Tasks+int64(flag(a.hold.Task))
+			for i := range p.quotas {
+				s.Held[p.quota(i)] += a.hold.Amounts[p.units[i/2]]
 			}
 		}
-		if of.took != nil {
-			s.took[unit] = of.took[i]
+		a.state = s
+		a.state.Outcome, a.state.Fault, a.state.Wait = outcome, p.limit(int(in.next())), micros(in.next())
+		for i := range p.rates {
+			a.state.Rates[p.rates[i].unit] = limit.FillOf(p.rates[i].rate, in.next())
+		}
+		if p.byTag != nil {
+			a.state.TagOther = in.next() == 1
+		}
+		for _, at := range p.tagged {
+			a.state.TagUsed[p.quota(at)], a.state.TagHeld[p.quota(at)] = in.next(), in.next()
 		}
 	}
-	if of.took != nil {
-		s.took[limit.StockTasks] = of.took[len(p.units)]
+	for i := 0; len(in.rest) > 0 && i < len(g); i++ {
+		for _, unit := range p.units {
+			g[i].state.took[unit] = in.next()
+		}
+		g[i].state.took[limit.StockTasks] = in.next()
 	}
-	return s
 }
 
-// tagReply is how many numbers of a request's part of the reply are about its tag.
-func (p *plan) tagReply() int {
-	if p.byTag == nil {
-		return 0
-	}
-	return 1 + 2*len(p.tagged)
-}
-
-// readTag reads those numbers.
-func (p *plan) readTag(s *standing, of []int64) {
-	s.TagOther = of[0] == 1
-	for i, at := range p.tagged {
-		q := 2*p.units[at/2] + at%2
-		s.TagUsed[q], s.TagHeld[q] = of[1+2*i], of[2+2*i]
-	}
-}
+// quota is the number of the quota that has a place in a list of day and month of each unit charged.
+func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
 
 // limit is the number of the limit that admit.lua finds at fault.
 func (p *plan) limit(fault int) int {
 	switch {
 	case fault >= limit.LimitTags:
-		quota := fault - limit.LimitTags
-		return limit.LimitTags + 2*p.units[quota/2] + quota%2
+		return limit.LimitTags + p.quota(fault-limit.LimitTags)
 	case fault < 0 || fault >= limit.LimitTasks:
 		return fault
 	case fault < limit.LimitQuotas:
 		return limit.LimitRates + p.rates[fault].unit
 	}
-	quota := fault - limit.LimitQuotas
-	return limit.LimitQuotas + 2*p.units[quota/2] + quota%2
+	return limit.LimitQuotas + p.quota(fault-limit.LimitQuotas)
 }

@@ -75,7 +75,7 @@ func (f *renewing) places(round []wanted, task, together bool) (verdicts, left s
 		if a.err != nil {
 			return "", "", a.err
 		}
-		verdicts += fmt.Sprintf("%+v\n", a.kind.plan.read(a.reply))
+		verdicts += fmt.Sprintf("%+v\n", a.state)
 	}
 	return verdicts, f.all(), nil
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -88,7 +89,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 	if a.err != nil { // the client may still use it
 		return s, a.err
 	}
-	s = a.kind.plan.read(a.reply)
+	s = a.state
 	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)
 	return s, nil
@@ -100,17 +101,19 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 	k := r.teams.Get(team.ID)
 	w := k.wired(team)
 	err := r.whole(ctx, team.ID, func() error {
-		known := k.version()
-		c := r.begin(lookScript, k.shared, 20).add(known.epoch).add(w.rates...).add(known.seq)
+		c := r.begin(lookScript, struct {
+			knownArgs
+			Terms json.RawMessage `json:"terms"`
+		}{k.version().args(), w.args}, k.key)
 		r.send(ctx, c)
-		var rest []int64
 		var err error
-		s, rest, err = r.standing(c, limit.RateCount)
-		for i, full := range rest {
-			if rate := w.terms.Rates[i]; rate.Limit > 0 {
-				s.Rates[i] = limit.FillOf(rate, full)
+		s, err = r.standing(c, func(s *standing, in *reply) {
+			for i, rate := range w.terms.Rates {
+				if full := in.next(); rate.Limit > 0 {
+					s.Rates[i] = limit.FillOf(rate, full)
+				}
 			}
-		}
+		})
 		return err
 	})
 	if err == nil {

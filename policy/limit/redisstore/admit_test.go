@@ -229,7 +229,7 @@ func TestFR6LostMemory(t *testing.T) {
 	if v, err := admitAlone(t.Context(), other, &h); err != nil || v.Reason != limit.ReasonQuota {
 		t.Errorf("another replica: %+v %v", v, err)
 	}
-	rows, err := f.redis.Ledger(t.Context(), "search", []int{20261121})
+	rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}})
 	if err != nil || len(rows) != 2 || rows[0].Used[limit.Tokens] != 90 || rows[0].Model != "llm-max" ||
 		rows[1].Model != "restored" || rows[1].Used[limit.Tokens] != 700 || rows[1].Estimated[limit.Tokens] != 700 {
 		t.Errorf("the ledger has what was settled since, and what was used before as an estimate: %+v %v", rows, err)

@@ -17,30 +17,41 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
 	w := t.wired(charges[0].Team)
-	sums := newSums(r.fields.on(h.Day), w, charges)
+	s := newSums(r.fields.on(h.Day), w, charges)
 	names := nameCharges(t.hold, charges)
-	keys := append(append(make([]any, 0, 6+len(charges)), t.shared...), t.day(h.Day))
+	var rates []any
+	c := new(call).start(batchScript, 0)
+	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
+	for i, rate := range w.rates {
+		if s.taken[i]+s.given[i] > 0 {
+			c.args, rates = append(c.args, t.rates[i]), append(append(rates, rate...), s.taken[i], s.given[i])
+		}
+	}
+	number := (len(c.args) - keysAt - 3)
+	c.args[keysAt-1] = 3 + number + len(charges)
 	for i := range names {
-		keys = append(keys, &names[i].key)
+		c.args = append(c.args, &names[i].key)
 	}
-	call := r.begin(batchScript, keys, 28+2*len(charges)+2*len(sums.counts)+len(sums.ledger)).add(w.rates...)
-	for i := range sums.taken {
-		call.add(sums.taken[i], sums.given[i])
-	}
-	call.known = t.version()
-	call.add(h.Day, remembered.Milliseconds(), len(sums.counts), &call.known.epoch, &call.known.seq)
-	for _, c := range charges {
-		call.args = append(call.args, &c.Held.ID)
+	c.begun(r.Clock())
+	c.known = t.version()
+	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, number)
+	c.args = append(c.args, rates...)
+	for _, charge := range charges {
+		c.args = append(c.args, &charge.Held.ID)
 	}
 	for i := range names {
-		call.args = append(call.args, &names[i].text)
+		c.args = append(c.args, &names[i].text)
 	}
-	call.add(sums.quota...)
-	for i := range sums.counts {
-		call.args = append(call.args, &sums.counts[i].n)
+	c.args = append(c.args, s.quota...)
+	for i := range s.counts {
+		c.args = append(c.args, &s.counts[i].n)
 	}
-	return settlement{call: call.add(sums.ledger...), counts: sums.counts}
+	c.args = append(c.args, s.ledger...)
+	return settlement{call: c, counts: s.counts}
 }
+
+// keysAt is where the keys of a script are in its arguments, behind their number.
+const keysAt = 3
 
 // named is the key and the text of a hold that is settled.
 type named struct{ key, text wireText }
@@ -119,17 +130,25 @@ func add(list []any, field string, n int64) []any {
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
 func batched(r *Store, team string, s *settlement) (bool, error) {
-	length := 3
-	if in := s.call.reply.Val(); len(in) > 1 && in[1] == 1 {
-		length += len(s.counts)
-	}
-	in, err := r.said(s.call, length)
-	if err != nil || in[0] == 0 {
+	in, err := r.said(s.call)
+	if err != nil {
 		return false, err
 	}
-	for i := range s.counts {
-		s.counts[i].n = in[3+i]
+	done, of := in.next() == 1, version{in.next(), in.next()}
+	for i := 0; done && i < len(s.counts); i++ {
+		s.counts[i].n = in.next()
 	}
-	r.teams.Get(team).recordCounts(version{in[1], in[2]}, s.counts)
+	if err := in.end(); err != nil || !done {
+		return false, err
+	}
+	r.teams.Get(team).recordCounts(of, s.counts)
 	return true, nil
+}
+
+// periodOf is the number of a quota's period on a day.
+func periodOf(day, quota int) int {
+	if quota%2 == 1 {
+		return day / 100
+	}
+	return day
 }

@@ -74,7 +74,7 @@ func TestFG10MixedVersions(t *testing.T) {
 	all := []**script{&admitScript, &lookScript, &batchScript, &settleScript, &extendScript, &sweepScript}
 	var now, then []*script
 	for _, s := range all {
-		now, then = append(now, *s), append(then, newScript("-- the version before\n"+(*s).source))
+		now, then = append(now, *s), append(then, scriptOf("-- the version before\n"+(*s).source))
 	}
 	use := func(version []*script) {
 		for i := range all {

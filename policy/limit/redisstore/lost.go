@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,18 +24,30 @@ func (r *Store) LostAsides(ctx context.Context, team string, since time.Time) (l
 	rows, err := r.client.HGetAll(ctx, r.teams.Get(team).aside).Result()
 	for field, text := range rows {
 		replica, day, _ := strings.Cut(field, ":")
-		var state string
-		var row LostAside
-		var due, renewed int64
-		of := &row.Of
-		if _, err := fmt.Sscan(text, &state, &of[0], &of[1], &of[2], &of[3], &of[4], &due, &renewed); err != nil { // a replica's last call
-			continue
+		row, due, renewed, ok := readAside(text)
+		if row.Day, _ = strconv.Atoi(day); ok && row.Day > 0 && replica != r.Peer.ID && renewed < since.UnixMicro() {
+			row.Back = time.UnixMicro(due).Add(lapse)
+			list = append(list, row)
 		}
-		if _, err := fmt.Sscan(day, &row.Day); err != nil || replica == r.Peer.ID || state == "charged" || renewed >= since.UnixMicro() {
-			continue
-		}
-		row.Back = time.UnixMicro(due).Add(lapse)
-		list = append(list, row)
 	}
 	return list, err
+}
+
+// readAside reads an allowance's text: its state, amounts, the end of its lease, and when it was renewed. It reports false for one that
+// was charged, and for a replica's last call.
+func readAside(text string) (row LostAside, due, renewed int64, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != len(row.Of)+3 || words[0] == "charged" {
+		return row, 0, 0, false
+	}
+	numbers := make([]int64, len(words)-1)
+	for i, word := range words[1:] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return row, 0, 0, false
+		}
+		numbers[i] = n
+	}
+	copy(row.Of[:], numbers)
+	return row, numbers[len(row.Of)], numbers[len(row.Of)+1], true
 }

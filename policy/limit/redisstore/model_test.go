@@ -524,19 +524,16 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, tagsLua, admitLua, batchLua, settleLua, sweepLua}, "")
-			if !strings.Contains(source, m.old) {
+			found := false
+			bend := func(s *script) *script {
+				found = found || strings.Contains(s.source, m.old)
+				return scriptOf(strings.Replace(s.source, m.old, m.bent, 1))
+			}
+			admitScript, admitTagsScript, lookScript = bend(admit), bend(tags), bend(look)
+			batchScript, settleScript, sweepScript = bend(batch), bend(settle), bend(sweep)
+			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			bend := func(parts ...string) *script {
-				for i := range parts {
-					parts[i] = strings.Replace(parts[i], m.old, m.bent, 1)
-				}
-				return newScript(strings.Join(parts, ""))
-			}
-			admitScript, admitTagsScript = bend(commonLua, sweepingLua(holdsLua), noTagsLua, admitLua), bend(commonLua, sweepingLua(holdsLua), tagsLua, admitLua)
-			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
-			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
@@ -585,8 +582,8 @@ var mutants = []mutant{
 	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
 	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
-	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
-	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
+	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock())) post(hold, amount, amount)"},
+	{"frees the wrong period", "count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])", "count(QUOTA, (periods(clock())) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
 	{"credits a rate that was not taken from", "if taken(hold, i) and actual[i]", "if actual[i]"},
 	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
@@ -594,8 +591,8 @@ var mutants = []mutant{
 	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
 	{"shadow takes", "outcome == 1 and rates or 0", "outcome ~= 0 and rates or 0"},
-	{"a batch looks at no hold", "if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end", ""},
-	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
+	{"a batch looks at no hold", "if texts[n] ~= ARGV[ids + charges + n - 1] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
+	{"a batch gives nothing back", "move(b, tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))", "move(b, tonumber(ARGV[at + 5]), 0)"},
 	{"another day's fields", "if now < ARGV[10] + 0 or", "if false and"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
@@ -610,8 +607,8 @@ func TestMain(m *testing.M) {
 func (f *form) rows() (rows []limit.Row) {
 	if f.memory != nil {
 		days, _ := limit.Days("2026-11-20", "2027-03-01")
-		rows, _ = f.memory.Ledger(f.Context(), "search", days)
-		tags, _ := f.memory.Tags(f.Context(), "search", days)
+		rows, _ = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days})
+		tags, _ := f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 		return append(rows, tags...)
 	}
 	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
@@ -626,10 +623,10 @@ func (f *form) rows() (rows []limit.Row) {
 		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
 		days = append(days, day)
 	}
-	if rows, err = f.redis.Ledger(f.Context(), "search", days); err != nil {
+	if rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days}); err != nil {
 		f.Fatal(err)
 	}
-	tags, err := f.redis.Tags(f.Context(), "search", days)
+	tags, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,10 +1,6 @@
 package redisstore
 
-import (
-	"strconv"
-
-	"sluice/policy/limit"
-)
+import "sluice/policy/limit"
 
 // tagOfDay is a value of a team's tag on a day.
 type tagOfDay struct {
@@ -18,25 +14,25 @@ type tagCount struct {
 	used limit.Amounts
 }
 
-// name is the count's in restore.lua.
-func (c *tagCount) name() string { return strconv.Itoa(c.day) + "#" + c.value }
-
-// tagNumbers is how many numbers the reply of settle.lua has about the tag of a charge.
-const tagNumbers = 1 + len(limit.Amounts{})
-
-// tagged counts the charges whose tags are in the reply.
-func tagged(charges []*limit.Charge) (n int) {
+// tagCountsOf reads what the tags of charges used, by the reply to their settlement.
+func tagCountsOf(charges []*limit.Charge, in *reply) (counts []tagCount) {
 	for _, c := range charges {
-		if c.Held.Tag.Counted() {
-			n++
+		if !c.Held.Tag.Counted() {
+			continue
 		}
+		n := tagCount{tagOfDay: tagOfDay{c.Held.Day, c.Held.Tag.Value()}}
+		if in.next() == 1 {
+			n.value = limit.Other
+		}
+		in.into(n.used[:])
+		counts = append(counts, n)
 	}
-	return n
+	return counts
 }
 
-// recordTags records what the tags of charges used, by the reply to their settlement.
-func (o *own) recordTags(of version, charges []*limit.Charge, reply []int64) {
-	if len(reply) == 0 {
+// recordTags records what the tags of charges used.
+func (o *own) recordTags(of version, counts []tagCount) {
+	if len(counts) == 0 {
 		return
 	}
 	o.mu.Lock()
@@ -47,22 +43,15 @@ func (o *own) recordTags(of version, charges []*limit.Charge, reply []int64) {
 	if o.tagUse == nil {
 		o.tagUse = map[tagOfDay]limit.Amounts{}
 	}
-	for _, c := range charges {
-		if !c.Held.Tag.Counted() {
-			continue
-		}
-		at := tagOfDay{c.Held.Day, c.Held.Tag.Value()}
-		if reply[0] == 1 {
-			at.value = limit.Other
-		}
-		was := o.tagUse[at]
-		for unit, n := range reply[1:tagNumbers] {
+	for _, c := range counts {
+		was := o.tagUse[c.tagOfDay]
+		for unit, n := range c.used {
 			if of.seq == o.seen.seq || n > was[unit] {
 				was[unit] = n
 			}
 		}
-		if reply = reply[tagNumbers:]; c.Held.Day/100 == o.date.Month && was != (limit.Amounts{}) {
-			o.tagUse[at] = was
+		if c.day/100 == o.date.Month && was != (limit.Amounts{}) {
+			o.tagUse[c.tagOfDay] = was
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -84,7 +85,11 @@ func (p *plan) addTagQuotas(quotas []int64) {
 		if most != limit.None {
 			p.tagged = append(p.tagged, len(p.byTag))
 		}
-		p.byTag = append(p.byTag, limitText(most))
+		if most == limit.None {
+			p.byTag = append(p.byTag, "")
+		} else {
+			p.byTag = append(p.byTag, strconv.FormatInt(most, 10))
+		}
 	}
 }
 
@@ -97,8 +102,8 @@ func (p *plan) script() *script {
 }
 
 func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
-	wire := appendRate(nil, r)
-	return planRate{rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1], full: strconv.FormatInt(limit.FullIn(r), 10)}
+	a := rateArgsOf(r)
+	return planRate{rate: r, unit: unit, key: k.rates[unit], text: a.Text, ttl: a.Keep, full: strconv.FormatInt(limit.FullIn(r), 10)}
 }
 
 // tasksFor is the limit of open tasks, as admit.lua takes it.
@@ -141,10 +146,52 @@ func fieldOf(day, quota int, of string) string {
 	return strconv.Itoa(periodOf(day, quota)) + ":" + string(teams.Units[quota/2]) + of
 }
 
-// periodOf is the number of a quota's period on a day.
-func periodOf(day, quota int) int {
-	if quota%2 == 1 {
-		return day / 100
+// today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.
+type today struct {
+	limit.Calendar
+	before                        int // the day before, yyyymmdd
+	dayText, monthText, startText any // converted once
+}
+
+// dayNow keeps the current day.
+type dayNow struct{ kept atomic.Pointer[today] }
+
+// at is the day of a moment.
+func (d *dayNow) at(now time.Time) *today {
+	if t := d.kept.Load(); t != nil && !now.Before(t.Start) && now.Before(t.End[0]) {
+		return t
 	}
-	return day
+	c := limit.CalendarOf(now)
+	t := &today{c, limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
+	d.kept.Store(t)
+	return t
+}
+
+// of is the calendar of a moment, most likely of this day.
+func (t *today) of(now time.Time) limit.Calendar {
+	if !now.Before(t.Start) && now.Before(t.End[0]) {
+		return t.Calendar
+	}
+	return limit.CalendarOf(now)
+}
+
+// dayFields are the fields of the hash of quotas for what a day and its month hold and have used, by the number of the quota.
+type dayFields struct {
+	day        int
+	held, used [limit.QuotaCount]any // converted once
+}
+
+// fieldsNow keeps those of the day that was asked for last.
+type fieldsNow struct{ kept atomic.Pointer[dayFields] }
+
+func (f *fieldsNow) on(day int) *dayFields {
+	if d := f.kept.Load(); d != nil && d.day == day {
+		return d
+	}
+	d := &dayFields{day: day}
+	for q := range d.held {
+		d.held[q], d.used[q] = fieldOf(day, q, ":held"), fieldOf(day, q, ":used")
+	}
+	f.kept.Store(d)
+	return d
 }

@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"sluice/policy/limit"
@@ -53,35 +55,39 @@ func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 
 func renewalCall(r *Store, n *Renewal) *call {
 	t := r.teams.Get(n.Team.ID)
-	w, known := t.wired(n.Team), t.version()
-	keys := append(append(make([]any, 0, 6+len(n.Running)), t.shared...), t.aside)
+	args := struct {
+		knownArgs
+		Replica string          `json:"replica"`
+		Call    int64           `json:"call"`
+		Lease   int64           `json:"lease"`
+		Alive   int64           `json:"alive"`
+		Terms   json.RawMessage `json:"terms"`
+		Rated   limit.Amounts   `json:"rated"`
+		Rows    []asideArgs     `json:"rows"`
+		Holds   []holdArgs      `json:"holds"`
+	}{t.version().args(), r.Peer.ID, n.Call, r.Peer.Lease.Microseconds(), n.Alive, t.wired(n.Team).args, n.Rated, []asideArgs{}, []holdArgs{}}
+	for _, row := range n.Rows {
+		args.Rows = append(args.Rows, asideArgs{strconv.Itoa(row.Day), row.Keep, row.Want})
+	}
 	for _, s := range n.Running {
-		keys = append(keys, t.hold+s.Held.ID)
+		args.Holds = append(args.Holds, holdArgs{ID: s.Held.ID, Lease: max(s.Lease, 0).Microseconds(), Text: heldText(s.Held, 0)})
 	}
-	c := r.begin(allowanceScript, keys, 33+3*len(n.Running)+3*len(n.Rows))
-	c.add(known.epoch, known.seq, r.Peer.ID, n.Call, t.ledger, r.Peer.Lease.Microseconds(), n.Alive)
-	for _, most := range w.terms.Quotas {
-		c.add(limitText(most))
-	}
-	c.add(limitText(w.terms.Tasks), len(n.Rows)).add(w.rates...).add(written(n.Rated))
-	for i := range n.Rows {
-		row := &n.Rows[i]
-		c.add(row.Day, writtenStock(row.Keep), writtenStock(row.Want))
-	}
-	for _, s := range n.Running {
-		c.add(s.Held.ID, max(s.Lease, 0).Microseconds(), heldText(s.Held, 0))
-	}
-	return c
+	return r.begin(allowanceScript, args, t.key)
 }
 
 // takeRenewal reads the reply to a renewal.
 func takeRenewal(r *Store, n *Renewal, c *call) error {
-	s, grown, err := r.standing(c, len(limit.Stock{})*len(n.Rows))
+	grown := make([]limit.Stock, len(n.Rows))
+	s, err := r.standing(c, func(_ *standing, in *reply) {
+		for i := range grown {
+			in.into(grown[i][:])
+		}
+	})
 	if err != nil {
 		return err
 	}
 	for i := range n.Rows {
-		copy(n.Rows[i].Grown[:], grown[i*len(limit.Stock{}):])
+		n.Rows[i].Grown = grown[i]
 	}
 	n.Epoch, n.At = s.epoch, s.At
 	r.teams.Get(n.Team.ID).record(&s)

@@ -75,7 +75,7 @@ func (f *renewing) wants(about string, aside, used int64) {
 			f.Errorf("%s: in %s %d are used, want %d", about, period, got, used)
 		}
 	}
-	rows, err := f.redis.Ledger(f.Context(), "search", []int{20261121})
+	rows, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}})
 	sum := int64(0)
 	for _, row := range rows {
 		sum += row.Used[limit.Images]
@@ -88,7 +88,7 @@ func (f *renewing) wants(about string, aside, used int64) {
 // estimated checks how many images of the ledger are estimated.
 func (f *renewing) estimated(about string, want int64) {
 	f.Helper()
-	rows, err := f.redis.Ledger(f.Context(), "search", []int{20261121})
+	rows, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}})
 	sum := int64(0)
 	for _, row := range rows {
 		sum += row.Estimated[limit.Images]

@@ -32,11 +32,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	pipe := r.client.Pipeline()
 	pipe.SetNX(ctx, epochKey, rand.Text(), 0)
 	got := pipe.Get(ctx, epochKey)
-	before := int64(0)
-	if !last.IsZero() {
-		before = last.UnixMicro()
-	}
-	c := r.begin(replicasScript, []any{replicasKey}, 5).add(r.Peer.ID, before, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds())
+	c := r.begin(replicasScript, beatArgsOf(r.Peer.ID, last), replicasKey)
 	c.reply = redis.NewIntSliceCmd(ctx, c.args...)
 	_ = pipe.Process(ctx, c.reply) // it is only queued
 	info := pipe.Info(ctx, "server")
@@ -45,13 +41,31 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	if err := got.Err(); err != nil {
 		return b, err
 	}
-	in, err := r.said(c, 5)
+	in, err := r.said(c)
 	if err != nil {
 		return b, err
 	}
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
-	return Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in[0]).UTC(), Alive: in[1], Back: in[2] == 1, Gap: [2]int64(in[3:])}, nil
+	b = Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in.next()).UTC(), Alive: in.next(), Back: in.next() == 1, Gap: [2]int64{in.next(), in.next()}}
+	return b, in.end()
+}
+
+// beatArgs are the arguments of replicas.lua, in microseconds.
+type beatArgs struct {
+	Replica string `json:"replica"`
+	Before  int64  `json:"before"`
+	Gap     int64  `json:"gap"`
+	Alive   int64  `json:"alive"`
+	Forget  int64  `json:"forget"`
+}
+
+func beatArgsOf(replica string, last time.Time) beatArgs {
+	args := beatArgs{replica, 0, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds()}
+	if !last.IsZero() {
+		args.Before = last.UnixMicro()
+	}
+	return args
 }
 
 // List adds teams to the list of those that ever sent a request.

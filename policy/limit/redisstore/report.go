@@ -235,60 +235,33 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	}
 }
 
-// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of reports: team, day,
-// model, endpoint.
-func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	if team == "" {
-		return r.LedgerOf(ctx, nil, days)
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag. It usually makes two round trips: the sizes
+// of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
+// not know, come after that. With a bound it reads little at once, because teams ask often.
+func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
+	all := newReading(r, (*teamKeys).day, tripStep)
+	if q.Tags {
+		all = newReading(r, (*teamKeys).tags, tripStep)
 	}
-	return r.TeamLedger(ctx, team, days, 0)
-}
-
-// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many, or 0 for any number; else
-// [limit.ErrRows]. It reads little at once, because teams ask often.
-func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
-	all := newReading(r, (*teamKeys).day, readStep)
-	all.most = most
-	return all.read(ctx, []*team{unkept(id)}, days)
-}
-
-// LedgerOf returns the rows of some teams, or of all if teams is nil, as Ledger does. It usually makes two round trips: the sizes of
-// the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
-// not know, come after that.
-func (r *Store) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	return readMany(ctx, r, (*teamKeys).day, teams, days)
-}
-
-// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the order
-// of reports: team, day, tag. Use without a tag is in no row.
-func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	if team == "" {
-		return r.TagsOf(ctx, nil, days)
+	if all.most = q.Most; q.Most > 0 {
+		all.step = readStep
 	}
-	return r.TagsOf(ctx, []string{team}, days)
-}
-
-// TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does, in as many round trips as LedgerOf.
-func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	rows, err := readMany(ctx, r, (*teamKeys).tags, teams, days)
-	rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
-	for i := range rows {
-		rows[i] = limit.TagRow(&rows[i])
+	if q.Teams == nil {
+		rows, err = all.readHouse(ctx, r, q.Days)
+	} else {
+		list := make([]*team, len(q.Teams))
+		for i, id := range q.Teams {
+			list[i] = unkept(id)
+		}
+		rows, err = all.read(ctx, list, q.Days)
+	}
+	if q.Tags {
+		rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
+		for i := range rows {
+			rows[i].Model, rows[i].Tag = "", rows[i].Model
+		}
 	}
 	return rows, err
-}
-
-// readMany reads the hashes of days of some teams, or of all if ids is nil.
-func readMany(ctx context.Context, r *Store, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
-	all := newReading(r, key, tripStep)
-	if ids == nil {
-		return all.readHouse(ctx, r, days)
-	}
-	list := make([]*team, len(ids))
-	for i, id := range ids {
-		list[i] = unkept(id)
-	}
-	return all.read(ctx, list, days)
 }
 
 func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {

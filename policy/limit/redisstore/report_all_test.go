@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 )
 
@@ -22,7 +23,7 @@ func TestTheLedgerOfAllTeamsTakesThreeRoundTrips(t *testing.T) {
 	}
 	w := &sniffer{sent: map[string]int{}}
 	f.client.(*redis.Client).AddHook(w)
-	all, err := f.redis.Ledger(t.Context(), "", days)
+	all, err := f.redis.Rows(t.Context(), limit.Query{Days: days})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestTheLedgerOfAllTeamsTakesThreeRoundTrips(t *testing.T) {
 	}
 	at := 0
 	for n := range 50 {
-		one, err := f.redis.Ledger(t.Context(), fmt.Sprintf("team-%02d", n), days)
+		one, err := f.redis.Rows(t.Context(), limit.QueryOf(fmt.Sprintf("team-%02d", n), days, false))
 		if err != nil || len(one) != n%4 {
 			t.Fatalf("team %d has %d rows, %v; want %d", n, len(one), err, n%4)
 		}
@@ -53,10 +54,10 @@ func TestReadingTheLedgerOfNoTeamKeepsNothing(t *testing.T) {
 	days := []int{20261101}
 	for n := range 3 {
 		name := fmt.Sprint("nobody-", n)
-		_, errOf := f.redis.LedgerOf(t.Context(), []string{name}, days)
-		_, errTags := f.redis.TagsOf(t.Context(), []string{name}, days)
-		if _, err := f.redis.Ledger(t.Context(), name, days); err != nil || errOf != nil || errTags != nil {
-			t.Fatal(err, errOf, errTags)
+		for _, tags := range []bool{false, true} {
+			if _, err := f.redis.Rows(t.Context(), limit.QueryOf(name, days, tags)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	f.redis.teams.Each(func(id string, _ *team) { t.Errorf("%s is kept", id) })

@@ -88,7 +88,7 @@ func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 		}
 	}
 	f.client.AddHook(w)
-	rows, err := f.redis.Ledger(t.Context(), "search", days)
+	rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days, Most: 100_000})
 	want := 8000
 	for n := 0; n < 60; n += 2 {
 		want += 3 + n
@@ -158,7 +158,7 @@ func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 			if fields > bound+2*one {
 				t.Errorf("the day has %d fields", fields)
 			}
-			rows, err := f.redis.Ledger(t.Context(), "search", []int{20261121})
+			rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}})
 			var sum limit.Amounts
 			for i := range rows {
 				sum = sum.Plus(rows[i].Used)
@@ -179,7 +179,7 @@ func TestMend15LedgerOfTooManyRows(t *testing.T) {
 	f.client.AddHook(w)
 	for most, want := range map[int]error{8300: nil, 8299: limit.ErrRows, 300: limit.ErrRows} {
 		w.read = 0
-		rows, err := f.redis.TeamLedger(t.Context(), "search", []int{20261120, 20261121}, most)
+		rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261120, 20261121}, Most: most})
 		if !errors.Is(err, want) || want == nil && len(rows) != 8300 || want != nil && rows != nil {
 			t.Errorf("of %d: %d rows, %v", most, len(rows), err)
 		}
@@ -187,7 +187,7 @@ func TestMend15LedgerOfTooManyRows(t *testing.T) {
 			t.Errorf("of %d: %d fields were read", most, w.read)
 		}
 	}
-	if rows, err := f.redis.TeamLedger(t.Context(), "shop", []int{20261121}, 1); err != nil || len(rows) != 0 {
+	if rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"shop"}, Days: []int{20261121}, Most: 1}); err != nil || len(rows) != 0 {
 		t.Errorf("of a team that used nothing: %v, %v", rows, err)
 	}
 	m := limit.NewMemory(f.clock.Now)
@@ -199,11 +199,11 @@ func TestMend15LedgerOfTooManyRows(t *testing.T) {
 		_, _ = m.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: h.Amounts})
 	}
 	for most, want := range map[int]error{2: nil, 1: limit.ErrRows} {
-		if rows, err := m.TeamLedger(t.Context(), "search", []int{20261120, 20261121}, most); !errors.Is(err, want) || want == nil && len(rows) != 2 {
+		if rows, err := m.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261120, 20261121}, Most: most}); !errors.Is(err, want) || want == nil && len(rows) != 2 {
 			t.Errorf("of %d in memory: %v, %v", most, rows, err)
 		}
 	}
-	if rows, err := m.TeamLedger(t.Context(), "shop", []int{20261121}, 1); err != nil || len(rows) != 0 {
+	if rows, err := m.Rows(t.Context(), limit.Query{Teams: []string{"shop"}, Days: []int{20261121}, Most: 1}); err != nil || len(rows) != 0 {
 		t.Errorf("of a team that used nothing: %v, %v", rows, err)
 	}
 }

@@ -121,37 +121,59 @@ func (m *Loss) mayBeLost() int {
 	return 0
 }
 
+// restoreArgs are the arguments of restore.lua.
+type restoreArgs struct {
+	knownArgs
+	WentBack bool        `json:"went_back"`
+	Loss     int         `json:"loss"`
+	Replica  string      `json:"replica"`
+	Alive    int64       `json:"alive"`
+	Call     int64       `json:"call"`
+	Last     bool        `json:"last"`
+	Lease    int64       `json:"lease"`
+	Used     []usedArgs  `json:"used"`
+	Tags     []tagArgs   `json:"tags"`
+	Rows     []asideArgs `json:"rows"`
+	Holds    []holdArgs  `json:"holds"`
+}
+
+type usedArgs struct {
+	Name string `json:"name"`
+	N    int64  `json:"n"`
+}
+
+type tagArgs struct {
+	Day  string        `json:"day"`
+	Tag  string        `json:"tag"`
+	Used limit.Amounts `json:"used"`
+}
+
 // restoreSome makes one call. Restored holds were not taken from the present rates.
 func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (standing, error) {
-	t := r.teams.Get(team)
-	keys := append(make([]any, 0, 3+len(n.holds)), t.quota, t.open, t.aside)
-	for _, h := range n.holds {
-		keys = append(keys, t.hold+h.ID)
+	args := restoreArgs{
+		knownArgs: n.known.args(), WentBack: n.wentBack, Loss: n.mayBeLost(), Replica: r.Peer.ID, Alive: 1, Call: n.number, Last: n.last,
+		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Tags: []tagArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
 	}
-	alive := int64(1)
 	if r.Peer.Alive != nil {
-		alive = r.Peer.Alive()
+		args.Alive = r.Peer.Alive()
 	}
-	c := r.begin(restoreScript, keys, 12+2*len(n.counts)+2*len(n.tags)+2*len(n.rows)+3*len(n.holds))
-	c.add(n.known.epoch, n.known.seq, flag(n.wentBack), n.mayBeLost(), r.Peer.ID, alive, n.number, t.ledger,
-		flag(n.last), r.Peer.Lease.Microseconds(), len(n.counts)+len(n.tags), len(n.rows))
 	for _, u := range n.counts {
-		c.add(strconv.Itoa(u.period)+":"+string(teams.Units[u.unit]), u.n)
+		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(teams.Units[u.unit]), u.n})
 	}
-	for i := range n.tags {
-		c.add(n.tags[i].name(), written(n.tags[i].used))
+	for _, c := range n.tags {
+		args.Tags = append(args.Tags, tagArgs{strconv.Itoa(c.day), c.value, c.used})
 	}
 	for _, row := range n.rows {
-		c.add(row.Day, writtenStock(row.Of))
+		args.Rows = append(args.Rows, asideArgs{Day: strconv.Itoa(row.Day), Keep: row.Of})
 	}
 	for _, h := range n.holds {
-		if h.due.IsZero() {
-			c.add(h.ID, flag(h.Task)-1, "") // 0: remember it even if it is unknown
-		} else {
-			c.add(h.ID, h.due.UnixMicro(), heldText(h.Held, 0))
+		hold := holdArgs{ID: h.ID, Due: int64(flag(h.Task)) - 1} // 0: remember it even if it is unknown
+		if !h.due.IsZero() {
+			hold.Due, hold.Text = h.due.UnixMicro(), heldText(h.Held, 0)
 		}
+		args.Holds = append(args.Holds, hold)
 	}
+	c := r.begin(restoreScript, args, r.teams.Get(team).key)
 	r.send(ctx, c)
-	s, _, err := r.standing(c, 0)
-	return s, err
+	return r.standing(c, nil)
 }

@@ -3,73 +3,40 @@ package redisstore
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // the name that Redis gives a script, not a protection
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"sluice/unit"
 )
 
-// The scripts. Each makes one change of one team's accounts, whole or not at all.
+// Each script makes one change of one team's accounts, whole or not at all. It begins with the parts of the library that it uses.
 var (
-	//go:embed scripts/common.lua
-	commonLua string
-	//go:embed scripts/buckets.lua
-	bucketsLua string
-	//go:embed scripts/holds.lua
-	holdsLua string
-	//go:embed scripts/aside.lua
-	asideLua string
-	//go:embed scripts/admit.lua
-	admitLua string
-	//go:embed scripts/tags.lua
-	tagsLua string
-	//go:embed scripts/look.lua
-	lookLua string
-	//go:embed scripts/batch.lua
-	batchLua string
-	//go:embed scripts/settle.lua
-	settleLua string
-	//go:embed scripts/extend.lua
-	extendLua string
-	//go:embed scripts/sweep.lua
-	sweepLua string
-	//go:embed scripts/allowance.lua
-	allowanceLua string
-	//go:embed scripts/replicas.lua
-	replicasLua string
-	//go:embed scripts/restore.lua
-	restoreLua string
-	//go:embed scripts/account.lua
-	accountLua string
-	//go:embed scripts/adjust.lua
-	adjustLua string
+	//go:embed scripts
+	scripts embed.FS
 
-	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + noTagsLua + admitLua)
-	admitTagsScript = newScript(commonLua + sweepingLua(holdsLua) + tagsLua + admitLua)
-	lookScript      = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + asideLua + lookLua)
-	batchScript     = newScript(commonLua + bucketsLua + batchLua)
-	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
-	extendScript    = newScript(commonLua + holdsLua + extendLua)
-	sweepScript     = newScript(commonLua + holdsLua + asideLua + sweepLua)
-	allowanceScript = newScript(commonLua + bucketsLua + holdsLua + asideLua + allowanceLua)
-	restoreScript   = newScript(commonLua + holdsLua + asideLua + restoreLua)
-	replicasScript  = newScript(commonLua + replicasLua)
-	accountScript   = newScript(commonLua + bucketsLua + accountLua)
-	adjustScript    = newScript(commonLua + holdsLua + adjustLua)
+	admitScript     = newScript(sweeping, "admit")
+	admitTagsScript = newScript(sweeping, "tags", "admit")
+	lookScript      = newScript("amounts", "buckets", "named", "holds", "aside", "look")
+	batchScript     = newScript("buckets", "batch")
+	settleScript    = newScript("amounts", "buckets", "named", "holds", "aside", "settle")
+	extendScript    = newScript("amounts", "named", "holds", "extend")
+	sweepScript     = newScript("amounts", "named", "holds", "aside", "sweep")
+	allowanceScript = newScript("amounts", "buckets", "named", "holds", "aside", "allowance")
+	restoreScript   = newScript("amounts", "named", "holds", "aside", "restore")
+	replicasScript  = newScript("named", "replicas")
+	accountScript   = newScript("buckets", "named", "account")
+	adjustScript    = newScript("amounts", "named", "holds", "adjust")
 )
 
-// noTagsLua is in place of tags.lua for teams without quotas of their tag.
-const noTagsLua = "local by_tag\n"
-
-// sweepingLua wraps holds.lua in a function, so that an admission that sweeps nothing does not run it. It derives the other keys
-// from the quota's.
-func sweepingLua(holds string) string {
-	return "local function holds(quota, open, due)\n" + holds +
-		"local prefix = string.match(quota, '^(.*:)quota$')\nsweep(quota, open, prefix .. 'hold:', prefix .. 'use:', due)\nend\n"
-}
+// sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without quotas of its tag has no
+// by_tag.
+const sweeping = "sweeping"
 
 // script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
 // allocations.
@@ -78,9 +45,38 @@ type script struct {
 	digest any // a string
 }
 
-func newScript(source string) *script {
+func newScript(parts ...string) *script {
+	source := unitsLua() + part("common")
+	for _, name := range parts {
+		if name == sweeping {
+			source += "local by_tag\nlocal function holds(due)\n" + part("amounts") + part("holds") + "sweep(due)\nend\n"
+		} else {
+			source += part(name)
+		}
+	}
+	return scriptOf(source)
+}
+
+func scriptOf(source string) *script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
 	return &script{source: source, digest: hex.EncodeToString(sum[:])}
+}
+
+func part(name string) string {
+	text, err := scripts.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}
+
+// unitsLua gives the scripts the table of units, and the pattern of a text of amounts.
+func unitsLua() string {
+	words, each := make([]string, unit.Count), make([]string, unit.Count)
+	for i, name := range unit.Names {
+		words[i], each[i] = "'"+string(name)+"'", "%d+"
+	}
+	return "local UNITS, EACH = {" + strings.Join(words, ", ") + "}, '" + strings.Join(each, " ") + "'\n"
 }
 
 // wire sends calls of scripts to Redis.
@@ -96,47 +92,43 @@ type wire struct {
 type call struct {
 	script   *script
 	args     []any
-	requests int     // of admit.lua
-	known    version // of the accounts, where the script compares it
-	clock    int64   // microseconds, or 0 for Redis's own time
-	number   int64   // random; the reply begins with it, so that another call's reply is noticed
+	requests int      // of admit.lua
+	body     wireText // the script's arguments by name
+	known    version  // of the accounts, where the arguments have it
+	clock    int64    // microseconds, or 0 for Redis's own time
+	number   int64    // random; the reply begins with it, so that another call's reply is noticed
 	reply    *redis.IntSliceCmd
 }
 
-// calls are used calls, whose arrays the next ones use.
+// wireText is an argument whose bytes are used again: unlike a string it costs no allocation.
+type wireText []byte
+
+// MarshalBinary implements the library's interface of arguments.
+func (t *wireText) MarshalBinary() ([]byte, error) { return *t, nil }
+
+// calls are used calls, whose memory the next ones use.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// begin returns a call with its keys and the first two arguments of every script. There is room for so many more arguments.
-func (w *wire) begin(s *script, keys []any, room int) *call {
-	c := w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, len(keys)).add(keys...)
+// begin returns a call with its keys and its arguments by name.
+func (w *wire) begin(s *script, body any, keys ...any) *call {
+	c := new(call)
+	c.body, _ = json.Marshal(body) // numbers and texts
+	c.args = append(c.start(s, len(keys)).args, keys...)
 	c.begun(w.Clock())
+	c.args = append(c.args, &c.body)
 	return c
 }
 
-// beginIn begins a call with the arrays of an earlier one. Its keys follow, so many, and then begun.
-func (w *wire) beginIn(c *call, s *script, keys int) *call {
-	c.script = s
-	c.args = append(c.args[:0], "evalsha", s.digest, keys)
+// start begins a call's arguments, up to its keys.
+func (c *call) start(s *script, keys int) *call {
+	c.script, c.args = s, append(c.args[:0], "evalsha", s.digest, keys)
 	return c
 }
 
-// begun adds the first two arguments of every script, behind its keys: the time, or 0 for Redis's own, and the number. Lua counts
-// exactly to 2^53.
+// begun adds the first two arguments of every script: the time, and the number that the reply begins with.
 func (c *call) begun(clock int64) {
-	c.clock, c.number = clock, 1+rand.Int64N(1<<52)
+	c.clock, c.number = clock, 1+rand.Int64N(1<<52) // Lua counts exactly to 2^53
 	c.args = append(c.args, &c.clock, &c.number)
-}
-
-// add adds arguments.
-func (c *call) add(args ...any) *call {
-	c.args = append(c.args, args...)
-	return c
-}
-
-// run sends a call, and returns its reply of so many numbers.
-func (w *wire) run(ctx context.Context, c *call, length int) ([]int64, error) {
-	w.send(ctx, c)
-	return w.said(c, length)
 }
 
 // send sends calls in one round trip. Afterwards each has its reply or its error. A script that Redis does not know by its digest is
@@ -181,22 +173,66 @@ func (w *wire) finish(ctx context.Context, failed error, calls ...*call) {
 	}
 }
 
-// said checks a reply's number and length, and returns the rest. A short reply says why nothing was done.
-func (w *wire) said(c *call, length int) ([]int64, error) {
-	reply, err := c.reply.Result()
+// reply reads the numbers of a reply in turn.
+type reply struct {
+	w     *wire
+	rest  []int64
+	short bool // there were too few
+}
+
+// run sends a call, and returns its reply.
+func (w *wire) run(ctx context.Context, c *call) (*reply, error) {
+	w.send(ctx, c)
+	return w.said(c)
+}
+
+// said returns a reply behind its number, which it checks. A short reply says why nothing was done.
+func (w *wire) said(c *call) (*reply, error) {
+	numbers, err := c.reply.Result()
 	switch {
 	case err != nil && !strings.HasPrefix(err.Error(), "redis: can't parse"):
 		return nil, err
-	case err == nil && len(reply) == 4 && reply[0] == c.number && notDone[reply[1]] != nil:
-		return nil, notDone[reply[1]]
-	case err != nil || len(reply) != 1+length || reply[0] != c.number:
-		if w.OnDesync != nil {
-			w.OnDesync()
-		}
-		return nil, errMixed
+	case err != nil || len(numbers) == 0 || numbers[0] != c.number:
+		return nil, w.mixed()
+	case len(numbers) == 4 && notDone[numbers[1]] != nil:
+		return nil, notDone[numbers[1]]
 	}
-	return reply[1:], nil
+	return &reply{w: w, rest: numbers[1:]}, nil
+}
+
+// mixed reports that connections are out of step.
+func (w *wire) mixed() error {
+	if w.OnDesync != nil {
+		w.OnDesync()
+	}
+	return errMixed
 }
 
 // notDone are the outcomes in short replies.
 var notDone = map[int64]error{2: ErrNotDone, 3: errOvertaken, 4: errRestoring}
+
+// next reads a number.
+func (in *reply) next() int64 {
+	if len(in.rest) == 0 {
+		in.short = true
+		return 0
+	}
+	n := in.rest[0]
+	in.rest = in.rest[1:]
+	return n
+}
+
+// into reads as many numbers as the list has.
+func (in *reply) into(list []int64) {
+	for i := range list {
+		list[i] = in.next()
+	}
+}
+
+// end checks that the reply had just what was read.
+func (in *reply) end() error {
+	if in.short || len(in.rest) > 0 {
+		return in.w.mixed()
+	}
+	return nil
+}

@@ -2,16 +2,13 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
-	"sluice/policy/teams"
 )
 
 // roundTrips counts the round trips of a client.
@@ -40,29 +37,15 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client.AddHook(counted)
 	calls := make([]*call, 8)
 	for i := range calls {
-		calls[i] = r.begin(replicasScript, []any{replicasKey}, 5).add("replica", 0, BeatGap.Microseconds(), AliveFor.Microseconds(), 1)
+		calls[i] = r.begin(replicasScript, beatArgsOf("replica", time.Time{}), replicasKey)
 	}
 	r.send(t.Context(), calls...)
 	for i, c := range calls {
-		if _, err := r.said(c, 5); err != nil {
+		if _, err := r.said(c); err != nil {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
 	if n := counted.Load(); n != 3 {
 		t.Errorf("%d round trips, want 3: by the digest, the text for one, by the digest for the others", n)
-	}
-}
-
-// The scripts repeat the units and the number of open_tasks.
-func TestScriptsHaveTheUnits(t *testing.T) {
-	var words []string
-	for _, unit := range teams.Units {
-		words = append(words, "'"+string(unit)+"'")
-	}
-	if line := "local UNITS = {" + strings.Join(words, ", ") + "}\n"; !strings.Contains(commonLua, line) {
-		t.Errorf("common.lua lacks %q", line)
-	}
-	if text := fmt.Sprintf("fault, wait = %d, 5000000", limit.LimitTasks); !strings.Contains(admitLua, text) {
-		t.Errorf("admit.lua lacks %q", text)
 	}
 }

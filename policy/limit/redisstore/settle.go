@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -90,9 +91,15 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			}
 		} else {
 			var s standing
-			if s, done, err = r.standing(g.call, len(g.charges)+tagNumbers*tagged(g.charges)); err == nil {
+			var tags []tagCount
+			done = make([]int64, len(g.charges))
+			s, err = r.standing(g.call, func(_ *standing, in *reply) {
+				in.into(done)
+				tags = tagCountsOf(g.charges, in)
+			})
+			if err == nil {
 				r.teams.Get(team).record(&s)
-				r.teams.Get(team).recordTags(s.version, g.charges, done[len(g.charges):])
+				r.teams.Get(team).recordTags(s.version, tags)
 			}
 		}
 		for n, c := range g.charges {
@@ -112,20 +119,33 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 	}
 	h := g.charges[0].Held
 	t := r.teams.Get(h.Team)
-	known := t.version()
-	keys := append(make([]any, 0, 5+len(g.charges)), t.shared...)
-	for _, c := range g.charges {
-		keys = append(keys, t.hold+c.Held.ID)
-	}
-	call := r.begin(settleScript, keys, 19+9*len(g.charges)).add(h.Team, t.ledger).add(t.wired(g.charges[0].Team).rates...).add(known.epoch, known.seq)
-	for _, c := range g.charges {
+	args := struct {
+		knownArgs
+		Team    string          `json:"team"`
+		Terms   json.RawMessage `json:"terms"`
+		Charges []chargeArgs    `json:"charges"`
+	}{t.version().args(), h.Team, t.wired(g.charges[0].Team).args, make([]chargeArgs, len(g.charges))}
+	for i, c := range g.charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
 			day = strconv.Itoa(h.Day)
 		}
-		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), RetentionOf(c).Milliseconds(), flag(!c.Sum))
+		args.Charges[i] = chargeArgs{h.ID, c.Estimated, day, strconv.Itoa(h.Month), h.What(), h.Task, c.Amounts, RetentionOf(c).Milliseconds(), !c.Sum}
 	}
-	return settlement{call: call}
+	return settlement{call: r.begin(settleScript, args, t.key)}
+}
+
+// chargeArgs is a charge in the arguments of settle.lua.
+type chargeArgs struct {
+	ID        string        `json:"id"`
+	Estimated bool          `json:"estimated"`
+	Day       string        `json:"day"` // empty: an unknown hold is left alone
+	Month     string        `json:"month"`
+	What      string        `json:"what"`
+	Task      bool          `json:"task"`
+	Amounts   limit.Amounts `json:"amounts"`
+	Keep      int64         `json:"keep"`  // the settled hold, ms
+	Rated     bool          `json:"rated"` // an unknown hold takes from the rates
 }
 
 // groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of

@@ -26,27 +26,25 @@ type count struct {
 	n            int64
 }
 
-// standing reads a reply that has a team's state, so many numbers more, and the use that it posted to.
-func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
-	length := 5 + 2*limit.QuotaCount + more
-	if posted := len(c.reply.Val()) - 1 - length; posted > 0 && posted%3 == 0 {
-		length += posted
-	}
-	in, err := w.said(c, length)
+// standing reads a reply that has a team's state, what more reads, and the use that it posted to.
+func (w *wire) standing(c *call, more func(s *standing, in *reply)) (s standing, err error) {
+	in, err := w.said(c)
 	if err != nil {
-		return s, nil, err
+		return s, err
 	}
-	s.Outcome, s.version, s.At, s.Tasks, s.Fault = limit.Outcome(in[0]), version{in[1], in[2]}, time.UnixMicro(in[3]).UTC(), in[4], limit.LimitNone
+	s.Outcome, s.epoch, s.seq, s.At, s.Tasks, s.Fault = limit.Outcome(in.next()), in.next(), in.next(), time.UnixMicro(in.next()).UTC(), in.next(), limit.LimitNone
 	s.Date = limit.CalendarOf(s.At)
-	copy(s.Used[:], in[5:])
-	copy(s.Held[:], in[5+limit.QuotaCount:])
+	in.into(s.Used[:])
+	in.into(s.Held[:])
 	s.hasUsed = 1<<limit.QuotaCount - 1
-	in = in[5+2*limit.QuotaCount:]
-	if posted := in[more:]; len(posted) > 0 {
-		s.counts = new([]count)
-		for ; len(posted) > 0; posted = posted[3:] {
-			*s.counts = append(*s.counts, count{period: int(posted[0]), unit: int(posted[1]), n: posted[2]})
-		}
+	if more != nil {
+		more(&s, in)
 	}
-	return s, in[:more], nil
+	if len(in.rest) > 0 {
+		s.counts = new([]count)
+	}
+	for len(in.rest) > 0 {
+		*s.counts = append(*s.counts, count{period: int(in.next()), unit: int(in.next()), n: in.next()})
+	}
+	return s, in.end()
 }

@@ -115,7 +115,7 @@ func (p *tagPair) batch(rt *rapid.T) {
 		if a.err != nil {
 			rt.Fatal(a.err)
 		}
-		s := a.kind.plan.read(a.reply)
+		s := a.state
 		got := s.Verdict(termsOf(p.team), a.hold)
 		if diff := cmp.Diff(plainVerdict(&want[i]), plainVerdict(&got)); diff != "" {
 			rt.Fatalf("request %d of %d, %s for %q of %v (-memory +redis):\n%s", i, len(list), a.hold.ID, a.hold.Tag, a.hold.Amounts, diff)

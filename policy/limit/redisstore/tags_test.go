@@ -15,9 +15,9 @@ func (f *form) tags() (rows []limit.Row) {
 	days := []int{limit.CalendarOf(f.clock.Now()).Day}
 	var err error
 	if f.memory != nil {
-		rows, err = f.memory.Tags(f.Context(), "search", days)
+		rows, err = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 	} else {
-		rows, err = f.redis.Tags(f.Context(), "search", days)
+		rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
 	}
 	if err != nil {
 		f.Fatal(err)

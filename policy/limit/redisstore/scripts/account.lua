@@ -1,23 +1,22 @@
 -- Takes from the rates of the upstream account that apply to a request, all or nothing; or corrects what was taken.
 --
 -- KEYS  one for each rate, all in one slot
--- ARGV  3 1 for a correction  4… each rate and its amount; for a correction the difference, which may be negative
+-- force for a correction  rates  amounts of each rate; for a correction the difference, which may be negative
 -- Returns 1, or 0 with the index of the rate that refuses and the wait.
-local now = clock(ARGV[1])
+local now = clock()
 local buckets = {}
 local fault, wait = -1, 0
 for i, key in ipairs(KEYS) do
-  local b = bucket(key, redis.call('GET', key), now, 6 * i - 2)
-  b.amount = tonumber(ARGV[6 * i + 3])
+  local b = rated(A.rates[i], now, key)
   buckets[i] = b
-  if ARGV[3] ~= '1' then
-    local over = b.tat + span(b, b.amount) - b.full - now
+  if not A.force then
+    local over = b.tat + span(b, A.amounts[i]) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end
 end
-if fault >= 0 then return {tonumber(ARGV[2]), 0, fault, wait} end
-for _, b in ipairs(buckets) do
-  if b.amount >= 0 then take(b, b.amount) else give(b, -b.amount) end
+if fault >= 0 then return {NUMBER, 0, fault, wait} end
+for i, b in ipairs(buckets) do
+  if A.amounts[i] >= 0 then take(b, A.amounts[i]) else give(b, -A.amounts[i]) end
   store(b)
 end
-return {tonumber(ARGV[2]), 1, -1, 0}
+return {NUMBER, 1, -1, 0}

@@ -17,15 +17,15 @@
 --       then, for a team with quotas of each value of its tag, those of day and month of each unit or empty: see tags.lua
 -- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
---       which is a new one if it was placed, the limit that refuses (from 0 the rates, from 3 day and month of each unit, 11 the tasks,
---       from 12 day and month of each unit for the value of the tag, -1 none), wait, how long each rate takes to be full, and for a team
+--       which is a new one if it was placed, the limit that refuses (from 0 the rates charged, then by limit.Limit… day and month of
+--       each unit charged, the tasks, day and month of each unit charged for the value of the tag, -1 none), wait, how long each rate takes to be full, and for a team
 --       with quotas of its tag 1 if the value is one of the others, and what the value used and holds of each quota. If anything was taken from the allowance, then for each request what
 --       was taken of each unit and of tasks.
 local call, format = redis.call, string.format
-local now = clock(ARGV[1])
+local now = clock()
 local written = format('%d', now)
 local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
-if #due > 0 then holds(KEYS[1], KEYS[2], due) end
+if #due > 0 then holds(due) end
 
 local units, fields, rates = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 local names = 15 + 2 * units
@@ -43,12 +43,12 @@ end
 local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
-if accounts_lost(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
-if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
+if accounts_lost(epoch, seq, known, ARGV[4]) then return {NUMBER, 2, tonumber(epoch), now} end
+if restoring(got[4], now) then return {NUMBER, 4, tonumber(epoch), now} end
 
 local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
 for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
-local reply = {tonumber(ARGV[2]), 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
+local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
 local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
 for q = 1, 2 * units do
   if ARGV[14 + q] ~= '' then -- used has where got has what is used of the quota; behind it is what is set aside
@@ -68,18 +68,26 @@ local function named(i) return i > units and 'tasks' or string.match(ARGV[names 
 
 local tags = by_tag and by_tag(string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, named, {unpack(ARGV, first + width * requests)})
 
-local function stock(a, b, c, d, e) return {requests = tonumber(a), tokens = tonumber(b), images = tonumber(c), spend = tonumber(d), tasks = tonumber(e)} end
+-- stock reads a text of an allowance's amounts, by the names of units and tasks.
+local function stock(text)
+  local of, i = {}, 0
+  for n in string.gmatch(text, '%d+') do
+    i = i + 1
+    of[UNITS[i] or 'tasks'] = tonumber(n)
+  end
+  return of
+end
 
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks. taken is what one request takes.
 local taken, left, state, rest
 local function take(i, over, lent)
   if string.sub(ARGV[11], -8) ~= day then return false end
   local unit = named(i)
-  if over > stock(string.match(lent, '^(%d+) (%d+) (%d+) (%d+) (%d+)$'))[unit] then return false end
+  if over > stock(lent)[unit] then return false end
   if not left then
-    local a, b, c, d, e
-    state, a, b, c, d, e, rest = string.match(call('HGET', string.gsub(KEYS[1], 'quota$', 'aside'), ARGV[11]) or '', '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
-    left = stock(a, b, c, d, e)
+    local text
+    state, text, rest = string.match(call('HGET', TEAM .. 'aside', ARGV[11]) or '', '^(%a+) (' .. EACH .. ' %d+)( .*)$')
+    left = stock(text or '')
   end
   if state ~= 'open' or over > left[unit] then return false end
   taken = taken or {}
@@ -108,7 +116,7 @@ for n = 1, requests do
         if over > 0 and not take(i, over, ARGV[at + 2]) then
           local free = 5000000 -- only what is held stands in the way
           if wanted > limit then free = select(2 + period, periods(now)) end
-          if free > wait then fault, wait = 2 + q, free end
+          if free > wait then fault, wait = #UNITS - 1 + q, free end
         end
       end
     end
@@ -120,13 +128,13 @@ for n = 1, requests do
     if wanted and wanted + row.held[q] > tonumber(tags.limits[q]) then
       local free = 5000000
       if wanted > tonumber(tags.limits[q]) then free = select(4 - q % 2, periods(now)) end
-      if free > wait then fault, wait = 11 + q, free end
+      if free > wait then fault, wait = 3 * #UNITS + q, free end
     end
   end
   if task and most ~= -1 then
     tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
     local over = tasks + 1 + tasks_aside - most
-    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = 11, 5000000 end
+    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = 3 * #UNITS, 5000000 end
   end
   if again then fault, wait = -1, 0 end
   if fault >= 0 or again then taken = nil end
@@ -202,7 +210,9 @@ if next(takes) then
       end
     end
   end
-  call('HSET', string.gsub(KEYS[1], 'quota$', 'aside'), ARGV[11], format('open %d %d %d %d %d', left.requests, left.tokens, left.images, left.spend, left.tasks) .. rest)
+  local text = {}
+  for i, unit in ipairs(UNITS) do text[i] = format('%d', left[unit]) end
+  call('HSET', TEAM .. 'aside', ARGV[11], 'open ' .. table.concat(text, ' ') .. format(' %d', left.tasks) .. rest)
 end
 for r = 1, rates do
   if changed[r] then

@@ -1,15 +1,12 @@
 -- Buckets, for scripts that change several.
 
--- A rate is five arguments: " limit per burst", which is kept behind a bucket's moment, or empty if there is no rate; limit; per;
--- burst; and how many milliseconds to keep the bucket.
-local function bucket(key, kept, now, from)
-  local rate = ARGV[from]
-  if rate == '' then return nil end
-  local limit, per, burst = tonumber(ARGV[from + 1]), tonumber(ARGV[from + 2]), tonumber(ARGV[from + 3])
+-- A rate is its text, " limit per burst", which is kept behind a bucket's moment; limit; per; burst; and how many milliseconds to keep the
+-- bucket.
+local function bucket(key, kept, now, rate, limit, per, burst, ttl)
   local full = math.ceil(burst * per / limit) -- rounded as in span: so much at once fits
   local tat, changed = now, false
   if kept then tat, changed = moment(key, kept, rate, full, now) end
-  return {key = key, now = now, rate = rate, ttl = ARGV[from + 4], limit = limit, per = per, burst = burst, full = full, tat = tat,
+  return {key = key, now = now, rate = rate, ttl = ttl, limit = limit, per = per, burst = burst, full = full, tat = tat,
     kept = kept, changed = changed}
 end
 

@@ -1,22 +1,26 @@
 -- Every script begins with this. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency), times in
--- microseconds. ARGV 1 is the time, or 0 for Redis's own, and 2 a random number; every reply begins with that. If a script has changed
--- nothing it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call came too late, 4 the team is restoring.
+-- microseconds. A list of amounts has one for each unit, in the order of UNITS, and that of an allowance one more, of open tasks.
 --
--- Scripts that run for each request write numbers by string.format('%d'), which is faster than Redis's own conversion, and exact. Lua
--- would write 1e+15 within a longer text, and -0 for the negative of 0, which HINCRBY refuses.
+-- KEYS  1 the team's quota, from which the other keys follow: all are in its slot
+-- ARGV  1 the time, or 0 for Redis's own  2 a random number, with which every reply begins  3 the script's arguments, named, as A has
+--       them (named.lua); those that run for each request, admit.lua and batch.lua, take one argument for each value instead
+--
+-- A team's script is told the epoch and the sequence number of the accounts that its caller knows, 0 for none. If it has changed nothing
+-- it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call came too late, 4 the team is restoring.
+--
+-- Replies are numbers, because Redis's JSON writes them with 14 digits. Scripts that run for each request write numbers for Redis by
+-- string.format('%d'), which is faster than its own conversion, and exact. Lua would write 1e+15 within a longer text, and -0 for the
+-- negative of 0, which HINCRBY refuses.
+local NUMBER = tonumber(ARGV[2])
+local QUOTA, TEAM = KEYS[1], string.sub(KEYS[1], 1, -6) -- "quota" has five letters
 
 -- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
--- UNITS is Go's teams.Units. The scripts repeat numbers that follow from it: 3 rates (limit.RateCount; the first quota's number in
--- admit.lua), 4 amounts of a hold (limit.Amounts), 5 of an allowance (limit.Stock), and 11, the number of open_tasks (limit.LimitTasks).
--- docs/architecture.md, Adding a unit, lists the places. The patterns read a unit as %a+.
-local UNITS = {'requests', 'tokens', 'images', 'spend'}
-
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it said.
 local clock_read
-local function clock(given)
-  clock_read = tonumber(given)
+local function clock()
+  clock_read = tonumber(ARGV[1])
   if clock_read <= 0 then
     local t = redis.call('TIME')
     clock_read = tonumber(t[1]) * 1000000 + tonumber(t[2])

@@ -1,18 +1,12 @@
 -- Holds.
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
--- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
+-- (1 for the first unit, 2 for the second, 4 for the third, added up), its day and month, what it holds and what it was charged of each unit, id, team, and
 -- model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
 -- of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
-local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
-
--- four reads a text of four amounts, one for each unit.
-local function four(text)
-  local a, b, c, d = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
-  return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
-end
+local HOLD = '^(%a+) (%d) (%d) (%d+) (%d+) (%d+) (' .. EACH .. ') (' .. EACH .. ') (%S+) (%S+) (.*)$'
 
 -- Changes are written at the end of a script, after every key has been found to be of its type: nothing is half done. read returns a
 -- changed hold as changed.
@@ -56,7 +50,7 @@ local function sum(hold)
   local name = hold.day .. hold.what
   local s = sums[name]
   if not s then
-    s = {day = hold.day, month = hold.month, what = hold.what, held = {0, 0, 0, 0}, used = {0, 0, 0, 0}, doubt = {0, 0, 0, 0}}
+    s = {day = hold.day, month = hold.month, what = hold.what, held = nothing(), used = nothing(), doubt = nothing()}
     sums[name] = s
   end
   return s
@@ -70,7 +64,7 @@ local function add(list, i, n) list[i] = list[i] + n end
 -- free takes a hold's amounts out of what its day and month hold.
 local function free(hold, amount)
   local s = sum(hold)
-  for i = 1, 4 do add(s.held, i, -amount[i]) end
+  for i, n in ipairs(amount) do add(s.held, i, -n) end
   if hold.task == '1' then tasks = tasks - 1 end
   over[#over + 1] = hold.id
 end
@@ -78,7 +72,7 @@ end
 -- hold_again adds a hold's amounts to what its day and month hold.
 local function hold_again(hold)
   local s = sum(hold)
-  for i, n in ipairs(four(hold.held)) do add(s.held, i, n) end
+  for i, n in ipairs(amounts_of(hold.held)) do add(s.held, i, n) end
   if hold.task == '1' then tasks = tasks + 1 end
 end
 
@@ -86,11 +80,13 @@ end
 -- estimated part of them. A correction may be negative.
 local function post(hold, amount, doubt)
   local s = sum(hold)
-  for i = 1, 4 do
+  for i in ipairs(UNITS) do
     add(s.used, i, amount[i])
     add(s.doubt, i, doubt[i])
   end
 end
+
+local USE = TEAM .. 'use:' -- and a day: its ledger
 
 local function count(key, field, n)
   if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
@@ -99,9 +95,9 @@ end
 -- counts lists the use of days and months after an amount, or 0, was posted to them: period, unit, amount, in turn.
 local counts = {}
 
-local function count_used(quota, period, i, n)
+local function count_used(period, i, n)
   local field = period .. ':' .. UNITS[i] .. ':used'
-  local used = count(quota, field, n) or tonumber(redis.call('HGET', quota, field) or 0)
+  local used = count(QUOTA, field, n) or tonumber(redis.call('HGET', QUOTA, field) or 0)
   if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
@@ -126,8 +122,8 @@ end
 local function is_late(day) return tonumber(day) < tonumber((periods(clock_read - DAY))) end
 
 -- note_late notes a late change, with a later time than the one before, so that whoever kept sums notices it.
-local function note_late(use, day)
-  local key = use .. 'late'
+local function note_late(day)
+  local key = USE .. 'late'
   local before = tonumber(redis.call('HGET', key, day) or 0)
   redis.call('HSET', key, day, string.format('%d', math.max(clock_read, before + 1)))
   redis.call('EXPIRE', key, 34560000)
@@ -146,8 +142,8 @@ end
 local function post_tag(key, s)
   start(key, s.day)
   local tag = known_tag(key, s.tag)
-  for i = 1, 4 do
-    local field = tag .. '||' .. UNITS[i]
+  for i, unit in ipairs(UNITS) do
+    local field = tag .. '||' .. unit
     count(key, field, s.used[i])
     count(key, field .. '|estimated', s.doubt[i])
     local held = s.counted and count(key, field .. '|held', s.held[i])
@@ -158,7 +154,7 @@ end
 
 -- posts reports whether anything was posted to the ledger.
 local function posts(s)
-  for i = 1, 4 do
+  for i in ipairs(UNITS) do
     if s.used[i] ~= 0 or s.doubt[i] ~= 0 then return true end
   end
   return false
@@ -175,48 +171,48 @@ local function tag_used(key, tag)
 end
 
 -- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
-local function flush(quota, open, use)
-  redis.call('HLEN', quota)
-  if open then redis.call('ZCARD', open) end
+local function flush()
+  local open = TEAM .. 'open'
+  redis.call('HLEN', QUOTA)
+  redis.call('ZCARD', open)
   for _, s in pairs(sums) do
-    redis.call('HLEN', use .. s.day)
+    redis.call('HLEN', USE .. s.day)
     s.late = is_late(s.day)
-    if s.late then redis.call('HLEN', use .. 'late') end
+    if s.late then redis.call('HLEN', USE .. 'late') end
     s.what, s.tag, s.counted = tagged(s.what)
-    if s.tag then redis.call('HLEN', use .. s.day .. ':tags') end
+    if s.tag then redis.call('HLEN', USE .. s.day .. ':tags') end
   end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
   for _, s in pairs(sums) do
-    local ledger, what = use .. s.day, s.what
+    local ledger, what = USE .. s.day, s.what
     if start(ledger, s.day) > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
       what = string.gsub(what, '^.*|', 'other|')
     end
-    for i = 1, 4 do
-      local unit = UNITS[i]
-      count(quota, s.day .. ':' .. unit .. ':held', s.held[i])
-      count(quota, s.month .. ':' .. unit .. ':held', s.held[i])
-      count_used(quota, s.day, i, s.used[i])
-      count_used(quota, s.month, i, s.used[i])
+    for i, unit in ipairs(UNITS) do
+      count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])
+      count(QUOTA, s.month .. ':' .. unit .. ':held', s.held[i])
+      count_used(s.day, i, s.used[i])
+      count_used(s.month, i, s.used[i])
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
-    if s.tag then post_tag(use .. s.day .. ':tags', s) end
-    if s.late and posts(s) then note_late(use, s.day) end
+    if s.tag then post_tag(USE .. s.day .. ':tags', s) end
+    if s.late and posts(s) then note_late(s.day) end
   end
-  count(quota, 'tasks', tasks)
-  if next(sums) then count(quota, 'seq', 1) end
+  count(QUOTA, 'tasks', tasks)
+  if next(sums) then count(QUOTA, 'seq', 1) end
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
 -- sweep lets holds expire: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
 -- counts again what is held.
-local function sweep(quota, open, prefix, use, due)
+local function sweep(due)
   local missing = false
   for _, id in ipairs(due) do
-    local key = prefix .. id
+    local key = TEAM .. 'hold:' .. id
     local hold = read(key)
     if hold and hold.state == 'held' then
-      local amount = four(hold.held)
+      local amount = amounts_of(hold.held)
       free(hold, amount)
       post(hold, amount, amount)
       hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
@@ -226,6 +222,6 @@ local function sweep(quota, open, prefix, use, due)
       over[#over + 1] = id
     end
   end
-  flush(quota, open, use)
-  if missing then redis.call('HDEL', quota, 'counted') end
+  flush()
+  if missing then redis.call('HDEL', QUOTA, 'counted') end
 end

@@ -1,15 +1,13 @@
 -- Lets holds expire, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
 --
--- KEYS  1 quota  2 open  3 aside
--- ARGV  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and 8 the first
---       and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
+-- most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.
 
 -- count_tags writes what the tags of each day hold, by day, tag and unit, and removes what they do not hold. Days of past months need
 -- not be right: no quota counts them.
-local function count_tags(use, month, held)
+local function count_tags(month, held)
   for d = 1, 31 do
-    local key = string.format('%s%s%02d:tags', use, month, d)
+    local key = string.format('%s%s%02d:tags', USE, month, d)
     local all = held[key] or {}
     if next(all) or redis.call('HEXISTS', key, '@') == 1 then
       local fields = redis.call('HGETALL', key)
@@ -23,19 +21,20 @@ end
 
 -- count_again counts what is held, and the open tasks, from the open holds: after a hold was missing, and once for accounts of an
 -- older version, whose open holds also lose their TTL.
-local function count_again(quota, open, prefix, use, month)
+local function count_again(month)
+  local open, prefix = TEAM .. 'open', TEAM .. 'hold:'
   local held, tasks, closed, by_tag = {}, 0, {}, {}
   for from = 0, redis.call('ZCARD', open) - 1, 1000 do
     for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
       local hold = read(prefix .. id)
       if hold and hold.state == 'held' then
         local _, tag, counted = tagged(hold.what)
-        local key = use .. hold.day .. ':tags'
+        local key = USE .. hold.day .. ':tags'
         if counted then
           start(key, hold.day)
           tag, by_tag[key] = known_tag(key, tag), by_tag[key] or {}
         end
-        for i, n in ipairs(four(hold.held)) do
+        for i, n in ipairs(amounts_of(hold.held)) do
           local field = (tag or '') .. '||' .. UNITS[i] .. '|held'
           if counted and n > 0 then by_tag[key][field] = (by_tag[key][field] or 0) + n end
           for _, period in ipairs({hold.day, hold.month}) do
@@ -51,13 +50,13 @@ local function count_again(quota, open, prefix, use, month)
     end
   end
   for _, id in ipairs(closed) do redis.call('ZREM', open, id) end
-  local fields = redis.call('HGETALL', quota)
+  local fields = redis.call('HGETALL', QUOTA)
   for i = 1, #fields, 2 do
     if string.sub(fields[i], -5) == ':held' then held[fields[i]] = held[fields[i]] or 0 end
   end
-  for field, n in pairs(held) do redis.call('HSET', quota, field, string.format('%d', n)) end
-  redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
-  count_tags(use, month, by_tag)
+  for field, n in pairs(held) do redis.call('HSET', QUOTA, field, string.format('%d', n)) end
+  redis.call('HSET', QUOTA, 'tasks', tasks, 'counted', '1')
+  count_tags(month, by_tag)
 end
 
 -- LAPSE is how long an allowance stays set aside after its lease ended: its replica may have been cut off, and come back.
@@ -65,8 +64,8 @@ local LAPSE = 3600000000
 
 -- abandoned ends the allowances of other replicas whose lease has ended. If such a replica was alive when Redis
 -- went away for all, it may have spent the allowance, which is charged. It returns what is to be written.
-local function abandoned(aside, now, replica, from, to)
-  local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
+local function abandoned(now, replica, from, to)
+  local fields, freed, rows = {}, {}, redis.call('HGETALL', ASIDE)
   for i = 1, #rows, 2 do
     local field, text = rows[i], rows[i + 1]
     local who, day = string.match(field, '^(.*):(%d+)$')
@@ -90,30 +89,30 @@ local function abandoned(aside, now, replica, from, to)
   return fields, freed
 end
 
-local now = clock(ARGV[1])
+local now = clock()
 local fields, freed = {}, {}
-if not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
-  fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
+if not restoring(redis.call('HGET', QUOTA, 'restoring'), now) then
+  fields, freed = abandoned(now, A.replica, A.from, A.to)
 end
-local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3])
-sweep(KEYS[1], KEYS[2], ARGV[4], ARGV[5], due)
-for _, f in ipairs(freed) do move_aside(KEYS[1], f[1], f[2], NOTHING) end
+local due = redis.call('ZRANGEBYSCORE', TEAM .. 'open', '-inf', now, 'LIMIT', 0, A.most)
+sweep(due)
+for _, f in ipairs(freed) do move_aside(f[1], f[2], NOTHING) end
 for field, row in pairs(fields) do
-  if row == '' then redis.call('HDEL', KEYS[3], field) else redis.call('HSET', KEYS[3], field, aside_text(row)) end
+  if row == '' then redis.call('HDEL', ASIDE, field) else redis.call('HSET', ASIDE, field, aside_text(row)) end
 end
-if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[4], ARGV[5], (select(2, periods(now)))) end
+if redis.call('HGET', QUOTA, 'counted') ~= '1' and redis.call('HEXISTS', QUOTA, 'epoch') == 1 then count_again((select(2, periods(now)))) end
 local today = periods(now)
 local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
-local counted = redis.call('HGETALL', KEYS[1])
+local counted = redis.call('HGETALL', QUOTA)
 for i = 1, #counted, 2 do
   local period, what = string.match(counted[i], '^(%d+):%a+:(%a+)$')
   if period and period ~= today then
     local ends, over = tonumber(period), season
     if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' then over = week end
-    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', KEYS[1], counted[i]) end
+    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', QUOTA, counted[i]) end
   end
 end
-local reply = standing(tonumber(ARGV[2]), KEYS[1], now)
+local reply = standing(now)
 reply[#reply + 1] = #due
 for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

@@ -1,0 +1,150 @@
+package redisstore
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/unit"
+)
+
+// wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
+type wiredTerms struct {
+	of    *teams.Team
+	terms limit.Terms
+	args  json.RawMessage                       // termsArgs
+	rates [limit.RateCount][]any                // each as batch.lua takes it; nil: none
+	plans [1 << unit.Count]atomic.Pointer[plan] // by the units that a request is charged in
+}
+
+// termsArgs are a team's limits in the arguments of scripts.
+type termsArgs struct {
+	Rates  []rateArgs               `json:"rates"`
+	Takes  limit.RateSet            `json:"takes"`
+	Quotas [limit.QuotaCount]int64  `json:"quotas"`
+	Tags   *[limit.QuotaCount]int64 `json:"tags,omitempty"`
+	Tasks  int64                    `json:"tasks"`
+	Shadow bool                     `json:"shadow"`
+}
+
+// rateArgs is a rate: its unit from 1, its text, µs that it is for, and ms that its bucket is kept, which is longer than two refills.
+type rateArgs struct {
+	Unit  int    `json:"unit"`
+	Text  string `json:"text"`
+	Limit int64  `json:"limit"`
+	Per   int64  `json:"per"`
+	Burst int64  `json:"burst"`
+	Keep  int64  `json:"keep"`
+}
+
+func rateArgsOf(r teams.Rate) rateArgs {
+	per := r.Per.Microseconds()
+	text := " " + strconv.FormatInt(r.Limit, 10) + " " + strconv.FormatInt(per, 10) + " " + strconv.FormatInt(r.Burst, 10)
+	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
+	return rateArgs{limit.UnitIndex(r.Unit) + 1, text, r.Limit, per, r.Burst, int64(2*refill) + 60_000}
+}
+
+// wired returns the limits of a team for the scripts.
+func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
+	if w := k.terms.Load(); w != nil && w.of == team {
+		return w
+	}
+	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
+	t := &w.terms
+	args := termsArgs{Rates: []rateArgs{}, Takes: t.RateSet(), Quotas: t.Quotas, Tasks: t.Tasks, Shadow: t.Shadow}
+	for i, r := range t.Rates {
+		if r.Limit > 0 {
+			a := rateArgsOf(r)
+			args.Rates = append(args.Rates, a)
+			w.rates[i] = []any{a.Text, a.Limit, a.Per, a.Burst, a.Keep}
+		}
+	}
+	if t.ByTag {
+		args.Tags = &t.TagQuotas
+	}
+	w.args, _ = json.Marshal(args) // numbers and texts
+	k.terms.Store(w)
+	return w
+}
+
+// knownArgs are the accounts that the caller of a script knows.
+type knownArgs struct {
+	Epoch int64 `json:"epoch"`
+	Seq   int64 `json:"seq"`
+}
+
+func (v version) args() knownArgs { return knownArgs{v.epoch, v.seq} }
+
+// holdArgs is a hold in the arguments of scripts.
+type holdArgs struct {
+	ID    string `json:"id"`
+	Lease int64  `json:"lease"` // µs
+	Due   int64  `json:"due"`   // when its lease ends
+	Text  string `json:"text"`
+}
+
+// asideArgs is an allowance in the arguments of scripts.
+type asideArgs struct {
+	Day  string      `json:"day"`
+	Keep limit.Stock `json:"keep"`
+	Want limit.Stock `json:"want"`
+}
+
+// How values are written for the scripts.
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// appendNumbers writes amounts for the scripts.
+func appendNumbers(b []byte, list []int64) []byte {
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
+func appendHold(b []byte, h *limit.Held) []byte {
+	b = appendNumbers(append(b, ' '), h.Amounts[:])
+	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
+	b = append(append(b, ' '), h.ID...)
+	b = append(append(b, ' '), h.Team...)
+	b = append(append(b, ' '), h.Model...)
+	b = append(append(b, '|'), h.Endpoint...)
+	if h.Tag != "" {
+		b = append(append(b, '#'), h.Tag...)
+	}
+	return b
+}
+
+// heldText is an open hold's text, if it was taken from those rates.
+func heldText(h *limit.Held, rates limit.RateSet) string {
+	return string(appendHeldText(make([]byte, 0, 192), h, rates))
+}
+
+func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
+	b = append(b, "held 0 "...)
+	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
+	for _, n := range [...]int{int(rates), h.Day, h.Month} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return appendHold(b, h)
+}
+
+// appendHoldText adds the part of a hold's text behind its month.
+func appendHoldText(b []byte, h *limit.Hold) []byte {
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts})
+}

@@ -1,0 +1,125 @@
+// Package unit has the table of what limits count and the ledger reports. Whoever walks it needs no change for another unit.
+package unit
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Name names a unit, in letters alone: scripts and fields of Redis read it as such.
+type Name string
+
+// Unit is a row of the table.
+type Unit struct {
+	Name      Name
+	Rate      bool  // a team and the upstream account may have a token bucket of it
+	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
+	AtOnce    int64 // no replica's share of a bucket is smaller, because one request may need that much; 0: 1
+	Decimals  int   // an amount of 1 is written as 10 to the power of -Decimals
+}
+
+// The units as indices of Table and of Amounts. A new one is the last: what Redis keeps is in this order.
+const (
+	Requests = iota
+	Tokens
+	Images
+	Spend // money: 10⁻⁹ of the teams file's currency
+)
+
+// Table has every unit in the order in which limits and reports name them.
+var Table = [...]Unit{
+	Requests: {Name: "requests", Rate: true},
+	Tokens:   {Name: "tokens", Rate: true, Estimated: true},
+	Images:   {Name: "images", Rate: true, AtOnce: 5},
+	Spend:    {Name: "spend", Estimated: true, Decimals: 9},
+}
+
+// Count is how many units there are.
+const Count = len(Table)
+
+// Names are the names of Table.
+var Names = func() (names [Count]Name) {
+	for i := range Table {
+		names[i] = Table[i].Name
+	}
+	return names
+}()
+
+// Index is a unit's index; -1: there is none of that name.
+func Index(name Name) int { return slices.Index(Names[:], name) }
+
+// Most is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
+const Most = 1<<53 - 1
+
+// Amounts is an amount of each unit. Amounts are never negative.
+type Amounts [Count]int64
+
+// Valid reports whether every amount can be counted exactly.
+func (a Amounts) Valid() bool {
+	for _, n := range a {
+		if n < 0 || n > Most {
+			return false
+		}
+	}
+	return true
+}
+
+// Bound brings every amount into the range that is counted exactly, so that a wrong number from upstream cannot
+// stop a settlement.
+func (a Amounts) Bound() Amounts {
+	for i, n := range a {
+		a[i] = min(max(n, 0), Most)
+	}
+	return a
+}
+
+// Plus adds amounts.
+func (a Amounts) Plus(b Amounts) Amounts {
+	for i := range a {
+		a[i] += b[i]
+	}
+	return a
+}
+
+// AtMost is the smaller of two amounts of each unit.
+func (a Amounts) AtMost(b Amounts) Amounts {
+	for i := range a {
+		a[i] = min(a[i], b[i])
+	}
+	return a
+}
+
+// Minus subtracts amounts.
+func (a Amounts) Minus(b Amounts) Amounts {
+	for i := range a {
+		a[i] -= b[i]
+	}
+	return a
+}
+
+// Written is an amount of a unit as people write it, without zeros behind the point.
+func Written(name Name, n int64) string {
+	places := decimals(name)
+	if places == 0 {
+		return strconv.FormatInt(n, 10)
+	}
+	text := big.NewRat(n, power(places)).FloatString(places)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+func decimals(name Name) int {
+	if i := Index(name); i >= 0 {
+		return Table[i].Decimals
+	}
+	return 0
+}
+
+func power(places int) int64 {
+	n := int64(1)
+	for range places {
+		n *= 10
+	}
+	return n
+}
