@@ -59,8 +59,8 @@ var floorPlan = map[string]plan{
 	"policy/strictjson": {never: silent, timeless: true},
 	"policy/picture":    {ours: []string{"policy/strictjson"}, outside: []string{"github.com/segmentio/asm"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
-	"unit":              {never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/unit":       {never: silent, timeless: true},
+	"policy/teams":      {ours: []string{"policy", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -68,14 +68,14 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},
 	"policy/limit": {
-		ours:      []string{"policy", "policy/teams", "unit"},
+		ours:      []string{"policy", "policy/teams", "policy/unit"},
 		outside:   []string{xTime},
 		testsOurs: []string{"policy/limit/limittest"},
 		never:     silent,
 		timeless:  true,
 	},
 	"policy/limit/redisstore": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "unit"},
+		ours:      []string{"policy", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
 		outside:   []string{goRedis, xSync},
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},

@@ -6,7 +6,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/teams"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // AccountRate is one rate of the upstream account that a request is charged in.

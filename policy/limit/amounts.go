@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"sluice/policy/teams"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // Amounts is an amount of each unit, in the order of the table of units.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // Shares is one replica's share of all rates, the teams' and the upstream account's, for the times without Redis. Its buckets live

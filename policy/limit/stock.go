@@ -1,6 +1,6 @@
 package limit
 
-import "sluice/unit"
+import "sluice/policy/unit"
 
 // Stock is an amount of everything that a quota or open_tasks counts: the units, in the order of [Amounts], and open tasks.
 type Stock [unit.Count + 1]int64

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // None is a quota that is not set.

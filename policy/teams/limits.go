@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice/policy"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // Unit is the unit in which a limit counts.

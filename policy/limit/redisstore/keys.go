@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"sluice/policy/limit"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // schema begins every key. The package comment lists them.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // Each script makes one change of one team's accounts, whole or not at all. It begins with the parts of the library that it uses.

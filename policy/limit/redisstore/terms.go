@@ -9,7 +9,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
-	"sluice/unit"
+	"sluice/policy/unit"
 )
 
 // wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
