@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/gateway/console/api"
 )
 
@@ -73,7 +73,7 @@ func (p consoleProblem) Error() string {
 	if p.Advice != "" {
 		text += "; " + p.Advice
 	}
-	return sheet.Printable(text)
+	return admin.Printable(text)
 }
 
 // call sends a request to a path below the interface's prefix. A refusal is a [consoleProblem].
@@ -103,7 +103,7 @@ func (c *consoleClient) call(ctx context.Context, method, path string, body []by
 	}
 	var p consoleProblem
 	if json.Unmarshal(content, &p.Problem) != nil || p.Code == "" && p.Detail == "" {
-		return consoleAnswer{}, fmt.Errorf("%sCONSOLE_URL answers %s, and not as a console does", prefix, sheet.Printable(response.Status))
+		return consoleAnswer{}, fmt.Errorf("%sCONSOLE_URL answers %s, and not as a console does", prefix, admin.Printable(response.Status))
 	}
 	if p.Status == http.StatusUnauthorized {
 		p.Advice = "look at " + prefix + "CONSOLE_TOKEN_FILE"

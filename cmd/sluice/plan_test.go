@@ -127,8 +127,7 @@ var floorPlan = map[string]plan{
 	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
 	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{goOIDC, goJose, jsonText, xTime}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
-	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/admin/sheet":           {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "policy/teams"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access"},
 		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store", "gateway/console/pages"},
@@ -142,7 +141,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin/sheet", "gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
+		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -196,7 +195,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},

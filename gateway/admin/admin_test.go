@@ -54,7 +54,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 }
 
-func TestA147_NothingButReadingAndNothingButThesePaths(t *testing.T) {
+func TestOnlyReadingAndOnlyThesePaths(t *testing.T) {
 	for _, tt := range []struct {
 		method, target string
 		status         int
@@ -86,7 +86,7 @@ func TestA147_NothingButReadingAndNothingButThesePaths(t *testing.T) {
 	}
 }
 
-func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
+func TestProfilesOnlyWhenAskedFor(t *testing.T) {
 	for target, content := range map[string]string{
 		"/debug/pprof/":                   "goroutine",
 		"/debug/pprof/goroutine?debug=1":  "goroutine profile",
