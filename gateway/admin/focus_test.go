@@ -99,7 +99,7 @@ func TestFocusNeedsACurrency(t *testing.T) {
 
 // TestFocusColumnsAreDescribed: docs/focus.md has a row for each column.
 func TestFocusColumnsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/focus.md")
+	page, err := os.ReadFile("../../docs/focus.md")
 	if err != nil {
 		t.Fatal(err)
 	}
