@@ -141,7 +141,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
+		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/directory", "policy/limit", "policy/teams", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -150,7 +150,6 @@ var floorPlan = map[string]plan{
 		never:    []string{goRedis, otelAPI, slogPkg, "os"},
 		timeless: true,
 	},
-	"gateway/console/pages/chart": {never: silent, timeless: true},
 	"gateway/console/access/issuer": {
 		testsOurs: []string{"gateway/console/access/issuertest"},
 		outside:   []string{goOIDC, goOAuth},
@@ -170,16 +169,11 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures/daily", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
-		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
-	},
-	"gateway/console/figures/daily": {
-		ours:      []string{"policy/limit"},
-		testsOurs: []string{"policy/limit/limittest"},
-		files:     map[string][]string{"redis.go": {goRedis}},
+		outside:   []string{xSync},
+		files:     map[string][]string{"sums_kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
-		timeless:  true,
 	},
 	"gateway/console/registry": {
 		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
@@ -196,7 +190,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},

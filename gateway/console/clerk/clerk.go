@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/console/registry"
@@ -33,20 +32,11 @@ func New(deps Deps) *Clerk { return &Clerk{deps} }
 // Pages are the sources of the pages.
 func (c *Clerk) Pages() pages.Deps {
 	return pages.Deps{
-		Teams: teamDesk{c.deps}, Keys: keyDesk{c.deps.Registry}, Figures: c.deps.Figures, Tasks: taskDesk{c.deps.Figures, c.deps.Registry},
-		Requests: requestDesk{c.deps.Figures}, House: house{c.deps}, Currency: c.deps.Currency, Now: c.deps.Now,
+		Teams: teamDesk{c.deps}, Keys: keyDesk{c.deps.Registry}, Figures: c.deps.Figures, House: house{c.deps}, Currency: c.deps.Currency, Now: c.deps.Now,
+		Cancel: func(ctx context.Context, a pages.Actor, team, task string) error {
+			return told(c.deps.Registry.Cancel(ctx, registry.Actor(a), team, task))
+		},
 	}
-}
-
-// taskDesk reads tasks from the figures, and cancels them over the registry.
-type taskDesk struct {
-	*figures.Figures
-	registry *registry.Registry
-}
-
-// Cancel implements [pages.Tasks].
-func (d taskDesk) Cancel(ctx context.Context, a pages.Actor, team, id string) error {
-	return told(d.registry.Cancel(ctx, registry.Actor(a), team, id))
 }
 
 // keyDesk is the registry's keys.
@@ -87,20 +77,4 @@ func orZero(at *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *at
-}
-
-// requestDesk shows the last requests.
-type requestDesk struct{ figures *figures.Figures }
-
-// List implements [pages.Requests].
-func (d requestDesk) List(ctx context.Context, p access.Person, f figures.RequestFilter) (list pages.RequestList, err error) {
-	found, err := d.figures.RequestList(ctx, p, f)
-	if err != nil {
-		return list, err
-	}
-	list.Next = found.Next
-	for i := range found.Requests {
-		list.Requests = append(list.Requests, lineOf(&found.Requests[i]))
-	}
-	return list, nil
 }

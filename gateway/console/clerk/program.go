@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
+	"sluice/telemetry/recent"
 )
 
 // Traffic reads tasks and requests for programs. The person is the one of the context.
@@ -62,9 +63,9 @@ func orNil(at time.Time) *time.Time {
 
 // Requests implements [api.Requests].
 func (t Traffic) Requests(ctx context.Context, q api.RequestQuery) (lines []json.RawMessage, next string, err error) {
-	f := figures.RequestFilter{Status: q.Status, Refusal: q.Refusal, Model: q.Model, From: q.From, After: q.Cursor, Size: q.Most}
+	f := recent.Filter{Status: q.Status, Refusal: q.Refusal, Model: q.Model, From: q.From, Cursor: q.Cursor, Size: q.Most}
 	if len(q.Teams) == 1 {
-		f.Team = q.Teams[0] // else they are all that the person sees
+		f.Teams = q.Teams // else they are all that the person sees
 	}
 	found, err := t.Figures.RequestList(ctx, access.From(ctx), f)
 	switch {

@@ -19,7 +19,7 @@ type teamDesk struct{ Deps }
 
 // List implements [pages.Teams].
 func (d teamDesk) List(ctx context.Context, p access.Person) (list []pages.TeamLine, err error) {
-	var lines map[string]figures.TeamLine
+	var lines map[string]figures.TeamUse
 	var errLines error
 	reading := make(chan struct{})
 	go func() {
@@ -34,18 +34,8 @@ func (d teamDesk) List(ctx context.Context, p access.Person) (list []pages.TeamL
 	case errLines != nil:
 		return nil, errLines
 	}
-	now := d.Now()
 	for i := range all {
-		t := teamOf(&all[i])
-		line := pages.TeamLine{ID: t.ID, Description: t.Description, Owner: t.Owner, Disabled: t.Disabled, Removing: t.Removing, Shadow: t.Shadow}
-		for _, k := range t.Keys {
-			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
-				line.Keys++
-			}
-		}
-		f := lines[t.ID]
-		line.Today, line.Refused, line.Tightest = f.Today, f.Refused, f.Tightest
-		list = append(list, line)
+		list = append(list, pages.TeamLine{Team: teamOf(&all[i]), TeamUse: lines[all[i].ID]})
 	}
 	return list, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -107,7 +106,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	}
 	for _, d := range got.Days {
 		if d.Use != (Use{}) {
-			gotDays.add(d.Day, d.Use)
+			gotDays.add(d.Name, d.Use)
 		}
 	}
 	if diff := cmp.Diff([]any{want, wantDays, wantTotal}, []any{gotRows, gotDays, got.Total}); diff != "" {
@@ -274,16 +273,16 @@ func TestNamesThatAreTooManyCountAsOther(t *testing.T) {
 	for i := range mostModels + 10 {
 		a.add(fmt.Sprint("m", i), Use{Used: limit.Amounts{1, 0, 0, int64(i)}})
 	}
-	sum := sumOf(daily.ByModel, 7, time.Now(), a)
+	sum := sumOf("model", 7, time.Now(), a)
 	by, total := adder{}, Use{}
 	for row := range sum.Rows() {
-		by.add(row.Name, Use{row.Used, row.Estimated})
-		total = total.Plus(Use{row.Used, row.Estimated})
+		by.add(row.Name, row.Use)
+		total = total.Plus(row.Use)
 	}
 	if len(by) != mostModels || total.Used[limit.Requests] != mostModels+11 || by["other"].Used[limit.Requests] != 12 || sum.Version != 7 {
 		t.Errorf("%d rows, %+v in all, other %+v", len(by), total, by["other"])
 	}
-	if sum := sumOf(daily.ByTag, 7, time.Now(), a); sum.Whole {
+	if sum := sumOf("tag", 7, time.Now(), a); sum.Whole {
 		t.Error("a sum of too many tags is whole")
 	}
 }
@@ -307,7 +306,7 @@ func TestMoneyByTag(t *testing.T) {
 			{member, "", "alpha 1 without a tag 1"},
 		} {
 			m, err := s.figures.Money(t.Context(), tt.p, MoneyQuery{day, day, "tag", tt.team})
-			got, sum := names(m.Rows, func(r MoneyRow) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Requests]) }), Use{}
+			got, sum := names(m.Rows, func(r Row) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Requests]) }), Use{}
 			for _, row := range m.Rows {
 				sum = sum.Plus(row.Use)
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -144,25 +143,25 @@ func (h *lateHistory) look(rt *rapid.T) {
 type keptDays struct {
 	mu    sync.Mutex
 	leads int
-	days  map[int]map[daily.By]daily.Sum
+	days  map[int]map[string]Sum
 	saved []int
 }
 
-func (k *keptDays) Load(_ context.Context, days []int, by []daily.By) (map[daily.Of]daily.Sum, error) {
+func (k *keptDays) Load(_ context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found := map[daily.Of]daily.Sum{}
+	found := map[DayBy]Sum{}
 	for _, day := range days {
 		for _, by := range by {
 			if sum, kept := k.days[day][by]; kept {
-				found[daily.Of{Day: day, By: by}] = sum
+				found[DayBy{Day: day, By: by}] = sum
 			}
 		}
 	}
 	return found, nil
 }
 
-func (k *keptDays) Save(_ context.Context, day int, sums map[daily.By]daily.Sum) error {
+func (k *keptDays) Save(_ context.Context, day int, sums map[string]Sum) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.days[day] = sums
@@ -200,7 +199,7 @@ func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
 // is told to wait. Later each is made again once a day.
 func TestSumsAreMadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept := &keptDays{days: map[int]map[daily.By]daily.Sum{}}
+		kept := &keptDays{days: map[int]map[string]Sum{}}
 		f := New(Deps{Accounts: slowLedger{}, Days: kept, Now: time.Now})
 		var running sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())

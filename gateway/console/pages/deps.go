@@ -9,6 +9,8 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/directory"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
@@ -18,12 +20,11 @@ type Deps struct {
 	Teams    Teams
 	Keys     Keys
 	Figures  Figures
-	Tasks    Tasks
-	Requests Requests
 	House    House
-	Currency func() string // of the teams file; it may answer ""
-	TraceURL string        // an address with {trace} in it; empty: traces are not linked
-	Provider string        // of the service, for bills; empty: null
+	Cancel   func(ctx context.Context, a Actor, team, task string) error // asks the service to cancel a task
+	Currency func() string                                               // of the teams file; it may answer ""
+	TraceURL string                                                      // an address with {trace} in it; empty: traces are not linked
+	Provider string                                                      // of the service, for bills; empty: null
 	Now      func() time.Time
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }
@@ -77,7 +78,7 @@ type Minted struct {
 	Expires    time.Time // zero: never
 }
 
-// Figures read usage, spend and faults.
+// Figures read traffic, usage, spend, tasks and faults.
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
 	Now(ctx context.Context, p access.Person, day bool) (figures.Now, error)
@@ -86,19 +87,11 @@ type Figures interface {
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
 	// Bill calls take with the rows of the ledger behind a query, in the order of reports.
 	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error
-}
-
-// Tasks are the tasks of the teams.
-type Tasks interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
-	Cancel(ctx context.Context, a Actor, team, id string) error
-}
-
-// Requests are the newest requests of all replicas.
-type Requests interface {
-	List(ctx context.Context, p access.Person, f figures.RequestFilter) (RequestList, error)
-	Request(ctx context.Context, p access.Person, id string) (Request, error)
+	// RequestList returns a page of the newest requests of all replicas.
+	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
+	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
 }
 
 // House concerns the gateway as a whole.
@@ -111,4 +104,77 @@ type House interface {
 	// Proof verifies the audit. Faults are nil if there are none.
 	Proof(ctx context.Context, p access.Person) (Proof, error)
 	Config(ctx context.Context, p access.Person) (Config, error)
+}
+
+// TeamLine is a team as a row of the list.
+type TeamLine struct {
+	Team
+	figures.TeamUse
+}
+
+// Team is one team as its page shows it.
+type Team struct {
+	ID, Description               string
+	Owner                         teams.Owner
+	Disabled, Shadow, SelfService bool
+	Removing                      bool     // it is disabled, and removed once nothing of it is open
+	Models                        []string // nil: all
+	Endpoints                     []string // nil: all but other
+	Members                       []string // groups and e-mails
+	Keys                          []Key
+	Version                       string // of the team, for a change; empty: the file owns it
+	Fields                        Fields // what the directory has, without the defaults
+}
+
+// Key is one key of a team. The key itself is nowhere.
+type Key struct {
+	ID, Note          string
+	Owner             teams.Owner
+	Disabled          bool
+	Expires, LastUsed time.Time // zero: never
+}
+
+// Working is how many keys work at a moment.
+func (t *Team) Working(at time.Time) (n int) {
+	for i := range t.Keys {
+		if k := &t.Keys[i]; !k.Disabled && (k.Expires.IsZero() || k.Expires.After(at)) {
+			n++
+		}
+	}
+	return n
+}
+
+// Rules are the table of rules, and how often requests broke them.
+type Rules struct {
+	Table   []Rule
+	Counted bool      // the counts are known
+	Since   time.Time // when they begin
+	Refused int64     // requests that were refused for a rule, or for several
+}
+
+// Rule is a row of the table of rules.
+type Rule struct {
+	ID, When, Field, Allowed, From, Mode string
+	Set                                  bool  // the mode is not the default one
+	Warned, Refused                      int64 // how often a request broke it
+}
+
+// Proof is whether the audit is as it was written.
+type Proof struct {
+	Entries int
+	Head    string   // SHA-256 of the last entry
+	Faults  []string // nil: none
+}
+
+// Config is the effective settings.
+type Config struct {
+	Settings []Setting
+	Warnings []string
+	Version  string // of Sluice
+}
+
+// Setting is one setting. Secrets are hidden already.
+type Setting struct {
+	Name, Value string
+	Set         bool // it is not the default
 }

@@ -109,8 +109,6 @@ func tagFields() []field {
 	return all
 }
 
-func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }
-
 // fill shows a team's own members in the form.
 func fill(groups []group, fields Fields) {
 	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // galleries are the rooms in which every page is looked at, by name.
@@ -28,7 +29,7 @@ func empty() *gallery {
 // little is one team and its first requests.
 func little() *gallery {
 	g := empty()
-	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
+	g.list = []pages.TeamLine{{Team: pages.Team{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: make([]pages.Key, 1)}, TeamUse: figures.TeamUse{Today: use(3)}}}
 	g.now = figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: figured(g.list), Known: 1}
 	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
 	g.requests = requests(g.list, 3)
@@ -49,7 +50,10 @@ func dayWith(count int, last string) *gallery {
 	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", last}
 	total := figures.Use{}
 	for i := range count {
-		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
+		line := pages.TeamLine{
+			Team:    pages.Team{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: make([]pages.Key, 1+i%4)},
+			TeamUse: figures.TeamUse{Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)},
+		}
 		if i < len(names) {
 			line.ID = names[i]
 		}
@@ -108,7 +112,7 @@ func tongues() *gallery {
 	}
 	for i := range g.entries {
 		g.entries[i].Reason, g.entries[i].Who = texts[i%len(texts)], "oidc:"+hostile[i%len(hostile)]
-		g.entries[i].After = json.RawMessage(quotedText(hostile[i%len(hostile)]))
+		g.entries[i].After = quoted(hostile[i%len(hostile)])
 	}
 	for i := range g.now.Faults {
 		g.now.Faults[i].Text = texts[i]
@@ -120,7 +124,7 @@ func tongues() *gallery {
 // figured are lines without what the directory says.
 func figured(list []pages.TeamLine) (lines []figures.TeamLine) {
 	for i := range list {
-		lines = append(lines, figures.TeamLine{ID: list[i].ID, Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest})
+		lines = append(lines, figures.TeamLine{ID: list[i].ID, TeamUse: list[i].TeamUse})
 	}
 	return lines
 }
@@ -139,9 +143,9 @@ func steps(count int, of func(int) (all, refused, failed int64)) (list []figures
 	return list
 }
 
-func days(of func(int) int64) (list []figures.DayUse) {
+func days(of func(int) int64) (list []figures.Row) {
 	for i := range 30 {
-		list = append(list, figures.DayUse{Day: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
+		list = append(list, figures.Row{Name: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
 	}
 	return list
 }
@@ -177,15 +181,15 @@ func tagStandings() (list []limit.Standing) {
 	return list
 }
 
-func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
+func requests(list []pages.TeamLine, count int) (all []recent.Request) {
 	for i := range count {
-		r := pages.RequestLine{
+		r := recent.Request{
 			ID: fmt.Sprintf("0b6a%04d-5d1e-4f7a-9c1b-2f6f3a5f1f6f", i), Team: list[i%min(len(list), 12)].ID, Model: []string{"llm-plus", "llm-max", "gen2.6-image"}[i%3], At: noon.Add(-time.Duration(i*i) * 731 * time.Millisecond),
-			Status: 200, Tokens: int64(i*37%4100) + 12, Cost: int64(i) * 123_456, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
+			Status: 200, Cost: recent.Cost{Tokens: int64(i*37%4100) + 12, Spend: int64(i) * 123_456}, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
 		}
 		if i%3 == 2 {
-			r.Tokens, r.Images = 0, int64(i%4)+1
-			r.Cost = r.Images * 200_000_000
+			r.Cost.Tokens, r.Cost.Images = 0, int64(i%4)+1
+			r.Cost.Spend = r.Cost.Images * 200_000_000
 		}
 		switch i % 11 {
 		case 4:
@@ -196,7 +200,7 @@ func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 			r.Status, r.Duration = 502, 61*time.Second
 		}
 		if r.Status != 200 {
-			r.Tokens, r.Images, r.Cost = 0, 0, 0
+			r.Cost = recent.Cost{}
 		}
 		r.Overhead = min(r.Overhead, r.Duration)
 		all = append(all, r)

@@ -16,6 +16,7 @@ import (
 	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // noon is when the gallery's pictures are taken.
@@ -25,9 +26,9 @@ var noon = time.Date(2026, 11, 22, 12, 34, 56, 0, time.UTC)
 type gallery struct {
 	list     []pages.TeamLine
 	now      figures.Now
-	days     []figures.DayUse
+	days     []figures.Row
 	tasks    []figures.TaskLine
-	requests []pages.RequestLine
+	requests []recent.Request
 	entries  []directory.Entry
 	rules    []pages.Rule
 	refused  int64            // requests, for a rule
@@ -54,7 +55,7 @@ func (g *gallery) find(p access.Person, id string) (*pages.TeamLine, error) {
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Keys: galleryKeys{g}, Figures: galleryFigures{g}, Tasks: galleryTasks{g}, Requests: galleryRequests{g}, House: g,
+		Teams: g, Keys: galleryKeys{g}, Figures: galleryFigures{g}, House: g, Cancel: g.cancel,
 		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
@@ -70,7 +71,7 @@ func (g *gallery) handler(p access.Person) http.Handler {
 func (g *gallery) List(_ context.Context, p access.Person) (list []pages.TeamLine, err error) {
 	for i := range g.list {
 		if p.Sees(g.list[i].ID) {
-			list = append(list, g.list[i])
+			list = append(list, pages.TeamLine{Team: g.team(&g.list[i]), TeamUse: g.list[i].TeamUse})
 		}
 	}
 	return list, nil
@@ -81,7 +82,12 @@ func (g *gallery) Team(_ context.Context, p access.Person, id string) (pages.Tea
 	if err != nil {
 		return pages.Team{}, err
 	}
-	t := pages.Team{ID: id, Description: line.Description, Owner: line.Owner, Disabled: line.Disabled, Shadow: line.Shadow}
+	return g.team(line), nil
+}
+
+// team is a line of the list with all that its page shows.
+func (g *gallery) team(line *pages.TeamLine) pages.Team {
+	t := pages.Team{ID: line.ID, Description: line.Description, Owner: line.Owner, Disabled: line.Disabled, Shadow: line.Shadow}
 	for i := range line.Keys {
 		k := pages.Key{ID: fmt.Sprintf("7f3k9q2m4x%02d", i), Note: "the indexer", Owner: line.Owner, LastUsed: noon.Add(-time.Duration(i) * 50 * time.Hour).Truncate(time.Hour)}
 		switch i % 4 {
@@ -95,7 +101,7 @@ func (g *gallery) Team(_ context.Context, p access.Person, id string) (pages.Tea
 		t.Keys = append(t.Keys, k)
 	}
 	if line.Tightest != nil {
-		t.Models, t.Members = []string{"llm-*", "gen2.6-*"}, []string{"team-" + id, "alice@example.com"}
+		t.Models, t.Members = []string{"llm-*", "gen2.6-*"}, []string{"team-" + t.ID, "alice@example.com"}
 	}
 	if t.Owner == teams.OwnerDirectory {
 		t.Version = g.version
@@ -109,7 +115,7 @@ func (g *gallery) Team(_ context.Context, p access.Person, id string) (pages.Tea
 			t.Fields["disabled"] = json.RawMessage("true")
 		}
 	}
-	return t, nil
+	return t
 }
 
 func quoted(text string) json.RawMessage {
@@ -181,7 +187,7 @@ func (g *gallery) Proof(context.Context, access.Person) (pages.Proof, error) {
 
 func (g *gallery) Config(context.Context, access.Person) (pages.Config, error) { return g.config, nil }
 
-// galleryFigures, galleryTasks and galleryRequests have methods of equal names.
+// galleryFigures has methods whose names the gallery has too.
 type galleryFigures struct{ *gallery }
 
 func (g galleryFigures) Now(context.Context, access.Person, bool) (figures.Now, error) {
@@ -220,10 +226,10 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	requests, week := int64(0), int64(0)
 	for i, d := range g.days {
 		n := d.Used[limit.Requests]
-		if d.Day >= q.From && d.Day <= q.To {
+		if d.Name >= q.From && d.Name <= q.To {
 			m.Days, requests = append(m.Days, d), requests+n
 		}
-		if d.Day >= "2026-11-01" {
+		if d.Name >= "2026-11-01" {
 			m.Month.Spent += d.Used[limit.Spend]
 		}
 		if last := len(g.days) - 1; i < last && i >= last-7 {
@@ -239,7 +245,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range g.list {
 		t := &g.list[i]
 		if n := requests * t.Today.Used[limit.Requests] / max(all, 1); p.Sees(t.ID) && n > 0 {
-			m.Rows, left = append(m.Rows, figures.MoneyRow{Name: t.ID, Use: use(n)}), left-n
+			m.Rows, left = append(m.Rows, figures.Row{Name: t.ID, Use: use(n)}), left-n
 		}
 	}
 	if len(m.Rows) > 0 {
@@ -248,7 +254,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range m.Rows {
 		m.Total = m.Total.Plus(m.Rows[i].Use)
 	}
-	slices.SortFunc(m.Rows, func(a, b figures.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
+	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	return m, nil
 }
 
@@ -269,9 +275,7 @@ func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.Money
 	return nil
 }
 
-type galleryTasks struct{ *gallery }
-
-func (g galleryTasks) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
+func (g galleryFigures) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) {
 			list.Tasks = append(list.Tasks, t)
@@ -283,7 +287,7 @@ func (g galleryTasks) TaskList(_ context.Context, p access.Person, f figures.Tas
 	return list, nil
 }
 
-func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
+func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; t.ID == id && t.Team == team && p.Sees(team) {
 			out := figures.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
@@ -299,16 +303,15 @@ func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) 
 	return figures.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
 }
 
-func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) error {
+func (g *gallery) cancel(_ context.Context, _ pages.Actor, team, id string) error {
 	return g.change("cancel " + team + " " + id)
 }
 
-type galleryRequests struct{ *gallery }
-
-func (g galleryRequests) List(_ context.Context, p access.Person, f figures.RequestFilter) (list pages.RequestList, err error) {
+func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
-		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
-			list.Requests = append(list.Requests, r)
+		r := &g.requests[i]
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
+			list.Requests = append(list.Requests, *r)
 		}
 	}
 	if len(list.Requests) >= 100 {
@@ -317,20 +320,16 @@ func (g galleryRequests) List(_ context.Context, p access.Person, f figures.Requ
 	return list, nil
 }
 
-func (g galleryRequests) Request(_ context.Context, p access.Person, id string) (pages.Request, error) {
+func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (recent.Request, error) {
 	for i := range g.requests {
 		if r := g.requests[i]; r.ID == id && p.Sees(r.Team) {
-			return pages.Request{RequestLine: r, TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Line: []pages.Member{
-				{Name: "time", Value: quotedText(r.At.Format(time.RFC3339Nano))}, {Name: "level", Value: `"INFO"`}, {Name: "id", Value: quotedText(r.ID)},
-				{Name: "team", Value: quotedText(r.Team)}, {Name: "model", Value: quotedText(r.Model)}, {Name: "status", Value: fmt.Sprint(r.Status)},
-				{Name: "refusal", Value: quotedText(r.Refusal)}, {Name: "usage", Value: `{"input_tokens":1200,"output_tokens":340}`}, {Name: "dur_ms", Value: "812.3"},
-			}}, nil
+			r.Line = fmt.Sprintf(`{"time":%s,"level":"INFO","id":%s,"team":%s,"model":%s,"status":%d,"refusal":%s,"usage":{"input_tokens":1200,"output_tokens":340},"dur_ms":812.3,`+
+				`"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`, quoted(r.At.Format(time.RFC3339Nano)), quoted(r.ID), quoted(r.Team), quoted(r.Model), r.Status, quoted(r.Refusal))
+			return r, nil
 		}
 	}
-	return pages.Request{}, &pages.Problem{Status: http.StatusNotFound, Text: "This request is not among the newest 10,000, or it is not yours to see."}
+	return recent.Request{}, &pages.Problem{Status: http.StatusNotFound, Text: "This request is not among the newest 10,000, or it is not yours to see."}
 }
-
-func quotedText(text string) string { return string(quoted(text)) }
 
 // ledgerOf has an answer of Money.
 type ledgerOf struct {

@@ -10,20 +10,20 @@ import (
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
+	"sluice/telemetry/recent"
 )
 
 // growing has requests that become more.
 type growing struct {
-	galleryRequests
+	galleryFigures
 	mu sync.Mutex
 }
 
-func (g *growing) List(ctx context.Context, p access.Person, f figures.RequestFilter) (pages.RequestList, error) {
+func (g *growing) RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.galleryRequests.List(ctx, p, f)
+	return g.galleryFigures.RequestList(ctx, p, f)
 }
 
 func (g *growing) grow() {
@@ -37,9 +37,9 @@ func (g *growing) grow() {
 // TestTheKeyboardStaysAtItsRow when others come before it: to press enter opens the request that was read out.
 func TestTheKeyboardStaysAtItsRow(t *testing.T) {
 	g := day(12)
-	list := &growing{galleryRequests: galleryRequests{g}}
+	list := &growing{galleryFigures: galleryFigures{g}}
 	deps := g.deps()
-	deps.Requests = list
+	deps.Figures = list
 	server := httptest.NewServer(as(pages.New(deps), operator))
 	t.Cleanup(server.Close)
 	ctx := browsertest.New(t)

@@ -19,7 +19,7 @@ import (
 
 // ending has one task, which can end.
 type ending struct {
-	galleryTasks
+	galleryFigures
 	mu    sync.Mutex
 	state string
 }
@@ -35,7 +35,7 @@ func (e *ending) Task(ctx context.Context, p access.Person, team, id string) (fi
 	if !t.Open {
 		t.Ended = noon
 	}
-	return e.galleryTasks.Task(ctx, p, team, id)
+	return e.galleryFigures.Task(ctx, p, team, id)
 }
 
 func (e *ending) end() {
@@ -52,9 +52,9 @@ func (e *ending) forget() {
 }
 
 func newEnding(g *gallery) (e *ending, h http.Handler, path string) {
-	e = &ending{galleryTasks: galleryTasks{g}, state: "RUNNING"}
+	e = &ending{galleryFigures: galleryFigures{g}, state: "RUNNING"}
 	deps := g.deps()
-	deps.Tasks = e
+	deps.Figures = e
 	all := pages.New(deps)
 	h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all.ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))

@@ -63,7 +63,7 @@ func manual() *gallery {
 	first.Tightest = &standings()[4]
 	month := int64(0)
 	for _, d := range g.days {
-		if d.Day >= "2026-11-01" {
+		if d.Name >= "2026-11-01" {
 			month += d.Used[limit.Spend] / g.now.Today.Used[limit.Requests] * first.Today.Used[limit.Requests]
 		}
 	}

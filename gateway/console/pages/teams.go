@@ -4,10 +4,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 )
+
+// teamPages are the pages of teams.
+type teamPages struct{ Deps }
 
 type teamsView struct {
 	pager
@@ -16,15 +20,16 @@ type teamsView struct {
 	Found, All int
 	Refused    int64
 	Total      figures.Use // of those found
+	At         time.Time
 }
 
 // teams lists the teams that the person sees.
-func (s *site) teams(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	all, err := s.Teams.List(r.Context(), p)
 	if err != nil {
 		return view{}, err
 	}
-	v := teamsView{Find: strings.TrimSpace(r.URL.Query().Get("find")), All: len(all)}
+	v := teamsView{Find: strings.TrimSpace(r.URL.Query().Get("find")), All: len(all), At: s.Deps.Now()}
 	for i := range all {
 		if t := &all[i]; contains(v.Find, t.ID, t.Description) {
 			v.Teams = append(v.Teams, *t)

@@ -2,16 +2,76 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/directory"
 )
+
+type rulesView struct {
+	Rules
+	Find, Span        string
+	Day               bool
+	All               int
+	Broken            int // rules of the table
+	Warnings, Refusal int64
+	RefusedURL        string // of the requests that were refused
+	AllURL            string // of all rules
+	Spans             []choice
+}
+
+// rules shows the table of rules, those first that requests broke.
+func (s *site) rules(r *http.Request, p access.Person) (view, error) {
+	q := r.URL.Query()
+	v := rulesView{Find: q.Get("find"), Day: q.Get("span") == "day", Span: "in the last hour"}
+	if v.Day {
+		v.Span = "in the last 24 hours"
+	}
+	all, err := s.House.Rules(r.Context(), p, v.Day)
+	if err != nil {
+		return view{}, err
+	}
+	v.Rules, v.All = all, len(all.Table)
+	v.Table = nil
+	for i := range all.Table {
+		x := &all.Table[i]
+		v.Warnings, v.Refusal = v.Warnings+x.Warned, v.Refusal+x.Refused
+		if x.Warned+x.Refused > 0 {
+			v.Broken++
+		}
+		if contains(v.Find, x.ID, x.Field, x.From, x.Mode) {
+			v.Table = append(v.Table, *x)
+		}
+	}
+	slices.SortStableFunc(v.Table, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Warned, a.Warned))
+	})
+	v.RefusedURL = "/requests?" + url.Values{"refusal": {"inspect/rules"}, "from": {all.Since.UTC().Format(time.RFC3339)}}.Encode()
+	v.AllURL = rulesURL("", q.Get("span"))
+	v.Spans = []choice{{"Last hour", rulesURL(v.Find, ""), !v.Day}, {"Last 24 hours", rulesURL(v.Find, "day"), v.Day}}
+	return view{page: "rules", title: "Rules", data: v}, nil
+}
+
+func rulesURL(find, span string) string {
+	values := url.Values{}
+	for name, value := range map[string]string{"find": find, "span": span} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if len(values) == 0 {
+		return "/rules"
+	}
+	return "/rules?" + values.Encode()
+}
 
 type auditView struct {
 	Entries []auditEntry
@@ -89,4 +149,16 @@ func indented(text json.RawMessage) string {
 		shown = strings.ToValidUTF8(shown[:mostAuditText], "") + "\n… " + grouped(int64(len(shown)-mostAuditText)) + " bytes more: sluice audit --json has them"
 	}
 	return shown
+}
+
+// config shows the effective settings, without secrets.
+func (s *site) config(r *http.Request, p access.Person) (view, error) {
+	if !p.SeesAll() {
+		return view{}, errForbidden
+	}
+	c, err := s.House.Config(r.Context(), p)
+	if err != nil {
+		return view{}, err
+	}
+	return view{page: "config", title: "Config", data: c}, nil
 }
