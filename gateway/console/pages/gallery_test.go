@@ -61,12 +61,7 @@ func (g *gallery) deps() pages.Deps {
 }
 
 // handler serves the pages to a person.
-func (g *gallery) handler(p access.Person) http.Handler {
-	h := pages.New(g.deps())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
-	})
-}
+func (g *gallery) handler(p access.Person) http.Handler { return as(pages.New(g.deps()), p) }
 
 func (g *gallery) List(_ context.Context, p access.Person) (list []pages.TeamLine, err error) {
 	for i := range g.list {

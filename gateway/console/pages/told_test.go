@@ -1,7 +1,6 @@
 package pages_test
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -66,12 +65,6 @@ func money(t *testing.T, path string, m figures.Money) (text string, links []str
 		}
 	}
 	return textOf(all(root, "main")[0]), links
-}
-
-func as(h http.Handler, p access.Person) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
-	})
 }
 
 // TestARowWithoutAModelLeadsNowhere: an empty filter would be all requests.
