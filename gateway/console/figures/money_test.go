@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	goredis "github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 )
 
@@ -23,8 +25,14 @@ import (
 func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redis=%v", redis), func(t *testing.T) {
+			t.Parallel()
+			var client goredis.UniversalClient
+			if redis {
+				client = limittest.RealRedis(t)
+			}
 			rapid.Check(t, func(rt *rapid.T) {
-				s := newStand(t, redis)
+				s := standOn(t, client)
+				defer s.close()
 				day := rapid.IntRange(-40, 0)
 				s.Move(time.Duration(-40*24) * time.Hour)
 				for range 2 {

@@ -29,6 +29,7 @@ func (alone) Lead(context.Context, time.Duration) (bool, error) { return true, n
 func TestLateChangesShow(t *testing.T) {
 	for _, withRedis := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redis=%v", withRedis), func(t *testing.T) {
+			t.Parallel()
 			var client redis.UniversalClient
 			if withRedis {
 				client = limittest.RealRedis(t)
@@ -36,11 +37,12 @@ func TestLateChangesShow(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				s := standOn(t, client)
 				defer s.close()
+				h := &lateHistory{stand: s, rt: rt}
 				if withRedis {
-					s.kept = alone{s.kept}
+					s.kept = alone{h.watch(s.kept)}
 					s.start()
 				}
-				h := &lateHistory{stand: s, rt: rt, others: s.figures}
+				h.others = s.figures
 				s.start()
 				s.Move(-60 * 24 * time.Hour)
 				rt.Repeat(map[string]func(*rapid.T){
@@ -50,7 +52,7 @@ func TestLateChangesShow(t *testing.T) {
 					"open":     h.open,
 					"settle":   h.settleOne,
 					"look":     h.look,
-					"maintain": func(*rapid.T) { s.figures.sums.maintain(t.Context()) },
+					"maintain": h.maintain,
 					"restart":  func(*rapid.T) { s.start() },
 					"lose":     h.lose,
 					"swap":     func(*rapid.T) { s.figures, h.others = h.others, s.figures },
@@ -69,6 +71,32 @@ type lateHistory struct {
 	holds  []*limit.Held
 	others *Figures // of another replica
 	back   func()   // to an older copy of Redis's memory
+	saves  int      // of sums, until enough is called
+	enough func()
+}
+
+// watched counts the sums that are saved.
+type watched struct {
+	Keeper
+	of *lateHistory
+}
+
+func (w watched) Save(ctx context.Context, day int, sums map[string]Sum) error {
+	if w.of.saves--; w.of.saves == 0 {
+		w.of.enough()
+	}
+	return w.Keeper.Save(ctx, day, sums)
+}
+
+func (h *lateHistory) watch(k Keeper) Keeper { return watched{k, h} }
+
+// maintain makes the sums of the newest days that miss them. The history is shorter than the ledger.
+func (h *lateHistory) maintain(*rapid.T) {
+	ctx, stop := context.WithCancel(h.Context())
+	defer stop()
+	h.saves, h.enough = 40, stop
+	h.figures.sums.maintain(ctx)
+	h.saves = 0
 }
 
 func (h *lateHistory) draw(rt *rapid.T) (team, model string) {

@@ -160,21 +160,6 @@ func amount(unit teams.Unit, n int64) template.HTML {
 	return count(n)
 }
 
-// percent is a part of a whole.
-func percent(part, whole int64) string {
-	switch {
-	case whole <= 0 || part <= 0:
-		return "0%"
-	case part*1000 < whole:
-		return "<0.1%"
-	}
-	share := 100 * float64(part) / float64(whole)
-	if share >= 10 {
-		return strconv.FormatFloat(share, 'f', 0, 64) + "%"
-	}
-	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
-}
-
 // span writes a duration in words: 0.42 ms, 812 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 12 days.
 func span(d time.Duration) string {
 	switch ms := float64(d) / float64(time.Millisecond); {

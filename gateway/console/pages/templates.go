@@ -55,7 +55,6 @@ var functions = template.FuncMap{
 	"grouped": func(n any) string { return grouped(whole(n)) },
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
 	"number":  func(i int) int { return i + 1 },
-	"percent": percent,
 	"share":   share,
 	"money":   func(n int64) template.HTML { return money(n, 2) },
 	"cost":    func(n int64) template.HTML { return money(n, 4) },
