@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/policy/teams"
 )
 
@@ -52,7 +52,7 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept teams.Store) 
 			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
 		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
-			sheet.Printable(e.Who), sheet.Printable(e.Address), sheet.Printable(e.What), sheet.Printable(e.Team), sheet.Printable(e.Key), sheet.Printable(e.Reason))
+			admin.Printable(e.Who), admin.Printable(e.Address), admin.Printable(e.What), admin.Printable(e.Team), admin.Printable(e.Key), admin.Printable(e.Reason))
 	}
 	if count == 0 && !a.JSON {
 		_, err := fmt.Fprintln(w, "no entries")

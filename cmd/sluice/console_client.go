@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/gateway/console/api"
 )
 
@@ -58,7 +58,7 @@ type consoleAnswer struct {
 type consoleProblem struct{ api.Document }
 
 // Error renders the refusal on one line.
-func (p consoleProblem) Error() string { return sheet.Printable(p.Problem.Error()) }
+func (p consoleProblem) Error() string { return admin.Printable(p.Problem.Error()) }
 
 // call sends a request to a path below the interface's prefix. A refusal is a [consoleProblem].
 func (c *consoleClient) call(ctx context.Context, method, path string, body []byte, ifMatch string) (consoleAnswer, error) {
@@ -87,7 +87,7 @@ func (c *consoleClient) call(ctx context.Context, method, path string, body []by
 	}
 	var p consoleProblem
 	if json.Unmarshal(content, &p.Document) != nil || p.Code == "" && p.Text == "" {
-		return consoleAnswer{}, fmt.Errorf("%sCONSOLE_URL answers %s, and not as a console does", prefix, sheet.Printable(response.Status))
+		return consoleAnswer{}, fmt.Errorf("%sCONSOLE_URL answers %s, and not as a console does", prefix, admin.Printable(response.Status))
 	}
 	if p.Status == http.StatusUnauthorized {
 		p.Advice = "look at " + prefix + "CONSOLE_TOKEN_FILE"

@@ -7,7 +7,6 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
-	"sluice/gateway/console/figures/daily"
 	"sluice/gateway/console/pages"
 )
 
@@ -21,7 +20,7 @@ func (p *process) openFigures() *figures.Figures {
 		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 	}
 	if p.redis != nil {
-		deps.Days, deps.Memory = daily.NewRedis(p.redis), p.memory
+		deps.Days, deps.Memory = figures.NewRedisSums(p.redis), p.memory
 	}
 	return figures.New(deps)
 }

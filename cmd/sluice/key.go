@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/policy/teams"
 )
 
@@ -84,6 +84,6 @@ func (k keyCommand) order(ctx context.Context, p program) error {
 	if made.Expires != nil {
 		end = "ends " + made.Expires.Format(time.RFC3339)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n\n# Key %s of team %s, which %s. The key above is shown this once.\n", sheet.Printable(made.Key), sheet.Printable(made.ID), sheet.Printable(k.Team), end)
+	_, err = fmt.Fprintf(p.stdout, "%s\n\n# Key %s of team %s, which %s. The key above is shown this once.\n", admin.Printable(made.Key), admin.Printable(made.ID), admin.Printable(k.Team), end)
 	return err
 }

@@ -130,8 +130,7 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/admin/sheet":   {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/api", "policy/teams"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
@@ -145,29 +144,23 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin/sheet", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/limit", "policy/teams", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
-	"gateway/console/pages/chart": {never: silent, timeless: true},
 	"gateway/console/api": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
 		testsOurs: []string{"policy/teams/store", "policy/limit/limittest", "telemetry/recent"},
 		outside:   []string{jsonText, xTime},
 		never:     []string{"os", otelAPI, goRedis},
 		timeless:  true,
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures/daily", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
-		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
-	},
-	"gateway/console/figures/daily": {
-		ours:      []string{"policy/limit"},
-		testsOurs: []string{"policy/limit/limittest"},
-		files:     map[string][]string{"redis.go": {goRedis}},
+		outside:   []string{xSync},
+		files:     map[string][]string{"sums_kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
-		timeless:  true,
 	},
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
 	"gateway/simulator/picture": {never: silent, timeless: true},
@@ -176,8 +169,8 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/console/api", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/gateway/console/api"
 )
 
@@ -71,7 +71,7 @@ func (c teamListCommand) Run(ctx context.Context, p program) error {
 			if t.Description == nil {
 				t.Description = ""
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", sheet.Printable(t.ID), sheet.Printable(t.Owner), len(t.Keys), t.Disabled, sheet.Printable(fmt.Sprint(t.Description)))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", admin.Printable(t.ID), admin.Printable(t.Owner), len(t.Keys), t.Disabled, admin.Printable(fmt.Sprint(t.Description)))
 		}
 		if path = ""; page.Next != nil {
 			path = "/teams?limit=1000&cursor=" + url.QueryEscape(*page.Next)
@@ -151,7 +151,7 @@ func (c teamSetCommand) Run(ctx context.Context, p program) error {
 
 func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, sheet.Printable(answer.etag))
+		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, admin.Printable(answer.etag))
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 	if _, err := console.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "disabled: team %s\n", sheet.Printable(c.Team))
+	_, _ = fmt.Fprintf(w, "disabled: team %s\n", admin.Printable(c.Team))
 	for waited := time.Duration(0); waited < c.Wait; waited += time.Second {
 		select {
 		case <-ctx.Done():
@@ -219,13 +219,13 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-			_, err = fmt.Fprintf(w, "removed: team %s\n", sheet.Printable(c.Team))
+			_, err = fmt.Fprintf(w, "removed: team %s\n", admin.Printable(c.Team))
 			return err
 		case err != nil:
 			return err
 		}
 	}
 	const later = "is removed by itself once none of its requests and tasks is open, and every replica has seen that it ends"
-	_, err := fmt.Fprintf(w, "team %s %s\n", sheet.Printable(c.Team), later)
+	_, err := fmt.Fprintf(w, "team %s %s\n", admin.Printable(c.Team), later)
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
-	"sluice/gateway/admin/sheet"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
@@ -189,7 +188,7 @@ func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 	_ = out.Write(slices.Concat([]string{"team", "day"}, u.columns(), []string{"unit", "used", "estimated"})) // Error has it
 	for i := range report.Rows {
 		r := &report.Rows[i]
-		_ = out.Write(slices.Concat([]string{sheet.Cell(r.Team), r.Day}, u.cells(r, sheet.Cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
+		_ = out.Write(slices.Concat([]string{admin.Cell(r.Team), r.Day}, u.cells(r, admin.Cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
 	}
 	out.Flush()
 	return out.Error()
@@ -197,7 +196,7 @@ func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 
 // writeFocus writes a bill.
 func writeFocus(w io.Writer, report admin.UsageReport, provider string) error {
-	bill, err := sheet.NewFocus(w, report.Currency, provider)
+	bill, err := admin.NewFocus(w, report.Currency, provider)
 	if err != nil {
 		return fmt.Errorf("--focus: %w", err)
 	}
@@ -217,7 +216,7 @@ func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 	sums, order := map[name]*sum{}, []name(nil)
 	for i := range report.Rows {
 		r := &report.Rows[i]
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", sheet.Printable(r.Team), r.Day, strings.Join(u.cells(r, sheet.Printable), "\t"), r.Unit, r.Used, r.Estimated)
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", admin.Printable(r.Team), r.Day, strings.Join(u.cells(r, admin.Printable), "\t"), r.Unit, r.Used, r.Estimated)
 		n := name{r.Team, r.Unit}
 		if sums[n] == nil {
 			sums[n], order = &sum{}, append(order, n)
@@ -232,7 +231,7 @@ func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 		if n.unit == teams.UnitSpend && report.Currency != "" {
 			unit += " " + report.Currency
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", sheet.Printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
 	}
 	if len(report.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)

@@ -54,7 +54,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 }
 
-func TestA147_NothingButReadingAndNothingButThesePaths(t *testing.T) {
+func TestOnlyReadingAndOnlyThesePaths(t *testing.T) {
 	for _, tt := range []struct {
 		method, target string
 		status         int
@@ -86,7 +86,7 @@ func TestA147_NothingButReadingAndNothingButThesePaths(t *testing.T) {
 	}
 }
 
-func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
+func TestProfilesOnlyWhenAskedFor(t *testing.T) {
 	for target, content := range map[string]string{
 		"/debug/pprof/":                   "goroutine",
 		"/debug/pprof/goroutine?debug=1":  "goroutine profile",
@@ -110,23 +110,27 @@ func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
 
 // An answer does not wait for a body that a request announces, and the connection ends although none comes.
 func TestAnAnswerDoesNotWaitForABody(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(admin.New(admin.Deps{Ready: func() error { return nil }}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	for _, framing := range []string{"Content-Length: 9", "Expect: 100-continue\r\nContent-Length: 9", "Transfer-Encoding: chunked"} {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // ends a hang
-		_, _ = io.WriteString(conn, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n"+framing+"\r\n\r\n")
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || answer.StatusCode != http.StatusOK || !answer.Close {
-			t.Errorf("%s: answered %+v %v, want 200 and the end of the connection", framing, answer, err)
-		}
-		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: the connection does not end", framing)
-		}
-		_ = conn.Close()
+		t.Run(framing, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // ends a hang
+			_, _ = io.WriteString(conn, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n"+framing+"\r\n\r\n")
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || answer.StatusCode != http.StatusOK || !answer.Close {
+				t.Errorf("answered %+v %v, want 200 and the end of the connection", answer, err)
+			}
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection does not end")
+			}
+		})
 	}
 }
 

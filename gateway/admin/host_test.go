@@ -10,7 +10,7 @@ import (
 )
 
 // A host name that an attacker points at the listener's address (DNS rebinding) is refused.
-func TestMend32TheAdminListenerAnswersItsOwnNames(t *testing.T) {
+func TestTheAdminListenerAnswersItsOwnNames(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sluice_requests")) })
 	handler := admin.New(admin.Deps{Ready: func() error { return nil }, Metrics: page, Pprof: true, Hosts: []string{"sluice", "sluice.monitoring.svc"}})
 	for _, tt := range []struct {

@@ -3,21 +3,85 @@ package browsertest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// lifetime is how long the browser of a test may run. It ends only a test that hangs, so it is longer than a busy machine needs.
-const lifetime = 5 * time.Minute
+// lifetime is how long a browser may run. It ends only tests that hang, so it is longer than a busy machine needs.
+const lifetime = 10 * time.Minute
 
 // New starts Chromium with a temporary profile and returns chromedp's context of its first tab, which is blank. A further tab
 // is chromedp.NewContext of it. The browser and all its processes end with the test. Without Chromium the test is skipped; if
 // CI_REQUIRES_BROWSER is set, it fails. Flags are further ones of the browser, such as ignore-certificate-errors.
 func New(t testing.TB, flags ...string) context.Context {
+	t.Helper()
+	ctx, stop, err := start(executable(t), t.Logf, flags)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// shared is the browser of the package's tests.
+var shared struct {
+	sync.Mutex
+	ctx  context.Context
+	stop func() error
+	err  error
+}
+
+// Tab returns chromedp's context of a blank tab of a browser that the package's tests share, so that they can look at pages in parallel.
+// The first call starts it, and [Main] ends it. The tab has its own window, cookies and cache, and is closed with the test.
+func Tab(t testing.TB) context.Context {
+	t.Helper()
+	path := executable(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.stop == nil {
+		shared.ctx, shared.stop, shared.err = start(path, func(string, ...any) {}, nil)
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	ctx, closeTab := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("the end of the tab: %v", err)
+		}
+		closeTab()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("the tab does not open: %v", err)
+	}
+	return ctx
+}
+
+// Main runs the tests of a package, ends the browser of [Tab], and returns the exit code.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if shared.stop != nil {
+		if err := shared.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
+// executable is where Chromium is.
+func executable(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("CI_REQUIRES_BROWSER") != "" {
@@ -26,9 +90,14 @@ func New(t testing.TB, flags ...string) context.Context {
 	if err != nil {
 		t.Skip("apt-get install chromium")
 	}
+	return path
+}
+
+// start starts Chromium. What stop does is needed also after an error.
+func start(path string, logf func(string, ...any), flags []string) (ctx context.Context, stop func() error, err error) {
 	home, err := os.MkdirTemp(shortTemp(), "browser")
 	if err != nil {
-		t.Fatal(err)
+		return nil, func() error { return nil }, err
 	}
 	limited, enough := context.WithTimeout(context.Background(), lifetime) // the test's own context ends before its cleanups
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -39,24 +108,21 @@ func New(t testing.TB, flags ...string) context.Context {
 	for _, flag := range append(flags, "no-proxy-server") {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	allocator, stop := chromedp.NewExecAllocator(limited, options...)
-	ctx, closeTab := chromedp.NewContext(allocator, chromedp.WithErrorf(t.Logf))
-	t.Cleanup(func() {
+	allocator, stopBrowser := chromedp.NewExecAllocator(limited, options...)
+	ctx, closeTab := chromedp.NewContext(allocator, chromedp.WithErrorf(logf))
+	stop = func() error {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("the end of the browser: %v", err)
+			logf("the end of the browser: %v", err)
 		}
 		closeTab()
-		stop() // returns when the browser has ended and its profile is removed
+		stopBrowser() // returns when the browser has ended and its profile is removed
 		enough()
-		endProcesses(t, home)
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("the browser does not start: %v", err)
+		return errors.Join(endProcesses(home), os.RemoveAll(home))
 	}
-	return ctx
+	if err := chromedp.Do(ctx); err != nil {
+		return ctx, stop, fmt.Errorf("the browser does not start: %w", err)
+	}
+	return ctx, stop, nil
 }
 
 // longestTemp is how long the name of the directory for temporary files may be: the browser has a socket three levels below it, whose
@@ -72,15 +138,14 @@ func shortTemp() string {
 }
 
 // endProcesses kills what was started with this home and outlives the browser: its reporters of crashes, which leave its group.
-func endProcesses(t testing.TB, home string) {
-	t.Helper()
+func endProcesses(home string) error {
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		left := processesWith("HOME=" + home)
 		if len(left) == 0 {
-			return
+			return nil
 		}
 		if time.Since(begun) > lifetime {
-			t.Fatalf("the processes %d do not end", left)
+			return fmt.Errorf("the processes %d do not end", left)
 		}
 		for _, id := range left {
 			if process, err := os.FindProcess(id); err == nil {

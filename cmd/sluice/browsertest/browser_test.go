@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +15,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // newPage serves a page.
 func newPage(t *testing.T) (address string) {
@@ -41,6 +50,22 @@ func TestPagesOpenAndAreDrawn(t *testing.T) {
 	}
 	if _, err := png.Decode(bytes.NewReader(drawn)); err != nil {
 		t.Error(err)
+	}
+}
+
+// Tabs of the browser that tests share have cookies of their own, and windows that are all in front.
+func TestTabsAreApart(t *testing.T) {
+	address := newPage(t)
+	one, other := Tab(t), Tab(t)
+	for _, tab := range []context.Context{one, other} {
+		Open(tab, t, address)
+	}
+	Evaluate[string](one, t, `document.cookie = "who=one"`)
+	if got := Evaluate[string](other, t, `document.cookie + document.visibilityState`); got != "visible" {
+		t.Errorf("the other tab has %q", got)
+	}
+	if got := Evaluate[string](one, t, `document.cookie + document.visibilityState`); got != "who=onevisible" {
+		t.Errorf("the tab has %q", got)
 	}
 }
 

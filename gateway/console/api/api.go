@@ -19,6 +19,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/telemetry/recent"
 )
 
 // Prefix is what every path begins with.
@@ -33,7 +34,7 @@ type Ledger interface {
 // Traffic lists tasks and requests, as package figures does: what the person may not see MUST be left out.
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
-	RequestList(ctx context.Context, p access.Person, f figures.RequestFilter) (figures.RequestList, error)
+	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 }
 
 // Deps are what the interface shows.

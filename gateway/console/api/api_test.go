@@ -14,6 +14,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/telemetry/recent"
 )
 
 func TestTeamsOverHTTP(t *testing.T) {
@@ -200,8 +201,8 @@ func TestTrafficOverHTTP(t *testing.T) {
 
 	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
 	w.expect(member, "GET /requests", "", http.StatusOK, "")
-	all := []figures.RequestFilter{
-		{Team: "ads", Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
+	all := []recent.Filter{
+		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
 		{Size: usualPage},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
+	"sluice/telemetry/recent"
 )
 
 // Task is one task.
@@ -73,9 +74,11 @@ func (a *api) cancel(c *call) error {
 }
 
 func (a *api) requests(c *call) (err error) {
-	f := figures.RequestFilter{Team: c.query.Get("team"), Refusal: c.query.Get("refusal"), Model: c.query.Get("model")}
-	if f.Team != "" && !c.who.Sees(f.Team) {
-		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+	f := recent.Filter{Refusal: c.query.Get("refusal"), Model: c.query.Get("model")}
+	if team := c.query.Get("team"); team != "" {
+		if f.Teams = []string{team}; !c.who.Sees(team) {
+			return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+		}
 	}
 	if f.Status, err = c.number("status", 100, 599); err != nil {
 		return err
@@ -85,7 +88,7 @@ func (a *api) requests(c *call) (err error) {
 			return invalid("from", "not a moment", "one such as 2026-11-22T12:00:00Z")
 		}
 	}
-	if f.After, f.Size, err = c.page(); err != nil {
+	if f.Cursor, f.Size, err = c.page(); err != nil {
 		return err
 	}
 	found, err := a.Traffic.RequestList(c.r.Context(), c.who, f)

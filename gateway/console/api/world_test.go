@@ -68,7 +68,7 @@ type world struct {
 type someTraffic struct {
 	of        map[string]string
 	tasks     []figures.TaskFilter // that were asked for
-	requests  []figures.RequestFilter
+	requests  []recent.Filter
 	mu        sync.Mutex
 	cancelled []string
 	err       error
@@ -83,9 +83,9 @@ func (s *someTraffic) TaskList(_ context.Context, _ access.Person, f figures.Tas
 	}, Next: "2"}, s.err
 }
 
-func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f figures.RequestFilter) (figures.RequestList, error) {
+func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f recent.Filter) (recent.Page, error) {
 	s.requests = append(s.requests, f)
-	return figures.RequestList{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
+	return recent.Page{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
 }
 
 // longTask has every character of a task id, and is as long as one may be.

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cache"
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -66,7 +65,7 @@ func BenchmarkPages(b *testing.B) {
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
 		b.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return New(Deps{
-			Teams: func() *teams.File { return file }, Accounts: accounts, Lately: recent.NewRedis(client, clock), Now: clock, Days: daily.NewRedis(client),
+			Teams: func() *teams.File { return file }, Accounts: accounts, Lately: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
 			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
 		})
 	}

@@ -1,37 +1,36 @@
 package figures
 
 import (
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 )
 
-// book is the ledger of some days as one person sees it.
+// book is the ledger of some days.
 type book interface {
 	total(day int) Use
 	add(to adder, days []int, by string)
 }
 
 // sumBook is of all teams.
-type sumBook map[daily.Of]daily.Sum
+type sumBook map[DayBy]Sum
 
 // addTags adds the use of tags, and returns the days of which there are too many for a sum.
 func (b sumBook) addTags(to adder, days []int) (rest []int) {
 	var whole []int
 	for _, day := range days {
-		if b[daily.Of{Day: day, By: daily.ByTag}].Whole {
+		if b[DayBy{day, "tag"}].Whole {
 			whole = append(whole, day)
 		} else {
 			rest = append(rest, day)
 		}
 	}
-	b.add(to, whole, string(daily.ByTag))
+	b.add(to, whole, "tag")
 	return rest
 }
 
 func (b sumBook) total(day int) (u Use) {
-	sum := b[daily.Of{Day: day, By: daily.ByEndpoint}]
+	sum := b[DayBy{day, "endpoint"}]
 	for row := range sum.Rows() {
-		u = u.Plus(Use{row.Used, row.Estimated})
+		u.add(&row.Use)
 	}
 	return u
 }
@@ -39,15 +38,13 @@ func (b sumBook) total(day int) (u Use) {
 func (b sumBook) add(to adder, days []int, by string) {
 	if by == "day" {
 		for _, day := range days {
-			if use := b.total(day); use != (Use{}) {
-				to.add(dayName(day), use)
-			}
+			to.add(dayName(day), b.total(day))
 		}
 		return
 	}
 	at, uses, names := map[string]int{}, []Use{}, []string{}
 	for _, day := range days {
-		sum, next := b[daily.Of{Day: day, By: daily.By(by)}], 0
+		sum, next := b[DayBy{day, by}], 0
 		for row := range sum.Rows() {
 			if next == len(names) || names[next] != row.Name { // else it follows the same name as on another day
 				var known bool
@@ -56,10 +53,7 @@ func (b sumBook) add(to adder, days []int, by string) {
 					at[row.Name], names, uses = next, append(names, row.Name), append(uses, Use{})
 				}
 			}
-			for unit := range row.Used {
-				uses[next].Used[unit] += row.Used[unit]
-				uses[next].Estimated[unit] += row.Estimated[unit]
-			}
+			uses[next].add(&row.Use)
 			next++
 		}
 	}
@@ -73,7 +67,8 @@ type rowBook map[int][]limit.Row
 
 func (b rowBook) total(day int) (u Use) {
 	for i := range b[day] {
-		u = u.Plus(useOf(&b[day][i]))
+		use := useOf(&b[day][i])
+		u.add(&use)
 	}
 	return u
 }
@@ -81,19 +76,22 @@ func (b rowBook) total(day int) (u Use) {
 func (b rowBook) add(to adder, days []int, by string) {
 	for _, day := range days {
 		for i := range b[day] {
-			row := &b[day][i]
-			name := ""
-			switch by {
-			case "team":
-				name = row.Team
-			case "model":
-				name = row.Model
-			case "endpoint":
-				name = string(row.Endpoint)
-			case "day":
-				name = dayName(day)
-			}
-			to.add(name, useOf(row))
+			to.add(nameOf(&b[day][i], by), useOf(&b[day][i]))
 		}
 	}
+}
+
+// nameOf is what a row of the ledger counts under in one of the [ways] to add up.
+func nameOf(row *limit.Row, by string) string {
+	switch by {
+	case "team":
+		return row.Team
+	case "model":
+		return row.Model
+	case "endpoint":
+		return string(row.Endpoint)
+	case "day":
+		return dayName(row.Day)
+	}
+	return row.Tag
 }

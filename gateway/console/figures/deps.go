@@ -6,11 +6,19 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
+
+// Ledger is what teams used on days.
+type Ledger interface {
+	// Rows MUST return rows of the ledger in the order of reports.
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
+	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
+	// a day after its end.
+	Versions(ctx context.Context, days []int) ([]uint64, error)
+}
 
 // Accounts are what teams used and may still spend.
 type Accounts interface {
@@ -60,8 +68,8 @@ type Deps struct {
 	Now      func() time.Time
 }
 
-// lateDefault is how long the accounts take settlements of a request.
-const lateDefault = 49 * time.Hour
+// Fault is something that is wrong with the process.
+type Fault struct{ Name, Text string }
 
 // Errors that the console tells the person.
 var (
@@ -69,55 +77,11 @@ var (
 	ErrQuery  = errors.New("the query is not one that can be answered")
 )
 
-// Figures reads figures. Create it with [New]; it is safe for concurrent use.
-type Figures struct {
-	Deps
-	sums     *sums
-	requests chan struct{} // has who reads all recent requests
-}
-
-// New returns figures that read nothing by themselves.
-func New(deps Deps) *Figures {
-	if deps.Late == 0 {
-		deps.Late = lateDefault
-	}
-	if deps.Memory == nil {
-		deps.Memory = func() int64 { return 0 }
-	}
-	if deps.Queued == nil {
-		deps.Queued = func() {}
-	}
-	return &Figures{
-		Deps: deps, sums: newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory), requests: make(chan struct{}, readings),
-	}
-}
-
-// Run makes sums of days that are over, until ctx ends. One replica at a time does so.
-func (f *Figures) Run(ctx context.Context) { f.sums.run(ctx) }
-
-// visible returns the teams that a person sees, by id, out of those in force, and whether that is every request.
-func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
-	file := f.Teams()
-	for _, team := range file.List {
-		if p.Sees(team.ID) {
-			list = append(list, team)
-		}
-	}
-	return list, p.SeesAll()
-}
-
-// find returns a team that a person sees.
-func (f *Figures) find(p access.Person, id string) (*teams.Team, error) {
-	if team := f.Teams().Team(id); team != nil && p.Sees(id) {
-		return team, nil
-	}
-	return nil, ErrAbsent
-}
-
-func idsOf(list []*teams.Team) []string {
-	ids := make([]string, len(list))
-	for i, team := range list {
-		ids[i] = team.ID
-	}
-	return ids
+// Keeper keeps sums of days that are over, for all replicas.
+type Keeper interface {
+	// Load MUST return the sums that are kept.
+	Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error)
+	Save(ctx context.Context, day int, sums map[string]Sum) error
+	// Lead MUST report whether this process is the one to make sums for so long.
+	Lead(ctx context.Context, lasts time.Duration) (bool, error)
 }

@@ -3,12 +3,14 @@ package figures
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 )
 
@@ -24,8 +26,8 @@ var ways = []string{"day", "team", "model", "endpoint", "tag"}
 
 // Money is what was spent.
 type Money struct {
-	Rows  []MoneyRow // by spend, the largest first; by day the newest first
-	Days  []DayUse   // every day from From to To
+	Rows  []Row // by spend, the largest first; by day the newest first
+	Days  []Row // every day from From to To
 	Total Use
 	Month Month
 }
@@ -51,72 +53,32 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	days := slices.Concat(asked, monthDays(now))
 	slices.Sort(days)
-	var l book
+	var b book
 	var tagged []limit.Row
-	err = together(
-		func() (err error) { l, err = f.ledger(ctx, p, q.Team, slices.Compact(days), q.By); return err },
-		func() (err error) { tagged, err = f.tagged(ctx, p, q, asked); return err },
-	)
-	if err != nil {
+	var reading errgroup.Group
+	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, slices.Compact(days), q.By); return err })
+	if q.By == "tag" {
+		reading.Go(func() (err error) { tagged, err = f.tagged(ctx, p, q.Team, asked); return err })
+	}
+	if err := reading.Wait(); err != nil {
 		return m, err
 	}
-	byName := adder{}
 	for _, day := range asked {
-		use := l.total(day)
-		m.Days = append(m.Days, DayUse{dayName(day), use})
-		m.Total = m.Total.Plus(use)
+		m.Days = append(m.Days, Row{dayName(day), b.total(day)})
+		m.Total.add(&m.Days[len(m.Days)-1].Use)
 	}
+	byName := adder{}
 	if q.By != "tag" {
-		l.add(byName, asked, q.By)
-	} else {
-		if byName, err = f.byTag(ctx, l, tagged, asked, m.Total); err != nil {
-			return m, err
-		}
+		b.add(byName, asked, q.By)
+	} else if byName, err = f.byTag(ctx, b, tagged, asked, m.Total); err != nil {
+		return m, err
 	}
 	m.Rows = byName.rows()
 	if q.By == "day" {
-		slices.SortFunc(m.Rows, func(a, b MoneyRow) int { return strings.Compare(b.Name, a.Name) })
+		slices.SortFunc(m.Rows, func(a, b Row) int { return strings.Compare(b.Name, a.Name) })
 	}
-	m.Month = forecast(now, func(day int) int64 { return l.total(day).Used[limit.Spend] })
+	m.Month = forecast(now, func(day int) int64 { return b.total(day).Used[limit.Spend] })
 	return m, nil
-}
-
-// untagged names the use of requests without a tag. No tag has a space.
-const untagged = "without a tag"
-
-// tagged reads the ledger of tags of a person's own teams, or of one team; nothing if it is not asked for, or may not be seen.
-func (f *Figures) tagged(ctx context.Context, p access.Person, q MoneyQuery, days []int) ([]limit.Row, error) {
-	ids := p.Teams
-	if q.Team != "" {
-		ids = []string{q.Team}
-	}
-	if q.By != "tag" || q.Team == "" && p.SeesAll() || q.Team != "" && !p.Sees(q.Team) || len(ids) == 0 {
-		return nil, nil
-	}
-	return f.Accounts.Rows(ctx, limit.Query{Teams: ids, Days: days, Tags: true})
-}
-
-// byTag adds up what was used for each tag. What of the total is in no row of it has no tag.
-func (f *Figures) byTag(ctx context.Context, l book, tagged []limit.Row, days []int, total Use) (adder, error) {
-	byName := adder{}
-	if sums, all := l.(sumBook); all {
-		for part := range slices.Chunk(sums.addTags(byName, days), readAtOnce) {
-			rows, err := f.Accounts.Rows(ctx, limit.Query{Days: part, Tags: true})
-			if err != nil {
-				return nil, err
-			}
-			byName.addTagged(rows) // there may be a million for each part
-		}
-	}
-	byName.addTagged(tagged)
-	sum := Use{}
-	for _, use := range byName {
-		sum = sum.Plus(use)
-	}
-	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
-		byName.add(untagged, rest)
-	}
-	return byName, nil
 }
 
 // monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which tell
@@ -149,34 +111,40 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	return m
 }
 
-// ledger reads days of one team, or of all teams that a person sees, for adding them up in one way.
-func (f *Figures) ledger(ctx context.Context, p access.Person, team string, days []int, by string) (book, error) {
-	if team == "" && p.SeesAll() {
-		ways := []daily.By{daily.ByEndpoint} // for the totals
-		if by == "team" || by == "model" || by == "tag" {
-			ways = append(ways, daily.By(by))
+// Bill calls take with the rows of the ledger behind a query's days and team, team after team, in the order of reports; q.By does not
+// count. It ends with the first error of take. It reads Redis once for each team, so that a year of a thousand teams is never in
+// memory at once. A team that left the file still has its use.
+func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take func(rows []limit.Row) error) error {
+	days, ok := limit.Days(q.From, q.To)
+	if !ok {
+		return fmt.Errorf("%w: from %q to %q", ErrQuery, q.From, q.To)
+	}
+	ids, err := f.whose(p, named(q.Team)...)
+	if err != nil {
+		return err
+	}
+	if ids == nil { // all that used something on the days
+		sums, err := f.sums.of(ctx, days, "team")
+		if err != nil {
+			return err
 		}
-		return f.sums.of(ctx, days, ways...)
-	}
-	ids := p.Teams
-	if team != "" {
-		if !p.Sees(team) {
-			return nil, ErrAbsent
+		names := map[string]bool{}
+		for _, day := range sums {
+			for row := range day.Rows() {
+				names[row.Name] = true
+			}
 		}
-		ids = []string{team}
+		delete(names, "") // would be all teams
+		ids = slices.Collect(maps.Keys(names))
 	}
-	return f.rows(ctx, ids, days)
-}
-
-// rows reads days of some teams.
-func (f *Figures) rows(ctx context.Context, ids []string, days []int) (rowBook, error) {
-	b := rowBook{}
-	if len(ids) == 0 { // else they would be all
-		return b, nil
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: []string{id}, Days: days})
+		if err == nil {
+			err = take(rows)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: ids, Days: days})
-	for _, row := range rows {
-		b[row.Day] = append(b[row.Day], row)
-	}
-	return b, err
+	return nil
 }

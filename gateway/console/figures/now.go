@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/telemetry/recent"
@@ -31,12 +33,14 @@ type Step struct {
 	Requests, Refused, Failed int64 // Requests includes the others; Failed ended with a status of 500 or more and were not refused
 }
 
-// Fault is something that is wrong with the process.
-type Fault struct{ Name, Text string }
-
 // TeamLine is a team as a row of a list.
 type TeamLine struct {
-	ID       string
+	ID string
+	TeamUse
+}
+
+// TeamUse is how a team does today, in UTC.
+type TeamUse struct {
 	Today    Use
 	Refused  int64           // requests refused today
 	Tightest *limit.Standing // the quota of which the smallest part is left, as it was last heard; nil: no quota
@@ -58,11 +62,10 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	}
 	var minutes []recent.Minute
 	var lines []TeamLine
-	err := together(
-		func() (err error) { minutes, err = f.minutes(ctx, p, from, at); return err },
-		func() (err error) { lines, n.Today, n.Refused, err = f.today(ctx, p, at); return err },
-	)
-	if err != nil {
+	var reading errgroup.Group
+	reading.Go(func() (err error) { minutes, err = f.minutes(ctx, p, from, at); return err })
+	reading.Go(func() (err error) { lines, n.Today, n.Refused, err = f.today(ctx, p, at); return err })
+	if err := reading.Wait(); err != nil {
 		return n, err
 	}
 	n.Steps = stepsOf(minutes, from, at, n.Step)
@@ -82,18 +85,17 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	ids, day := idsOf(teams), dayOf(at)
 	var counts map[string]recent.Counts
 	var b book
-	err = together(
-		func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err },
-		func() (err error) { b, err = f.ledger(ctx, p, "", []int{day}, "team"); return err },
-	)
-	if err != nil {
+	var reading errgroup.Group
+	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err })
+	reading.Go(func() (err error) { b, err = f.book(ctx, p, "", []int{day}, "team"); return err })
+	if err := reading.Wait(); err != nil {
 		return nil, all, 0, err
 	}
 	use := adder{}
 	b.add(use, []int{day}, "team")
 	for _, team := range teams {
 		c := counts[team.ID]
-		lines = append(lines, TeamLine{ID: team.ID, Today: use[team.ID], Refused: c.Refused()})
+		lines = append(lines, TeamLine{team.ID, TeamUse{Today: use[team.ID], Refused: c.Refused()}})
 		refused += c.Refused()
 	}
 	if every {
@@ -101,6 +103,17 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 		refused = c.Refused()
 	}
 	return lines, b.total(day), refused, nil
+}
+
+// Lines returns how each team does that a person sees, by id.
+func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
+	list, _, _, err := f.today(ctx, p, f.Deps.Now())
+	f.tighten(list)
+	lines := make(map[string]TeamUse, len(list))
+	for _, line := range list {
+		lines[line.ID] = line.TeamUse
+	}
+	return lines, err
 }
 
 // tighten fills in the tightest quotas.
@@ -113,22 +126,11 @@ func (f *Figures) tighten(lines []TeamLine) {
 	}
 }
 
-// Lines returns a line for each team that a person sees, by id.
-func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamLine, error) {
-	list, _, _, err := f.today(ctx, p, f.Deps.Now())
-	f.tighten(list)
-	lines := make(map[string]TeamLine, len(list))
-	for _, line := range list {
-		lines[line.ID] = line
-	}
-	return lines, err
-}
-
 // busiest returns the teams that used most, without those that used nothing.
 func busiest(lines []TeamLine) []TeamLine {
 	lines = slices.DeleteFunc(lines, func(l TeamLine) bool { return l.Today == Use{} && l.Refused == 0 })
 	slices.SortStableFunc(lines, func(a, b TeamLine) int {
-		return compareUse(MoneyRow{a.ID, a.Today}, MoneyRow{b.ID, b.Today})
+		return compareUse(Row{a.ID, a.Today}, Row{b.ID, b.Today})
 	})
 	return lines[:min(len(lines), mostTeams)]
 }

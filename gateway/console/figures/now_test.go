@@ -38,8 +38,8 @@ func TestNow(t *testing.T) {
 		Today:  Use{limit.Amounts{2, 401, 0, 14}, limit.Amounts{1, 400, 0, 5}},
 		Faults: []Fault{{"redis", "away"}},
 		Teams: []TeamLine{
-			{ID: "shop", Today: Use{Used: limit.Amounts{1, 1, 0, 9}}, Refused: 2},
-			{ID: "search", Today: Use{limit.Amounts{1, 400, 0, 5}, limit.Amounts{1, 400, 0, 5}}},
+			{"shop", TeamUse{Today: Use{Used: limit.Amounts{1, 1, 0, 9}}, Refused: 2}},
+			{"search", TeamUse{Today: Use{limit.Amounts{1, 400, 0, 5}, limit.Amounts{1, 400, 0, 5}}}},
 		},
 		Known: 3,
 	}
@@ -114,7 +114,7 @@ func TestTeam(t *testing.T) {
 		if effective != "tokens spend-month" {
 			t.Errorf("redis=%v: in effect are %s, want the rate of tokens and the quota of spend", redis, effective)
 		}
-		if len(f.Days) != 30 || f.Days[29].Day != "2026-11-21" || f.Days[29].Estimated[limit.Tokens] != 350 || f.Days[28].Used[limit.Spend] != 7 || f.Days[27].Use != (Use{}) {
+		if len(f.Days) != 30 || f.Days[29].Name != "2026-11-21" || f.Days[29].Estimated[limit.Tokens] != 350 || f.Days[28].Used[limit.Spend] != 7 || f.Days[27].Use != (Use{}) {
 			t.Errorf("redis=%v: the days end with %+v", redis, f.Days[27:])
 		}
 		if diff := cmp.Diff([]Refusal{{"admit/rate", 2}, {"admit/quota", 1}}, f.Refusals); diff != "" {

@@ -10,44 +10,26 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// RequestFilter chooses requests. Empty fields choose all.
-type RequestFilter struct {
-	Team    string
-	Status  int    // HTTP status
-	Refusal string // stage/reason, or a stage; "any": every refused request
-	Model   string
-	From    time.Time // that came then or later
-	After   string    // cursor of the next page
-	Size    int       // requests on a page, at most 1,000; 0: 100
-}
-
-// RequestList is a page of requests, the newest first.
-type RequestList struct {
-	Requests []recent.Request
-	Next     string // cursor; empty: no more
-}
-
 const usualRequests = 100
 
 // RequestList returns a page of the last 10,000 requests of all replicas. Those without a valid key are for people who see all.
-func (f *Figures) RequestList(ctx context.Context, p access.Person, q RequestFilter) (list RequestList, err error) {
-	r := recent.Filter{Status: q.Status, Refusal: q.Refusal, Model: q.Model, From: q.From, Cursor: q.After, Size: q.Size}
-	if r.Size < 1 {
-		r.Size = usualRequests
+func (f *Figures) RequestList(ctx context.Context, p access.Person, q recent.Filter) (list recent.Page, err error) {
+	if q.Size < 1 {
+		q.Size = usualRequests
 	}
-	if r.Teams, err = f.whose(p, q.Team); err != nil {
+	if q.Teams, err = f.whose(p, q.Teams...); err != nil {
 		return list, err
 	}
-	page, err := f.recent(ctx, r)
+	list, err = f.recent(ctx, q)
 	if errors.Is(err, recent.ErrCursor) {
 		err = fmt.Errorf("%w: %w", ErrQuery, err)
 	}
-	return RequestList(page), err
+	return list, err
 }
 
 // Request returns one of the last requests.
 func (f *Figures) Request(ctx context.Context, p access.Person, id string) (r recent.Request, err error) {
-	teams, err := f.whose(p, "")
+	teams, err := f.whose(p)
 	if err != nil || id == "" {
 		return r, ErrAbsent
 	}
@@ -83,16 +65,42 @@ func (f *Figures) recent(ctx context.Context, r recent.Filter) (recent.Page, err
 	return f.Lately.Requests(ctx, r)
 }
 
-// whose lists the teams whose requests a person gets; nil: all, and those without a team. A team that left the file still has
-// requests.
-func (f *Figures) whose(p access.Person, team string) ([]string, error) {
-	switch {
-	case team != "" && !p.Sees(team):
-		return nil, ErrAbsent
-	case team != "":
-		return []string{team}, nil
-	case p.SeesAll():
-		return nil, nil
+// Rules are the rules that requests broke lately.
+type Rules struct {
+	Since   time.Time
+	Broken  map[string]recent.RuleCount // by id; a rule that none broke is left out
+	Refused int64                       // requests that were refused for a rule, or for several
+}
+
+// refusedByRule is the refusal of a request that breaks a rule.
+const refusedByRule = "inspect/rules"
+
+// Rules counts what requests broke in the last hour, or in the last 24 hours: those of the teams that a person sees. It reads Redis
+// once.
+func (f *Figures) Rules(ctx context.Context, p access.Person, day bool) (r Rules, err error) {
+	at, span := f.Deps.Now(), time.Hour
+	if day {
+		span = 24 * time.Hour
 	}
-	return append([]string{}, p.Teams...), nil
+	r.Since = at.Truncate(time.Minute).Add(time.Minute - span)
+	minutes, err := f.minutes(ctx, p, r.Since, at)
+	if err != nil {
+		return r, err
+	}
+	var all recent.Counts
+	for i := range minutes {
+		all.Add(&minutes[i].Counts)
+	}
+	r.Broken, r.Refused = all.Rules, all.Refusals[refusedByRule]
+	return r, nil
+}
+
+// minutes returns what the teams that a person sees did since a time, or what all requests did, for a person who sees all.
+func (f *Figures) minutes(ctx context.Context, p access.Person, from, to time.Time) ([]recent.Minute, error) {
+	teams, all := f.visible(p)
+	of := idsOf(teams)
+	if all {
+		of = []string{""}
+	}
+	return f.Lately.Minutes(ctx, of, from, to.Add(time.Minute))
 }

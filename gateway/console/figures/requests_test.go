@@ -35,7 +35,7 @@ func TestTwoReadRecentRequestsAtOnce(t *testing.T) {
 			go func() {
 				var err error
 				if i%2 == 0 {
-					_, err = f.RequestList(t.Context(), operator, RequestFilter{})
+					_, err = f.RequestList(t.Context(), operator, recent.Filter{})
 				} else if _, err = f.Request(t.Context(), operator, "x"); errors.Is(err, ErrAbsent) {
 					err = nil
 				}
@@ -49,7 +49,7 @@ func TestTwoReadRecentRequestsAtOnce(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan error)
 		go func() {
-			_, err := f.RequestList(ctx, operator, RequestFilter{})
+			_, err := f.RequestList(ctx, operator, recent.Filter{})
 			left <- err
 		}()
 		synctest.Wait()

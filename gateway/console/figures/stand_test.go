@@ -13,7 +13,6 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -94,7 +93,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		s.kept, s.client = daily.NewRedis(client), client
+		s.kept, s.client = NewRedisSums(client), client
 		store := redisstore.New(client)
 		store.Clock, store.Now = clock.Micros, clock.Now
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})

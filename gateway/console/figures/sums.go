@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"sluice/gateway/console/figures/daily"
+	"golang.org/x/sync/errgroup"
+
 	"sluice/policy/limit"
 )
 
@@ -30,24 +31,6 @@ func (e *AddingError) Error() string {
 	return fmt.Sprintf("the sums of %d of %d days are being made", e.Missing, e.Days)
 }
 
-// Keeper keeps sums of days that are over, for all replicas.
-type Keeper interface {
-	// Load MUST return the sums that are kept.
-	Load(ctx context.Context, days []int, by []daily.By) (map[daily.Of]daily.Sum, error)
-	Save(ctx context.Context, day int, sums map[daily.By]daily.Sum) error
-	// Lead MUST report whether this process is the one to make sums for so long.
-	Lead(ctx context.Context, lasts time.Duration) (bool, error)
-}
-
-// Ledger is what teams used on days.
-type Ledger interface {
-	// Rows MUST return rows of the ledger in the order of reports.
-	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
-	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
-	// a day after its end.
-	Versions(ctx context.Context, days []int) ([]uint64, error)
-}
-
 // sums are what all teams used, by day.
 type sums struct {
 	accounts Ledger
@@ -58,7 +41,7 @@ type sums struct {
 	wake     chan struct{} // a reader misses sums
 
 	mu       sync.Mutex // held while something is read, so that readers share it
-	copies   map[daily.Of]dayCopy
+	copies   map[DayBy]dayCopy
 	versions map[int]uint64
 	checked  time.Time // when versions were read
 	used     time.Time // when a reader last came
@@ -67,33 +50,32 @@ type sums struct {
 
 // dayCopy is a copy of a sum in this process.
 type dayCopy struct {
-	daily.Sum
+	Sum
 	read time.Time
 	over bool // of a day that was over when it was read
 }
 
 func newSums(accounts Ledger, kept Keeper, now func() time.Time, late time.Duration, memory func() int64) *sums {
-	return &sums{accounts: accounts, kept: kept, now: now, late: late, memory: memory, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
+	return &sums{accounts: accounts, kept: kept, now: now, late: late, memory: memory, wake: make(chan struct{}, 1), copies: map[DayBy]dayCopy{}}
 }
 
 // of returns the sums of days.
-func (s *sums) of(ctx context.Context, days []int, by ...daily.By) (sumBook, error) {
+func (s *sums) of(ctx context.Context, days []int, by ...string) (sumBook, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = s.now()
 	s.renewMemory()
 	open, past := s.split(days)
-	var fresh, loaded map[daily.Of]dayCopy
+	var fresh, loaded map[DayBy]dayCopy
 	var versions map[int]uint64
-	err := together(
-		func() (err error) {
-			fresh, err = s.make(ctx, s.stale(open, by), nil, slices.Contains(by, daily.ByTag))
-			return err
-		},
-		func() (err error) { versions, err = s.check(ctx, past); return err },
-		func() (err error) { loaded, err = s.load(ctx, s.missing(past, by, nil), by); return err },
-	)
-	if err != nil {
+	var reading errgroup.Group
+	reading.Go(func() (err error) {
+		fresh, err = s.make(ctx, s.stale(open, by), nil, slices.Contains(by, "tag"))
+		return err
+	})
+	reading.Go(func() (err error) { versions, err = s.check(ctx, past); return err })
+	reading.Go(func() (err error) { loaded, err = s.load(ctx, s.missing(past, by, nil), by); return err })
+	if err := reading.Wait(); err != nil {
 		return nil, err
 	}
 	s.keep(fresh, loaded)
@@ -104,9 +86,9 @@ func (s *sums) of(ctx context.Context, days []int, by ...daily.By) (sumBook, err
 	b := make(sumBook, len(days)*len(by))
 	for _, day := range days {
 		for _, by := range by {
-			c, found := s.copies[daily.Of{Day: day, By: by}]
+			c, found := s.copies[DayBy{Day: day, By: by}]
 			c.Whole = c.Whole || !found // the ledger has nothing
-			b[daily.Of{Day: day, By: by}] = c.Sum
+			b[DayBy{Day: day, By: by}] = c.Sum
 		}
 	}
 	return b, nil
@@ -145,10 +127,10 @@ func (s *sums) over(day int, at time.Time) bool {
 }
 
 // stale lists the days that may change and have to be read again.
-func (s *sums) stale(open []int, by []daily.By) []int {
+func (s *sums) stale(open []int, by []string) []int {
 	return slices.DeleteFunc(open, func(day int) bool {
 		for _, by := range by {
-			if c, found := s.copies[daily.Of{Day: day, By: by}]; !found || s.now().Sub(c.read) >= freshFor {
+			if c, found := s.copies[DayBy{Day: day, By: by}]; !found || s.now().Sub(c.read) >= freshFor {
 				return false
 			}
 		}
@@ -157,10 +139,10 @@ func (s *sums) stale(open []int, by []daily.By) []int {
 }
 
 // missing lists the days that are over of which a copy is missing, or is of another version than these; nil: of any version.
-func (s *sums) missing(past []int, by []daily.By, versions map[int]uint64) (list []int) {
+func (s *sums) missing(past []int, by []string, versions map[int]uint64) (list []int) {
 	for _, day := range past {
-		if slices.ContainsFunc(by, func(by daily.By) bool {
-			c, found := s.copies[daily.Of{Day: day, By: by}]
+		if slices.ContainsFunc(by, func(by string) bool {
+			c, found := s.copies[DayBy{Day: day, By: by}]
 			return !found || !c.over || versions != nil && c.Version != versions[day] || s.kept != nil && s.now().Sub(c.read) >= copiedFor
 		}) {
 			list = append(list, day)
@@ -195,8 +177,8 @@ func (s *sums) versionsOf(ctx context.Context, past []int) (map[int]uint64, erro
 }
 
 // load reads sums that are kept.
-func (s *sums) load(ctx context.Context, days []int, by []daily.By) (map[daily.Of]dayCopy, error) {
-	copies := map[daily.Of]dayCopy{}
+func (s *sums) load(ctx context.Context, days []int, by []string) (map[DayBy]dayCopy, error) {
+	copies := map[DayBy]dayCopy{}
 	if s.kept == nil || len(days) == 0 {
 		return copies, nil
 	}
@@ -208,7 +190,7 @@ func (s *sums) load(ctx context.Context, days []int, by []daily.By) (map[daily.O
 	return copies, err
 }
 
-func (s *sums) keep(lists ...map[daily.Of]dayCopy) {
+func (s *sums) keep(lists ...map[DayBy]dayCopy) {
 	for _, list := range lists {
 		for of, c := range list {
 			s.copies[of] = c
@@ -217,7 +199,7 @@ func (s *sums) keep(lists ...map[daily.Of]dayCopy) {
 }
 
 // complete makes sure that the copies of days that are over are of the days' versions.
-func (s *sums) complete(ctx context.Context, past []int, by []daily.By, loaded bool) error {
+func (s *sums) complete(ctx context.Context, past []int, by []string, loaded bool) error {
 	missing := s.missing(past, by, s.versions)
 	if len(missing) > 0 && !loaded { // another replica may have made the sums again
 		copies, err := s.load(ctx, missing, by)
@@ -259,11 +241,11 @@ func (s *sums) tell() {
 	}
 }
 
-func (s *sums) save(ctx context.Context, copies map[daily.Of]dayCopy) error {
-	byDay := map[int]map[daily.By]daily.Sum{}
+func (s *sums) save(ctx context.Context, copies map[DayBy]dayCopy) error {
+	byDay := map[int]map[string]Sum{}
 	for of, c := range copies {
 		if byDay[of.Day] == nil {
-			byDay[of.Day] = map[daily.By]daily.Sum{}
+			byDay[of.Day] = map[string]Sum{}
 		}
 		byDay[of.Day][of.By] = c.Sum
 	}

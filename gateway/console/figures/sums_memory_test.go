@@ -15,6 +15,7 @@ import (
 // TestSumsOfALostMemory: after Redis has lost its memory, or has gone back to an older copy, Money has what the ledger has, also of days
 // whose sums this process has read before.
 func TestSumsOfALostMemory(t *testing.T) {
+	t.Parallel()
 	for name, older := range map[string]bool{"lost": false, "older": true} {
 		t.Run(name, func(t *testing.T) {
 			client := limittest.RealRedis(t)
@@ -50,6 +51,7 @@ func TestSumsOfALostMemory(t *testing.T) {
 
 // TestSumsOfAChangedLedger: what other hands change in the ledger shows in a day's time, also to a process that has read the sums before.
 func TestSumsOfAChangedLedger(t *testing.T) {
+	t.Parallel()
 	client := limittest.RealRedis(t)
 	s := standOn(t, client)
 	s.kept = alone{s.kept}

@@ -14,6 +14,7 @@ import (
 // TestSumsOfRestoredTags: replicas restore what each value of a tag used on the days of a month, also on days whose sums are kept.
 // Those sums are made again.
 func TestSumsOfRestoredTags(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ older, look bool }{
 		"Redis is empty and is read before it is restored":    {look: true},
 		"Redis goes back to a copy from before a late charge": {older: true},

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -30,6 +29,7 @@ func (alone) Lead(context.Context, time.Duration) (bool, error) { return true, n
 func TestLateChangesShow(t *testing.T) {
 	for _, withRedis := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redis=%v", withRedis), func(t *testing.T) {
+			t.Parallel()
 			var client redis.UniversalClient
 			if withRedis {
 				client = limittest.RealRedis(t)
@@ -37,11 +37,12 @@ func TestLateChangesShow(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				s := standOn(t, client)
 				defer s.close()
+				h := &lateHistory{stand: s, rt: rt}
 				if withRedis {
-					s.kept = alone{s.kept}
+					s.kept = alone{h.watch(s.kept)}
 					s.start()
 				}
-				h := &lateHistory{stand: s, rt: rt, others: s.figures}
+				h.others = s.figures
 				s.start()
 				s.Move(-60 * 24 * time.Hour)
 				rt.Repeat(map[string]func(*rapid.T){
@@ -51,7 +52,7 @@ func TestLateChangesShow(t *testing.T) {
 					"open":     h.open,
 					"settle":   h.settleOne,
 					"look":     h.look,
-					"maintain": func(*rapid.T) { s.figures.sums.maintain(t.Context()) },
+					"maintain": h.maintain,
 					"restart":  func(*rapid.T) { s.start() },
 					"lose":     h.lose,
 					"swap":     func(*rapid.T) { s.figures, h.others = h.others, s.figures },
@@ -70,6 +71,32 @@ type lateHistory struct {
 	holds  []*limit.Held
 	others *Figures // of another replica
 	back   func()   // to an older copy of Redis's memory
+	saves  int      // of sums, until enough is called
+	enough func()
+}
+
+// watched counts the sums that are saved.
+type watched struct {
+	Keeper
+	of *lateHistory
+}
+
+func (w watched) Save(ctx context.Context, day int, sums map[string]Sum) error {
+	if w.of.saves--; w.of.saves == 0 {
+		w.of.enough()
+	}
+	return w.Keeper.Save(ctx, day, sums)
+}
+
+func (h *lateHistory) watch(k Keeper) Keeper { return watched{k, h} }
+
+// maintain makes the sums of the newest days that miss them. The history is shorter than the ledger.
+func (h *lateHistory) maintain(*rapid.T) {
+	ctx, stop := context.WithCancel(h.Context())
+	defer stop()
+	h.saves, h.enough = 40, stop
+	h.figures.sums.maintain(ctx)
+	h.saves = 0
 }
 
 func (h *lateHistory) draw(rt *rapid.T) (team, model string) {
@@ -144,25 +171,25 @@ func (h *lateHistory) look(rt *rapid.T) {
 type keptDays struct {
 	mu    sync.Mutex
 	leads int
-	days  map[int]map[daily.By]daily.Sum
+	days  map[int]map[string]Sum
 	saved []int
 }
 
-func (k *keptDays) Load(_ context.Context, days []int, by []daily.By) (map[daily.Of]daily.Sum, error) {
+func (k *keptDays) Load(_ context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found := map[daily.Of]daily.Sum{}
+	found := map[DayBy]Sum{}
 	for _, day := range days {
 		for _, by := range by {
 			if sum, kept := k.days[day][by]; kept {
-				found[daily.Of{Day: day, By: by}] = sum
+				found[DayBy{Day: day, By: by}] = sum
 			}
 		}
 	}
 	return found, nil
 }
 
-func (k *keptDays) Save(_ context.Context, day int, sums map[daily.By]daily.Sum) error {
+func (k *keptDays) Save(_ context.Context, day int, sums map[string]Sum) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.days[day] = sums
@@ -202,7 +229,7 @@ func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
 // is told to wait. Later each is made again once a day.
 func TestSumsAreMadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept := &keptDays{days: map[int]map[daily.By]daily.Sum{}}
+		kept := &keptDays{days: map[int]map[string]Sum{}}
 		f := New(Deps{Accounts: slowLedger{}, Days: kept, Now: time.Now})
 		var running sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())

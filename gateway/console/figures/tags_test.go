@@ -28,7 +28,7 @@ func TestTeamHasItsTags(t *testing.T) {
 		}
 		day := s.Now().Format(limit.DayForm)
 		m, err := s.figures.Money(t.Context(), operator, MoneyQuery{day, day, "tag", ""})
-		rows := names(m.Rows, func(r MoneyRow) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Tokens]) })
+		rows := names(m.Rows, func(r Row) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Tokens]) })
 		if err != nil || rows != "beta 26 without a tag 24 alpha 10" {
 			t.Errorf("redis=%v: %s, %v", redis, rows, err)
 		}

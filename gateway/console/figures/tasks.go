@@ -68,8 +68,8 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 	var claims []cache.Claim
 	if q.Team == "" {
 		claims, list.Next, err = f.tasksOfAll(ctx, p, c, after)
-	} else {
-		claims, list.Next, err = f.tasksOf(ctx, p, q.Team, c, after)
+	} else if _, err = f.find(p, q.Team); err == nil {
+		claims, list.Next, err = paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.List(ctx, q.Team, c) })
 	}
 	if err != nil {
 		return list, err
@@ -92,13 +92,6 @@ func cursorOf(text string) (int64, error) {
 		return 0, errCursor
 	}
 	return after, nil
-}
-
-func (f *Figures) tasksOf(ctx context.Context, p access.Person, team string, c cache.Filter, after int64) ([]cache.Claim, string, error) {
-	if _, err := f.find(p, team); err != nil {
-		return nil, "", err
-	}
-	return paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.List(ctx, team, c) })
 }
 
 // tasksOfAll reads tasks that have not ended from the list of these, which finds an old one among many that have ended.

@@ -10,6 +10,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/telemetry/recent"
 )
 
 // claim makes a task of two pictures, which ends if it shall.
@@ -138,24 +139,24 @@ func TestRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		p    access.Person
-		q    RequestFilter
+		q    recent.Filter
 		want int
 	}{
-		{"all", operator, RequestFilter{}, 4},
-		{"a team", operator, RequestFilter{Team: "search"}, 2},
-		{"refused", operator, RequestFilter{Refusal: "any"}, 3},
-		{"a status", operator, RequestFilter{Status: 429, Team: "shop"}, 1},
-		{"a member", member, RequestFilter{}, 2},
-		{"nobody", access.Person{}, RequestFilter{}, 0},
+		{"all", operator, recent.Filter{}, 4},
+		{"a team", operator, recent.Filter{Teams: []string{"search"}}, 2},
+		{"refused", operator, recent.Filter{Refusal: "any"}, 3},
+		{"a status", operator, recent.Filter{Status: 429, Teams: []string{"shop"}}, 1},
+		{"a member", member, recent.Filter{}, 2},
+		{"nobody", access.Person{}, recent.Filter{}, 0},
 	} {
 		if list, err := s.figures.RequestList(t.Context(), tt.p, tt.q); err != nil || len(list.Requests) != tt.want {
 			t.Errorf("%s: %d, %v; want %d", tt.name, len(list.Requests), err, tt.want)
 		}
 	}
-	if _, err := s.figures.RequestList(t.Context(), member, RequestFilter{Team: "shop"}); !errors.Is(err, ErrAbsent) {
+	if _, err := s.figures.RequestList(t.Context(), member, recent.Filter{Teams: []string{"shop"}}); !errors.Is(err, ErrAbsent) {
 		t.Errorf("a foreign team's requests: %v", err)
 	}
-	if _, err := s.figures.RequestList(t.Context(), operator, RequestFilter{After: "x"}); !errors.Is(err, ErrQuery) {
+	if _, err := s.figures.RequestList(t.Context(), operator, recent.Filter{Cursor: "x"}); !errors.Is(err, ErrQuery) {
 		t.Errorf("a made-up cursor: %v", err)
 	}
 	if r, err := s.figures.Request(t.Context(), member, "d"); err != nil || r.ID != "d" || r.Line == "" {

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
@@ -24,7 +25,7 @@ type TeamFigures struct {
 	Tags       []limit.Standing // how the values stand to them, in the order of [limit.TagStandings]
 	Concurrent Count            // of this replica
 	OpenTasks  Count
-	Days       []DayUse // the last 30, the oldest first; a day without use is there too
+	Days       []Row // the last 30, the oldest first; a day without use is there too
 	Refusals   []Refusal
 	Tasks      []TaskLine // open ones, the newest first, at most 20
 }
@@ -54,24 +55,28 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var rows rowBook
 	var counts map[string]recent.Counts
 	var open []cache.Claim
-	err = together(
-		func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err },
-		func() (err error) { t.Tags, err = f.tags(ctx, team, at); return err },
-		func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err },
-		func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err },
-		func() (err error) {
-			open, _, err = f.Deps.Tasks.ListOpen(ctx, []string{id}, cache.Filter{Size: teamTasks})
-			return err
-		},
-	)
-	if err != nil {
+	var reading errgroup.Group
+	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
+	reading.Go(func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err })
+	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })
+	reading.Go(func() (err error) {
+		open, _, err = f.Deps.Tasks.ListOpen(ctx, []string{id}, cache.Filter{Size: teamTasks})
+		return err
+	})
+	if len(team.TagQuotas) > 0 {
+		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookTags(ctx, team, at); return err })
+	}
+	if err := reading.Wait(); err != nil {
 		return t, err
 	}
 	t.TagKey, t.TagQuotas = team.TagKey, team.TagQuotas
 	t.Effective = effective(t.Report.Limits)
-	t.Concurrent, t.OpenTasks = f.running(team), Count{Used: t.Report.Tasks, Limit: int64(team.OpenTasks)}
+	t.Concurrent, t.OpenTasks = Count{Limit: int64(team.Concurrent)}, Count{Used: t.Report.Tasks, Limit: int64(team.OpenTasks)}
+	if f.Running != nil {
+		t.Concurrent.Used, t.Concurrent.Limit = f.Running(team)
+	}
 	for _, day := range days {
-		t.Days = append(t.Days, DayUse{dayName(day), rows.total(day)})
+		t.Days = append(t.Days, Row{dayName(day), rows.total(day)})
 	}
 	c := counts[id]
 	t.Refusals = refusals(&c)
@@ -79,22 +84,6 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Tasks = append(t.Tasks, lineOf(&open[i]))
 	}
 	return t, nil
-}
-
-// tags returns how the values of the team's tag stand to their quotas.
-func (f *Figures) tags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
-	if len(team.TagQuotas) == 0 {
-		return nil, nil
-	}
-	return f.Accounts.LookTags(ctx, team, at)
-}
-
-func (f *Figures) running(team *teams.Team) Count {
-	c := Count{Limit: int64(team.Concurrent)}
-	if f.Running != nil {
-		c.Used, c.Limit = f.Running(team)
-	}
-	return c
 }
 
 // effective lists, for each unit that has limits, the one of which the least is left.

@@ -17,16 +17,21 @@ type Use struct {
 }
 
 // Plus adds what was used.
-func (u Use) Plus(v Use) Use { return Use{u.Used.Plus(v.Used), u.Estimated.Plus(v.Estimated)} }
-
-// DayUse is the use of one day in UTC.
-type DayUse struct {
-	Day string // 2026-11-21
-	Use
+func (u Use) Plus(v Use) Use {
+	u.add(&v)
+	return u
 }
 
-// MoneyRow is the use under one name.
-type MoneyRow struct {
+// add is Plus in place: a page adds up tens of thousands of rows.
+func (u *Use) add(v *Use) {
+	for unit := range v.Used {
+		u.Used[unit] += v.Used[unit]
+		u.Estimated[unit] += v.Estimated[unit]
+	}
+}
+
+// Row is what was used under one name: of a team, model, endpoint or tag, or of a day in UTC such as 2026-11-21.
+type Row struct {
 	Name string
 	Use
 }
@@ -37,7 +42,9 @@ type adder map[string]Use
 // add adds use under a name. What was given back on its own day is nothing, and no report has it.
 func (a adder) add(name string, u Use) {
 	if u != (Use{}) {
-		a[name] = a[name].Plus(u)
+		sum := a[name]
+		sum.add(&u)
+		a[name] = sum
 	}
 }
 
@@ -49,17 +56,17 @@ func (a adder) addTagged(rows []limit.Row) {
 }
 
 // rows lists what was added, the largest spend first, then the most requests.
-func (a adder) rows() []MoneyRow {
-	rows := make([]MoneyRow, 0, len(a))
+func (a adder) rows() []Row {
+	rows := make([]Row, 0, len(a))
 	for name, use := range a {
-		rows = append(rows, MoneyRow{name, use})
+		rows = append(rows, Row{name, use})
 	}
 	slices.SortFunc(rows, compareUse)
 	return rows
 }
 
 // compareUse puts the largest spend first, then the most requests, then names in order.
-func compareUse(a, b MoneyRow) int {
+func compareUse(a, b Row) int {
 	return cmp.Or(cmp.Compare(b.Used[limit.Spend], a.Used[limit.Spend]), cmp.Compare(b.Used[limit.Requests], a.Used[limit.Requests]), strings.Compare(a.Name, b.Name))
 }
 

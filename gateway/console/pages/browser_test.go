@@ -3,24 +3,25 @@ package pages_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/pages"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
@@ -48,40 +49,54 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(script)})
-		return err
-	}
-	if err := chromedp.Do(ctx, chromedp.Func(every)); err != nil {
-		t.Fatal(err)
-	}
+	onEveryPage(ctx, t, string(script))
 	return true
 }
 
-// TestPagesInABrowser opens the pages of all galleries. None has a violation that axe finds, writes to the browser's console
-// (which a broken content policy does), or is wider than its window. With SCREENSHOTS each is drawn, those of a day light, dark and
+// tables are the pages that are looked at in every width: their tables have texts of any length.
+var tables = []string{"now", "teams", "team", "tasks", "requests", "money", "audit", "config"}
+
+// TestPagesInABrowser opens the pages of all galleries. None has a violation that axe finds or writes to the browser's console (which a
+// broken content policy does); none is wider than its window, and no table is, in which names, models and reasons of any length leave
+// room for the columns behind them; and on a phone no button lies beyond the side. With SCREENSHOTS each is drawn, those of a day light, dark and
 // narrow, and those that ONLY names in each look.
 func TestPagesInABrowser(t *testing.T) {
 	pictures := httptest.NewServer(http.HandlerFunc(picture))
 	t.Cleanup(pictures.Close)
-	ctx := browsertest.New(t)
-	open := opener{ctx: ctx, checked: withAxe(ctx, t), complaints: listen(ctx)}
 	for room, g := range galleries() {
 		t.Run(room, func(t *testing.T) {
+			t.Parallel()
 			g.pictures = pictures.URL
-			server := httptest.NewServer(scenes(t, g))
-			t.Cleanup(server.Close)
-			defer browsertest.Open(ctx, t, "about:blank") // live parts end, which the server waits for
+			ctx, address := browse(t, scenes(t, g))
+			checked, complaints := withAxe(ctx, t), listen(ctx)
 			paths := g.paths()
-			for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "unkeyed"} {
-				paths[scene] = "/scene/" + scene
+			full := room == "day" || room == "tongues"
+			if full {
+				for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "unkeyed"} {
+					paths[scene] = "/scene/" + scene
+				}
 			}
-			for i, l := range looks {
-				l.show(ctx, t)
-				for n, name := range sorted(paths) {
-					// Each page in one look is enough for a test of every day.
-					if wanted(room, name, l) && (drawn(room, l) || i == (n+len(room))%len(looks)) {
-						open.page(t, room+"-"+name+"-"+l.name, server.URL+paths[name])
+			for n, name := range slices.Sorted(maps.Keys(paths)) {
+				if !wanted(room, name) {
+					continue
+				}
+				browsertest.Open(ctx, t, address+paths[name])
+				for i, l := range looks {
+					about := room + "-" + name + "-" + l.name
+					judged := i == (n+len(room))%len(looks) // one look is enough for a test of every day
+					if wide := full && l.scheme == "light" && (l.name == "narrow" || slices.Contains(tables, name)); !judged && !wide && !drawn(room, about, l) {
+						continue
+					}
+					l.show(ctx, t)
+					faults := misfits(ctx, t, room != "thousand" && name != "team-file" && name != "team-disabled")
+					if judged && checked {
+						faults = append(faults, violations(ctx, t)...)
+					}
+					for _, fault := range append(faults, complaints()...) {
+						t.Errorf("%s: %s", about, fault)
+					}
+					if drawn(room, about, l) {
+						browsertest.Screenshot(ctx, t, about)
 					}
 				}
 			}
@@ -89,29 +104,53 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// drawn reports whether every page of a room is drawn in a look.
-func drawn(room string, l look) bool {
-	return os.Getenv("SCREENSHOTS") != "" && (os.Getenv("ONLY") != "" || room == "day" && l.name != "wide")
+// drawn reports whether a page of a room is drawn in a look.
+func drawn(room, about string, l look) bool {
+	if only := os.Getenv("ONLY"); only != "" {
+		return slices.ContainsFunc(strings.Split(only, ","), func(o string) bool { return strings.HasPrefix(about, o) })
+	}
+	return room == "day" && l.name != "wide"
 }
 
-// opener opens pages in a tab.
-type opener struct {
-	ctx        context.Context
-	checked    bool // axe is there
-	complaints func() []string
+// wanted leaves out the pages that differ by the size of a gallery alone from the small and the large one, and what ONLY does not name,
+// such as ONLY=day-now,tongues-.
+func wanted(room, name string) bool {
+	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team"}, name) {
+		return false
+	}
+	only := os.Getenv("ONLY")
+	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(o string) bool {
+		return strings.HasPrefix(room+"-"+name, o) || strings.HasPrefix(o, room+"-"+name+"-")
+	})
 }
 
-// page looks at one page.
-func (o *opener) page(t *testing.T, about, address string) {
+// misfits are what does not fit into the window. Tables may be loose: many keys with long notes, and long numbers, scroll on a phone.
+func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 	t.Helper()
-	browsertest.Open(o.ctx, t, address)
-	browsertest.Screenshot(o.ctx, t, about)
-	for _, fault := range judged(o.ctx, t, o.checked) {
-		t.Errorf("%s: %s", about, fault)
+	return listed(t, browsertest.Evaluate[string](ctx, t, `(() => {
+		const root = document.documentElement, all = selector => [...document.querySelectorAll(selector)];
+		const tight = `+strconv.FormatBool(tight)+`;
+		const faults = root.scrollWidth > root.clientWidth ? ["it is " + (root.scrollWidth - root.clientWidth) + " pixels wider than its window"] : [];
+		for (const e of all(".scroll")) if (tight && e.scrollWidth > e.clientWidth + 1) faults.push("the table " + e.ariaLabel + " is " + (e.scrollWidth - e.clientWidth) + " pixels wider than its window");
+		if (tight && innerWidth < 500) for (const e of all("button, .button, summary")) if (e.checkVisibility() && e.getBoundingClientRect().right > innerWidth) faults.push("beyond the side is " + e.textContent.trim().slice(0, 40));
+		return JSON.stringify(faults);
+	})()`))
+}
+
+// violations are what axe finds.
+func violations(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	return listed(t, browsertest.Evaluate[string](ctx, t, `axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
+		.then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))))`))
+}
+
+// listed reads a list of texts.
+func listed(t *testing.T, text string) (list []string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
 	}
-	for _, text := range o.complaints() {
-		t.Errorf("%s: the browser says %s", about, text)
-	}
+	return list
 }
 
 // scenes serves a gallery, and beside its pages what answers a form.
@@ -155,26 +194,6 @@ func picture(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 12" width="640" height="480"><path fill="#9db4c0" d="M0 0h16v12H0z"/><path fill="#fff" d="M0 9l5-2 6 1 5-1v5H0z"/><path fill="#5c4742" d="M6 4h4v5H6z"/><path stroke="#253237" stroke-width=".3" d="M5 1l6 6M11 1L5 7"/></svg>`))
 }
 
-func sorted(paths map[string]string) (names []string) {
-	for name := range paths {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// wanted leaves out what ONLY does not name, such as ONLY=day-now,tongues-. Of the small and the large gallery the pages count
-// that differ by their size.
-func wanted(room, name string, l look) bool {
-	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team"}, name) {
-		return false
-	}
-	only := os.Getenv("ONLY")
-	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(o string) bool {
-		return strings.HasPrefix(strings.Join([]string{room, name, l.name}, "-"), o)
-	})
-}
-
 // show gives the tab this look. A page that is open is laid out anew.
 func (l look) show(ctx context.Context, t *testing.T) {
 	t.Helper()
@@ -200,49 +219,97 @@ func listen(ctx context.Context) func() []string {
 	}()
 	return func() (all []string) {
 		for len(said) > 0 {
-			all = append(all, <-said)
+			all = append(all, "the browser says "+<-said)
 		}
 		return all
 	}
 }
 
-// judged returns the faults of the page that is open.
-func judged(ctx context.Context, t *testing.T, checked bool) (faults []string) {
-	t.Helper()
-	if wide := browsertest.Evaluate[int](ctx, t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
-		faults = append(faults, fmt.Sprintf("it is %d pixels wider than its window", wide))
+// TestPaperHasThePageAlone: no navigation and no forms, and the page has all of the paper's width, upright and across.
+func TestPaperHasThePageAlone(t *testing.T) {
+	t.Parallel()
+	ctx, address := browse(t, day(12).handler(operator))
+	paper := func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		return err
 	}
-	if !checked {
-		return faults
-	}
-	found := browsertest.Evaluate[string](ctx, t, `axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
-		.then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))))`)
-	var violations []string
-	if err := json.Unmarshal([]byte(found), &violations); err != nil {
-		t.Fatal(err)
-	}
-	return append(faults, violations...)
-}
-
-// TestTablesFitTheirWindows: what is clipped at the side looks broken, although it can be scrolled. Names, models and reasons of any
-// length leave room for the columns behind them.
-func TestTablesFitTheirWindows(t *testing.T) {
-	ctx := browsertest.New(t)
-	for room, g := range map[string]*gallery{"day": day(12), "tongues": tongues()} {
-		server := httptest.NewServer(g.handler(operator))
-		t.Cleanup(server.Close)
-		for _, path := range []string{"/now", "/teams", "/teams/search", "/tasks", "/requests", "/money", "/audit", "/config"} {
-			browsertest.Open(ctx, t, server.URL+path)
-			for _, l := range looks {
-				if l.scheme == "dark" {
-					continue
-				}
-				l.show(ctx, t)
-				if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel + " " + (e.scrollWidth - e.clientWidth)).join()`); got != "" {
-					t.Errorf("%s %s, %s: these are wider than their window: %s", room, path, l.name, got)
-				}
+	for _, width := range []int64{794, 1123} { // A4 at 96 dots an inch
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 1000), chromedp.Func(paper)); err != nil {
+			t.Fatal(err)
+		}
+		for name, path := range map[string]string{"money": "/money", "team": "/teams/search"} {
+			browsertest.Open(ctx, t, address+path)
+			browsertest.Screenshot(ctx, t, "paper-"+name)
+			if got := browsertest.Evaluate[int](ctx, t, `Math.round(document.querySelector("main").getBoundingClientRect().width)`); int64(got) < width-40 {
+				t.Errorf("%s: the page is %d wide on paper of %d", path, got, width)
+			}
+			if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".side, form, button, .button, .skip, summary, .acts")].filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100)).join()`); got != "" {
+				t.Errorf("%s: paper has %s", path, got)
 			}
 		}
-		browsertest.Open(ctx, t, "about:blank") // live parts end, which the server waits for
 	}
+}
+
+// TestPicturesOfTheManual draws the pictures of docs/console.md, of a gallery that is always the same. The manual has the command.
+func TestPicturesOfTheManual(t *testing.T) {
+	if os.Getenv("SCREENSHOTS") == "" {
+		t.Skip("SCREENSHOTS is not set")
+	}
+	pictures := httptest.NewServer(http.HandlerFunc(picture))
+	t.Cleanup(pictures.Close)
+	g := manual()
+	g.pictures = pictures.URL
+	ctx, address := browse(t, g.handler(operator))
+	light, dark, narrow := look{"light", 1280, "light"}, look{"dark", 1280, "dark"}, look{"narrow", 390, "light"}
+	if err := chromedp.Do(ctx, chromedp.Func(inUTC)); err != nil {
+		t.Fatal(err)
+	}
+	paths := g.paths()
+	for _, p := range []struct {
+		name, path string
+		look       look
+	}{
+		{"now", paths["now"], light},
+		{"team", paths["team"], light},
+		{"task", paths["task-succeeded"], light},
+		{"requests", paths["requests"], dark},
+		{"money", "/money?from=2026-10-24&to=2026-11-22", narrow},
+	} {
+		p.look.show(ctx, t)
+		browsertest.Open(ctx, t, address+p.path)
+		browsertest.Picture(ctx, t, p.name)
+	}
+}
+
+// inUTC puts the browser into a time zone that is the same everywhere.
+func inUTC(ctx context.Context, t *chromedp.Target) error {
+	_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"})
+	return err
+}
+
+// manual is a day whose figures agree with each other on all pictures.
+func manual() *gallery {
+	g := dayWith(12, "checkout")
+	first := &g.list[0]
+	first.Description = "Full text, pictures and recommendations of the shop"
+	first.Tightest = &standings()[4]
+	month := int64(0)
+	for _, d := range g.days {
+		if d.Name >= "2026-11-01" {
+			month += d.Used[limit.Spend] / g.now.Today.Used[limit.Requests] * first.Today.Used[limit.Requests]
+		}
+	}
+	g.limits = standings()
+	for i, most := range map[int]int64{2: 2000, 3: 60 * teams.Nano, 4: 2400 * teams.Nano} {
+		l := &g.limits[i]
+		l.Limit, l.Used, l.Held = most, first.Today.Used[limit.Images], 12
+		if l.Unit == teams.UnitSpend {
+			l.Used, l.Held = first.Today.Used[limit.Spend], 12*teams.Nano/5
+		}
+		if l.Period == teams.PeriodMonth {
+			l.Used = month
+		}
+		l.Left = l.Limit - l.Used - l.Held
+	}
+	return g
 }

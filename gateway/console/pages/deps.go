@@ -51,8 +51,8 @@ type Teams interface {
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
 	Now(ctx context.Context, p access.Person, day bool) (figures.Now, error)
-	// Lines returns a line for each team that a person sees, by id.
-	Lines(ctx context.Context, p access.Person) (map[string]figures.TeamLine, error)
+	// Lines returns how each team does that a person sees, by id.
+	Lines(ctx context.Context, p access.Person) (map[string]figures.TeamUse, error)
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
@@ -60,7 +60,7 @@ type Figures interface {
 	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
-	RequestList(ctx context.Context, p access.Person, f figures.RequestFilter) (figures.RequestList, error)
+	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
 	// Rules returns how often requests broke rules in the last hour, or in the last 24 hours.
 	Rules(ctx context.Context, p access.Person, day bool) (figures.Rules, error)

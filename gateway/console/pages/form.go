@@ -77,7 +77,10 @@ func teamForm() []group {
 }
 
 func rateFields() (all []field) {
-	for _, unit := range []teams.Unit{teams.UnitRequests, teams.UnitTokens, teams.UnitImages} {
+	for _, unit := range teams.Units {
+		if unit == teams.UnitSpend {
+			continue // it has no rate
+		}
 		at := "rates." + string(unit) + "."
 		all = append(all,
 			field{Name: at + "limit", Label: title(unit), Kind: kindNumber},
@@ -108,8 +111,6 @@ func tagFields() []field {
 	}
 	return all
 }
-
-func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }
 
 // fill shows a team's own members in the form.
 func fill(groups []group, fields map[string]json.RawMessage) {

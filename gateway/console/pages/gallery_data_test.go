@@ -108,7 +108,7 @@ func tongues() *gallery {
 	}
 	for i := range g.entries {
 		g.entries[i].Reason, g.entries[i].Who = texts[i%len(texts)], "oidc:"+hostile[i%len(hostile)]
-		g.entries[i].After = json.RawMessage(quotedText(hostile[i%len(hostile)]))
+		g.entries[i].After = quoted(hostile[i%len(hostile)])
 	}
 	for i := range g.now.Faults {
 		g.now.Faults[i].Text = texts[i]
@@ -120,7 +120,7 @@ func tongues() *gallery {
 // figured are lines without what the directory says.
 func figured(list []teamLine) (lines []figures.TeamLine) {
 	for i := range list {
-		lines = append(lines, figures.TeamLine{ID: list[i].ID, Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest})
+		lines = append(lines, figures.TeamLine{ID: list[i].ID, TeamUse: figures.TeamUse{Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest}})
 	}
 	return lines
 }
@@ -139,9 +139,9 @@ func steps(count int, of func(int) (all, refused, failed int64)) (list []figures
 	return list
 }
 
-func days(of func(int) int64) (list []figures.DayUse) {
+func days(of func(int) int64) (list []figures.Row) {
 	for i := range 30 {
-		list = append(list, figures.DayUse{Day: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
+		list = append(list, figures.Row{Name: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
 	}
 	return list
 }
@@ -184,8 +184,8 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 			Status: 200, Cost: recent.Cost{Tokens: int64(i*37%4100) + 12, Spend: int64(i) * 123_456}, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
 		}
 		if i%3 == 2 {
-			images := int64(i%4) + 1
-			r.Cost = recent.Cost{Images: images, Spend: images * 200_000_000}
+			r.Cost.Tokens, r.Cost.Images = 0, int64(i%4)+1
+			r.Cost.Spend = r.Cost.Images * 200_000_000
 		}
 		switch i % 11 {
 		case 4:

@@ -40,7 +40,7 @@ type teamLine struct {
 type gallery struct {
 	list      []teamLine
 	now       figures.Now
-	days      []figures.DayUse
+	days      []figures.Row
 	tasks     []figures.TaskLine
 	requests  []recent.Request
 	entries   []teams.Entry
@@ -77,12 +77,7 @@ func (g *gallery) deps() pages.Deps {
 }
 
 // handler serves the pages to a person.
-func (g *gallery) handler(p access.Person) http.Handler {
-	h := pages.New(g.deps())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
-	})
-}
+func (g *gallery) handler(p access.Person) http.Handler { return as(pages.New(g.deps()), p) }
 
 func (g *gallery) Page(_ context.Context, p access.Person, _ string, _ int) (list []teams.Spec, more bool, err error) {
 	for i := range g.list {
@@ -203,10 +198,10 @@ func (g galleryFigures) Rules(context.Context, access.Person, bool) (figures.Rul
 	return g.rules, nil
 }
 
-func (g galleryFigures) Lines(context.Context, access.Person) (map[string]figures.TeamLine, error) {
-	lines := map[string]figures.TeamLine{}
+func (g galleryFigures) Lines(context.Context, access.Person) (map[string]figures.TeamUse, error) {
+	lines := map[string]figures.TeamUse{}
 	for _, line := range figured(g.list) {
-		lines[line.ID] = line
+		lines[line.ID] = line.TeamUse
 	}
 	return lines, nil
 }
@@ -247,10 +242,10 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	requests, week := int64(0), int64(0)
 	for i, d := range g.days {
 		n := d.Used[limit.Requests]
-		if d.Day >= q.From && d.Day <= q.To {
+		if d.Name >= q.From && d.Name <= q.To {
 			m.Days, requests = append(m.Days, d), requests+n
 		}
-		if d.Day >= "2026-11-01" {
+		if d.Name >= "2026-11-01" {
 			m.Month.Spent += d.Used[limit.Spend]
 		}
 		if last := len(g.days) - 1; i < last && i >= last-7 {
@@ -266,7 +261,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range g.list {
 		t := &g.list[i]
 		if n := requests * t.Today.Used[limit.Requests] / max(all, 1); p.Sees(t.ID) && n > 0 {
-			m.Rows, left = append(m.Rows, figures.MoneyRow{Name: t.ID, Use: use(n)}), left-n
+			m.Rows, left = append(m.Rows, figures.Row{Name: t.ID, Use: use(n)}), left-n
 		}
 	}
 	if len(m.Rows) > 0 {
@@ -275,7 +270,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range m.Rows {
 		m.Total = m.Total.Plus(m.Rows[i].Use)
 	}
-	slices.SortFunc(m.Rows, func(a, b figures.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
+	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	return m, nil
 }
 
@@ -324,10 +319,11 @@ func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string
 	return figures.Task{}, missing("there is no such task, or it is not yours to see")
 }
 
-func (g galleryFigures) RequestList(_ context.Context, p access.Person, f figures.RequestFilter) (list figures.RequestList, err error) {
+func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
-		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
-			list.Requests = append(list.Requests, r)
+		r := &g.requests[i]
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
+			list.Requests = append(list.Requests, *r)
 		}
 	}
 	if len(list.Requests) >= 100 {
@@ -341,14 +337,12 @@ func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (
 		if r := g.requests[i]; r.ID == id && p.Sees(r.Team) {
 			r.Line = fmt.Sprintf(`{"time":%s,"level":"INFO","id":%s,"team":%s,"model":%s,"status":%d,"refusal":%s,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",`+
 				`"usage":{"input_tokens":1200,"output_tokens":340},"dur_ms":812.3}`,
-				quotedText(r.At.Format(time.RFC3339Nano)), quotedText(r.ID), quotedText(r.Team), quotedText(r.Model), r.Status, quotedText(r.Refusal))
+				quoted(r.At.Format(time.RFC3339Nano)), quoted(r.ID), quoted(r.Team), quoted(r.Model), r.Status, quoted(r.Refusal))
 			return r, nil
 		}
 	}
 	return recent.Request{}, missing("this request is not among the newest 10,000, or it is not yours to see")
 }
-
-func quotedText(text string) string { return string(quoted(text)) }
 
 // ledgerOf has an answer of Money.
 type ledgerOf struct {

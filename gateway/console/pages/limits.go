@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sluice/gateway/console/figures"
-	"sluice/gateway/console/pages/chart"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -13,7 +12,7 @@ import (
 type limitRow struct {
 	Name, Unit, Per        string
 	Rate                   bool
-	Bar                    chart.Limit
+	Bar                    limitBar
 	Used, Held, Left, Most int64 // Most is the burst of a rate
 	Limit                  int64
 	In                     time.Duration
@@ -38,48 +37,20 @@ func newLimitRow(s limit.Standing, at time.Time) limitRow {
 	if s.Reset > 0 && !at.IsZero() {
 		row.Resets = at.Add(s.Reset)
 	}
-	row.Bar = chart.NewLimit(s.Used, s.Held, row.Most)
+	row.Bar = newLimitBar(s.Used, s.Held, row.Most)
 	return row
-}
-
-// shownTags is how many values of its tag a team's page shows.
-const shownTags = 20
-
-// showTags describes how the first values of the tag stand to their quotas.
-func (v *teamView) showTags() {
-	values := map[limit.Tag]bool{}
-	for i := range v.TeamFigures.Tags {
-		s := v.TeamFigures.Tags[i]
-		if values[s.Tag] = true; len(values) > shownTags {
-			continue
-		}
-		row := newLimitRow(s, v.At)
-		row.Tag = s.Tag.Value()
-		v.Tags = append(v.Tags, row)
-	}
-	v.MoreTags = int64(max(len(values)-shownTags, 0))
-}
-
-// ofUnit counts the limits of a unit.
-func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
-	for i := range limits {
-		if limits[i].Unit == unit {
-			n++
-		}
-	}
-	return n
 }
 
 // countRow is the same for a number of things under way.
 type countRow struct {
 	Name string
 	figures.Count
-	Bar chart.Limit
+	Bar limitBar
 }
 
 // Left is how many more may be under way.
 func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
 
 func newCountRow(name string, c figures.Count) countRow {
-	return countRow{name, c, chart.NewLimit(c.Used, 0, c.Limit)}
+	return countRow{name, c, newLimitBar(c.Used, 0, c.Limit)}
 }

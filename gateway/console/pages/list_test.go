@@ -9,31 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 )
-
-// rows are the rows of the page's first table.
-func rows(root *html.Node) int {
-	if bodies := all(root, "tbody"); len(bodies) > 0 {
-		return len(all(bodies[0], "tr"))
-	}
-	return 0
-}
-
-// next is where the next page is; empty: there is none.
-func next(root *html.Node) string {
-	for _, a := range all(root, "a") {
-		if attribute(a, "rel") == "next" {
-			path, _, _ := strings.Cut(attribute(a, "href"), "#")
-			return path
-		}
-	}
-	return ""
-}
 
 func TestAThousandTeamsHavePages(t *testing.T) {
 	h := day(1000).handler(operator)

@@ -10,9 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
-	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
@@ -134,38 +131,6 @@ func TestLivePartsThatAreSlowToMakeAreMadeLessOften(t *testing.T) {
 	}
 }
 
-// TestALivePartInABrowser: what is new appears, in the time of the browser, and the keyboard stays where it was.
-func TestALivePartInABrowser(t *testing.T) {
-	ctx := browsertest.New(t)
-	figures := &counted{galleryFigures: galleryFigures{day(12)}}
-	deps := figures.deps()
-	deps.Figures = figures
-	h := pages.New(deps)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
-	}))
-	t.Cleanup(server.Close)
-	browsertest.Open(ctx, t, server.URL+"/now")
-	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open = true, document.querySelector("#live tbody a").focus(), true`)
-	figures.change(77.7)
-	browsertest.Evaluate[bool](ctx, t, `new Promise(done => {
-		const look = () => document.querySelector("#live .stats b").textContent === "77.7" ? done(true) : setTimeout(look, 50);
-		look();
-	})`)
-	if got := browsertest.Evaluate[string](ctx, t, `document.activeElement.textContent`); got != "search" {
-		t.Errorf("the keyboard is at %q", got)
-	}
-	if !browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open`) {
-		t.Error("what the person has opened is shut")
-	}
-	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
-		t.Errorf("these times are not the browser's: %s", got)
-	}
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the stream ends
-		t.Fatal(err)
-	}
-}
-
 // TestLivePartsEndInTime, so that the browser comes again and its session is looked at.
 func TestLivePartsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -177,6 +142,63 @@ func TestLivePartsEndInTime(t *testing.T) {
 		g.handler(operator).ServeHTTP(w, r)
 		if took := time.Since(begun); took != time.Minute || w.Header().Get("Content-Type") != "text/event-stream" {
 			t.Errorf("it took %v, as %s", took, w.Header().Get("Content-Type"))
+		}
+	})
+}
+
+// ending has one task, which can end.
+type ending struct {
+	galleryFigures
+	mu    sync.Mutex
+	state string
+}
+
+func (e *ending) Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == "" {
+		return figures.Task{}, figures.ErrAbsent
+	}
+	t := &e.tasks[0]
+	t.State, t.Open = e.state, e.state == "RUNNING"
+	if !t.Open {
+		t.Ended = noon
+	}
+	return e.galleryFigures.Task(ctx, p, team, id)
+}
+
+func (e *ending) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state = "SUCCEEDED"
+}
+
+// forget lets the task's life in Sluice end.
+func (e *ending) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state = ""
+}
+
+func newEnding(g *gallery) (e *ending, h http.Handler, path string) {
+	e = &ending{galleryFigures: galleryFigures{g}, state: "RUNNING"}
+	deps := g.deps()
+	deps.Figures = e
+	return e, as(pages.New(deps), operator), "/teams/" + g.tasks[0].Team + "/tasks/" + g.tasks[0].ID
+}
+
+// TestTheStreamOfATaskThatHasEnded: a browser that comes again must get an end, or it comes for ever.
+func TestTheStreamOfATaskThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, h, path := newEnding(day(12))
+		e.end()
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.Header.Set("Accept", "text/html, text/event-stream")
+		w := httptest.NewRecorder()
+		begun := time.Now()
+		h.ServeHTTP(w, r)
+		if text := w.Body.String(); w.Header().Get("Content-Type") != "text/event-stream" || !strings.HasSuffix(text, "\n\nevent: over\ndata:\n\n") || strings.Contains(text, "<html") || time.Since(begun) != 0 {
+			t.Errorf("after %v, as %s: %.60q … %q", time.Since(begun), w.Header().Get("Content-Type"), text, text[max(len(text)-40, 0):])
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
@@ -69,7 +69,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		}
 	}
 	v.CSV = moneyURL("/money.csv", q, q.By)
-	if sheet.IsCurrency(s.Currency()) {
+	if admin.IsCurrency(s.Currency()) {
 		v.Focus = moneyURL("/focus.csv", q, "")
 	}
 	v.Command = command(q)

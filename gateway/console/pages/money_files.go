@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/gateway/admin/sheet"
+	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
@@ -57,7 +57,7 @@ func (f files) money(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = out.Write(head)
 	for i := range m.Rows {
-		row := []string{sheet.Cell(m.Rows[i].Name)}
+		row := []string{admin.Cell(m.Rows[i].Name)}
 		for u, unit := range teams.Units {
 			row = append(row, limit.Written(unit, m.Rows[i].Used[u]), limit.Written(unit, m.Rows[i].Estimated[u]))
 		}
@@ -77,7 +77,7 @@ func (f files) bill(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file := &lateFile{ResponseWriter: w, begin: func() { asFile(w, "sluice-focus", q) }}
-	bill, err := sheet.NewFocus(file, f.Currency(), f.Provider)
+	bill, err := admin.NewFocus(file, f.Currency(), f.Provider)
 	if err != nil {
 		plainProblem(w, &teams.Problem{
 			Code: teams.CodeConflict, Text: "a bill needs a currency: set currency in the teams file to a code of ISO 4217, such as CNY",

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -38,4 +39,35 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 	v.Midnight = begun.Format(time.RFC3339)
 	v.TodayURL = "/money?" + url.Values{"from": {begun.Format(time.DateOnly)}, "to": {begun.Format(time.DateOnly)}, "by": {"team"}}.Encode()
 	return view{page: "now", title: "Now", data: v, live: true}, nil
+}
+
+// stepsFigure draws requests over time.
+func stepsFigure(steps []figures.Step, step time.Duration) figure {
+	list := make([]column, len(steps))
+	most := int64(0)
+	for i, x := range steps {
+		served := x.Requests - x.Refused - x.Failed
+		list[i] = column{
+			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
+			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
+		}
+		most = max(most, x.Requests)
+	}
+	f := figure{
+		columns: newColumns(list, "a", "b", "c"),
+		Label:   fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)),
+		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}},
+	}
+	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
+	if n := len(steps); n > 0 {
+		f.From, f.Mid, f.To = moment(formClock, steps[0].At), moment(formClock, steps[n/2].At), moment(formClock, steps[n-1].At.Add(step))
+	}
+	return f
+}
+
+func stepName(step time.Duration) string {
+	if step == time.Minute {
+		return "minute"
+	}
+	return several(int64(step/time.Minute), "minute")
 }

@@ -125,27 +125,39 @@ func exactly(value, shown string) template.HTML {
 	return template.HTML(`<data value="` + value + `" title="` + value + `">` + shown + `</data>`) //nolint:gosec // digits
 }
 
+// unitAmount is an amount of one unit.
+type unitAmount struct {
+	Unit teams.Unit
+	N    int64
+}
+
+// counts are the amounts of the units that are counted: all but spend, requests first.
+func counts(a limit.Amounts) (list []unitAmount) {
+	for i, unit := range teams.Units {
+		if unit != teams.UnitSpend {
+			list = append(list, unitAmount{unit, a[i]})
+		}
+	}
+	return list
+}
+
+// of is the amount of the unit with a name.
+func of(unit string, a limit.Amounts) int64 { return a[limit.UnitIndex(teams.Unit(unit))] }
+
+// narrow writes an amount for a narrow column: tokens are many.
+func narrow(a unitAmount) template.HTML {
+	if a.Unit == teams.UnitTokens {
+		return brief(a.N)
+	}
+	return count(a.N)
+}
+
 // amount is an amount of a unit in a limit: money has two decimals.
 func amount(unit teams.Unit, n int64) template.HTML {
 	if unit == teams.UnitSpend {
 		return money(n, 2)
 	}
 	return count(n)
-}
-
-// percent is a part of a whole.
-func percent(part, whole int64) string {
-	switch {
-	case whole <= 0 || part <= 0:
-		return "0%"
-	case part*1000 < whole:
-		return "<0.1%"
-	}
-	share := 100 * float64(part) / float64(whole)
-	if share >= 10 {
-		return strconv.FormatFloat(share, 'f', 0, 64) + "%"
-	}
-	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
 }
 
 // span writes a duration in words: 0.42 ms, 812 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 12 days.
@@ -186,3 +198,33 @@ func several(n int64, noun string) string {
 	}
 	return grouped(n) + " " + noun + "s"
 }
+
+// pageLength is how many rows a page of a list has.
+const pageLength = 100
+
+// pager is one page of a list.
+type pager struct {
+	From, To       int // the rows shown, from 1
+	Previous, Next string
+}
+
+// newPager computes the page with a number, as it stands in a query, of so many rows. A number that there is none of is that of
+// the nearest page. link is the address of a page.
+func newPager(number string, rows int, link func(page string) string) (p pager, first, end int) {
+	n, err := strconv.Atoi(number)
+	pages := max((rows+pageLength-1)/pageLength, 1)
+	if n = min(max(n, 1), pages); err != nil {
+		n = 1
+	}
+	first, end = (n-1)*pageLength, min(n*pageLength, rows)
+	p.From, p.To = first+1, end
+	if n > 1 {
+		p.Previous = link(strconv.Itoa(n - 1))
+	}
+	if n < pages {
+		p.Next = link(strconv.Itoa(n + 1))
+	}
+	return p, first, end
+}
+
+func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }

@@ -1,3 +1,11 @@
+// Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Rules, Audit and Config.
+//
+// It shows what others keep, through the interfaces in deps.go, and keeps no figures. Every page is whole without a script; a
+// script makes times local and replaces the live part of a page with what the server sends. No page has inline code
+// or inline styles. What a page shows of a team is limited by the [access.Person] of the request.
+//
+// Charts are drawn here as SVG rather than by a script: they are there without one, scale to any screen, follow the colours of
+// light and dark, and each has a list of the same figures below it.
 package pages
 
 import (
@@ -14,7 +22,7 @@ var assetFiles embed.FS
 // New returns the pages. Their paths are in the table below; every other one is answered by a page of status 404. The person has
 // to be in the request's context.
 func New(deps Deps) http.Handler {
-	s := &site{Deps: deps, feeds: newFeeds()}
+	s, t := &site{Deps: deps, feeds: newFeeds()}, teamPages{deps}
 	if deps.Crowded != nil {
 		s.feeds.crowded = deps.Crowded
 	}
@@ -22,18 +30,18 @@ func New(deps Deps) http.Handler {
 	for pattern, h := range map[string]handler{
 		"GET /{$}":                               home,
 		"GET /now":                               s.now,
-		"GET /teams":                             s.teams,
-		"GET /new-team":                          s.newTeam,
-		"POST /teams":                            s.createTeam,
-		"GET /teams/{team}":                      s.team,
-		"GET /teams/{team}/edit":                 s.editTeam,
-		"POST /teams/{team}/edit":                s.changeTeam,
-		"POST /teams/{team}/state":               s.setState,
-		"POST /teams/{team}/remove":              s.removeTeam,
-		"POST /teams/{team}/adjust":              s.adjust,
-		"POST /teams/{team}/keys":                s.mint,
-		"POST /teams/{team}/keys/{key}/rotate":   s.rotate,
-		"POST /teams/{team}/keys/{key}/remove":   s.removeKey,
+		"GET /teams":                             t.teams,
+		"GET /new-team":                          t.newTeam,
+		"POST /teams":                            t.createTeam,
+		"GET /teams/{team}":                      t.team,
+		"GET /teams/{team}/edit":                 t.editTeam,
+		"POST /teams/{team}/edit":                t.changeTeam,
+		"POST /teams/{team}/state":               t.setState,
+		"POST /teams/{team}/remove":              t.removeTeam,
+		"POST /teams/{team}/adjust":              t.adjust,
+		"POST /teams/{team}/keys":                t.mint,
+		"POST /teams/{team}/keys/{key}/rotate":   t.rotate,
+		"POST /teams/{team}/keys/{key}/remove":   t.removeKey,
 		"GET /tasks":                             s.tasks,
 		"GET /teams/{team}/tasks/{task}":         s.task,
 		"POST /teams/{team}/tasks/{task}/cancel": s.cancel,

@@ -18,52 +18,6 @@ import (
 	"sluice/gateway/console/pages"
 )
 
-// post sends a form.
-func post(t *testing.T, h http.Handler, path string, form url.Values) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
-// formOf is what a browser would send of the form with this action.
-func formOf(t *testing.T, root *html.Node, action string) url.Values {
-	t.Helper()
-	for _, form := range all(root, "form") {
-		if attribute(form, "action") != action {
-			continue
-		}
-		values := url.Values{}
-		for _, n := range all(form, "") {
-			name, value := attribute(n, "name"), attribute(n, "value")
-			switch {
-			case name == "", attribute(n, "type") == "checkbox" && !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }):
-				continue
-			case n.Data == "textarea" && n.FirstChild != nil:
-				value = n.FirstChild.Data
-			}
-			values.Add(name, value)
-		}
-		return values
-	}
-	t.Fatalf("no form of %s", action)
-	return nil
-}
-
-// byID is the element with an id.
-func byID(t *testing.T, root *html.Node, id string) *html.Node {
-	t.Helper()
-	for _, n := range all(root, "") {
-		if attribute(n, "id") == id {
-			return n
-		}
-	}
-	t.Fatalf("no element has the id %s", id)
-	return nil
-}
-
 func TestWhoSeesAndChangesWhat(t *testing.T) {
 	g := day(12)
 	member := access.Person{Name: "m", Role: access.Member, Teams: []string{"search"}}

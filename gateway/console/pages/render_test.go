@@ -1,8 +1,6 @@
 package pages_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -30,53 +28,6 @@ func (g *gallery) paths() map[string]string {
 		all["request"] = "/requests/" + g.requests[0].ID
 	}
 	return all
-}
-
-// get is one page.
-func get(t testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
-	t.Helper()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-	return w
-}
-
-// parse reads a page.
-func parse(t *testing.T, w *httptest.ResponseRecorder) *html.Node {
-	t.Helper()
-	root, err := html.Parse(strings.NewReader(w.Body.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return root
-}
-
-// all are the elements of a page with this name; "": all elements.
-func all(root *html.Node, name string) (list []*html.Node) {
-	for n := range root.Descendants() {
-		if n.Type == html.ElementNode && (name == "" || n.Data == name) {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-func attribute(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if d.Type == html.TextNode {
-			b.WriteString(d.Data)
-		}
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // TestEveryPageIsWellMade: in every gallery every page is whole, and has nothing that the content policy forbids.

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -8,12 +9,13 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/figures"
+	"sluice/telemetry/recent"
 )
 
 type requestsView struct {
-	figures.RequestList
-	Filter                 figures.RequestFilter
+	recent.Page
+	Filter                 recent.Filter
+	Team                   string
 	StatusText, FromText   string
 	StatusError, FromError string
 	More                   string
@@ -23,9 +25,12 @@ type requestsView struct {
 // requests lists the newest requests.
 func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	v := requestsView{StatusText: asked(q, "status"), FromText: asked(q, "from")}
-	v.Filter = figures.RequestFilter{Team: asked(q, "team"), Refusal: asked(q, "refusal"), Model: asked(q, "model"), After: q.Get("after")}
-	v.Any = v.Filter != figures.RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
+	v := requestsView{Team: asked(q, "team"), StatusText: asked(q, "status"), FromText: asked(q, "from")}
+	v.Filter = recent.Filter{Refusal: asked(q, "refusal"), Model: asked(q, "model"), Cursor: q.Get("after")}
+	if v.Team != "" {
+		v.Filter.Teams = []string{v.Team}
+	}
+	v.Any = v.Team+v.Filter.Refusal+v.Filter.Model+v.FromText+v.StatusText != ""
 	if !v.read(s.Deps.Now()) {
 		return view{page: "requests", title: "Requests", data: v, status: http.StatusBadRequest}, nil
 	}
@@ -33,7 +38,7 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v.RequestList = list
+	v.Page = list
 	if list.Next != "" {
 		query := url.Values{}
 		for _, name := range []string{"team", "status", "refusal", "model", "from"} {
@@ -44,11 +49,8 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 		query.Set("after", list.Next)
 		v.More = "/requests?" + query.Encode()
 	}
-	return view{page: "requests", title: "Requests", data: v, live: v.Filter.After == ""}, nil
+	return view{page: "requests", title: "Requests", data: v, live: v.Filter.Cursor == ""}, nil
 }
-
-// asked is a member of a query, without the spaces that a paste leaves around it.
-func asked(q url.Values, name string) string { return strings.TrimSpace(q.Get(name)) }
 
 // read reads what is not a plain text, and reports whether it can be read.
 func (v *requestsView) read(now time.Time) bool {
@@ -74,4 +76,47 @@ func readMoment(text string) (at time.Time, err error) {
 		}
 	}
 	return at, err
+}
+
+type requestView struct {
+	recent.Request
+	Line  []member // in the order of the log
+	Trace string
+}
+
+// request shows the log line of one request. A log line has no prompt and no key.
+func (s *site) request(r *http.Request, p access.Person) (view, error) {
+	q, err := s.Figures.Request(r.Context(), p, r.PathValue("request"))
+	if err != nil {
+		return view{}, err
+	}
+	v, trace := requestView{Request: q, Line: membersOf(q.Line)}, ""
+	for _, m := range v.Line {
+		if m.Name == "trace_id" {
+			_ = json.Unmarshal([]byte(m.Value), &trace) // else it is not a text
+		}
+	}
+	v.Trace = traceURL(s.TraceURL, trace)
+	return view{page: "request", title: "Request " + q.ID, data: v, back: &crumb{"Requests", "/requests"}}, nil
+}
+
+// member is a member of a log line; Value is JSON.
+type member struct{ Name, Value string }
+
+// membersOf lists the members of a log line in their order.
+func membersOf(line string) (list []member) {
+	d := json.NewDecoder(strings.NewReader(line))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return list
+		}
+		text, _ := name.(string)
+		list = append(list, member{text, string(value)})
+	}
+	return list
 }

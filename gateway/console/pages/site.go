@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
+	"time"
 
 	"sluice/gateway/console/access"
 )
@@ -136,3 +138,52 @@ func problemPage(r *http.Request, p access.Person, e *fault) view {
 		Login, Form bool
 	}{e, p.Role == 0, r.Method == http.MethodPost}}
 }
+
+// frame is the data of a template.
+type frame struct {
+	Title    string
+	LiveURL  string // of the live part; empty: it is not sent again
+	Nav      []entry
+	Person   access.Person
+	Role     string
+	Currency string
+	Done     string // what was done just now, in words; empty: nothing
+	Zero     time.Time
+	Back     *crumb
+	Data     any
+}
+
+func newFrame(v view, r *http.Request, p access.Person, currency string) frame {
+	f := frame{
+		Title: v.title, Person: p, Role: roleName(p.Role), Currency: currency,
+		Done: done[r.URL.Query().Get("done")], Back: v.back, Data: v.data,
+	}
+	if v.live {
+		f.LiveURL = r.URL.RequestURI()
+	}
+	here := r.URL.Path // or the page above
+	if v.back != nil {
+		here = v.back.URL
+	}
+	f.Nav = entries(p, here)
+	return f
+}
+
+func roleName(r access.Role) string {
+	return map[access.Role]string{access.Operator: "operator", access.Viewer: "viewer", access.Member: "member"}[r]
+}
+
+// done are words for a change that was made, by the value of the query's done.
+var done = map[string]string{
+	"created":  "The team was created. It has no key yet: make one below.",
+	"changed":  "The change was made. It is in force on every replica within 2 seconds.",
+	"disabled": "The team was disabled. None of its keys works any more.",
+	"enabled":  "The team was enabled. Its keys work again.",
+	"removing": "The team is removed within seconds once none of its requests and tasks is open.",
+	"adjusted": "The usage was corrected. The audit has your reason.",
+	"unkeyed":  "The key was removed. It no longer works.",
+	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
+}
+
+// asked is a member of a query, without the spaces that a paste leaves around it.
+func asked(q url.Values, name string) string { return strings.TrimSpace(q.Get(name)) }

@@ -3,10 +3,14 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
+	"time"
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/teams"
 )
 
 type tasksView struct {
@@ -31,4 +35,112 @@ func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 		v.More = "/tasks?" + url.Values{"team": {f.Team}, "model": {f.Model}, "state": {f.State}, "after": {list.Next}}.Encode()
 	}
 	return view{page: "tasks", title: "Tasks", data: v, live: f.After == ""}, nil
+}
+
+type taskView struct {
+	figures.Task
+	Line       []segment
+	Queue, Run time.Duration // 0: not known
+	At         time.Time
+	Amounts    []amountRow
+	Pictures   []string
+	Trace      string
+	Cancels    bool
+}
+
+// amountRow is what a task holds, and what it cost, in one unit.
+type amountRow struct {
+	Unit       teams.Unit
+	Held, Cost int64
+}
+
+// task shows the life of one task.
+func (s *site) task(r *http.Request, p access.Person) (view, error) {
+	t, err := s.Figures.Task(r.Context(), p, r.PathValue("team"), r.PathValue("task"))
+	if err != nil {
+		return view{}, err
+	}
+	v := taskView{Task: t, At: s.Deps.Now(), Cancels: t.Open && cancels(p, t.Team), Trace: traceURL(s.TraceURL, t.TraceID)}
+	v.life()
+	for i, unit := range teams.Units {
+		if t.Held[i] != 0 || t.Cost[i] != 0 {
+			v.Amounts = append(v.Amounts, amountRow{unit, t.Held[i], t.Cost[i]})
+		}
+	}
+	out := view{page: "task", title: "Task " + t.ID, live: t.Open, back: &crumb{"Tasks", "/tasks"}}
+	for _, address := range t.Pictures {
+		if origin := originOf(address); origin != "" {
+			v.Pictures = append(v.Pictures, address)
+			out.sources = append(out.sources, origin)
+		}
+	}
+	out.data = v
+	return out, nil
+}
+
+// life computes the timeline: made, begun, ended. A task that is open lasts until now.
+func (v *taskView) life() {
+	end := v.Ended
+	if v.Open {
+		end = v.At
+	}
+	made := v.Submitted
+	if made.IsZero() {
+		made = v.Created
+	}
+	begun := v.Begun
+	if begun.IsZero() && v.State != "PENDING" && !v.Open {
+		begun = made
+	}
+	classes := []string{"e", "a"}
+	v.Line = timeline([]time.Time{made, begun, end}, classes...)
+	switch {
+	case begun.IsZero() && !end.IsZero():
+		v.Queue = end.Sub(made)
+		v.Line = timeline([]time.Time{made, end}, "e")
+	case !begun.IsZero():
+		v.Queue = begun.Sub(made)
+		if !end.IsZero() {
+			v.Run = end.Sub(begun)
+		}
+	}
+}
+
+// traceURL is the address of a trace; empty: none.
+func traceURL(template, id string) string {
+	if template == "" || id == "" {
+		return ""
+	}
+	return strings.ReplaceAll(template, "{trace}", url.QueryEscape(id))
+}
+
+var plainHost = regexp.MustCompile(`^[a-zA-Z0-9.-]+(:[0-9]+)?$`)
+
+// originOf is the origin of a picture's address; empty: it is no address of a picture.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !plainHost.MatchString(u.Host) {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// cancels reports whether a person may cancel tasks of a team: its members may, and operators.
+func cancels(p access.Person, team string) bool {
+	return p.Changes() || p.Role == access.Member && p.Sees(team)
+}
+
+// cancel asks the service to cancel a task.
+func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
+	team, id := r.PathValue("team"), r.PathValue("task")
+	switch {
+	case !p.Sees(team):
+		return view{}, errAbsent
+	case !cancels(p, team):
+		return view{}, errForbidden
+	}
+	if err := s.Teams.Cancel(r.Context(), actor(r, p), team, id); err != nil {
+		return view{}, err
+	}
+	return view{to: "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id) + "?done=canceled"}, nil
 }

@@ -35,7 +35,7 @@ type teamView struct {
 }
 
 // team shows one team.
-func (s *site) team(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) team(r *http.Request, p access.Person) (view, error) {
 	return s.teamPage(r, p, nil)
 }
 
@@ -56,7 +56,7 @@ func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t te
 }
 
 // teamPage is the team's page, with the error of one of its forms.
-func (s *site) teamPage(r *http.Request, p access.Person, about *fault) (view, error) {
+func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (view, error) {
 	id := r.PathValue("team")
 	t, f, coming, err := readTeam(r.Context(), &s.Deps, p, id)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *site) teamPage(r *http.Request, p access.Person, about *fault) (view, e
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
-		query.Set("from", f.Days[0].Day)
-		query.Set("to", f.Days[n-1].Day)
+		query.Set("from", f.Days[0].Name)
+		query.Set("to", f.Days[n-1].Name)
 	}
 	for i := range f.Days {
 		v.Total = v.Total.Plus(f.Days[i].Use)
@@ -89,4 +89,32 @@ func (s *site) teamPage(r *http.Request, p access.Person, about *fault) (view, e
 		out.status = about.Status()
 	}
 	return out, nil
+}
+
+// shownTags is how many values of its tag a team's page shows.
+const shownTags = 20
+
+// showTags describes how the first values of the tag stand to their quotas.
+func (v *teamView) showTags() {
+	values := map[limit.Tag]bool{}
+	for i := range v.TeamFigures.Tags {
+		s := v.TeamFigures.Tags[i]
+		if values[s.Tag] = true; len(values) > shownTags {
+			continue
+		}
+		row := newLimitRow(s, v.At)
+		row.Tag = s.Tag.Value()
+		v.Tags = append(v.Tags, row)
+	}
+	v.MoreTags = int64(max(len(values)-shownTags, 0))
+}
+
+// ofUnit counts the limits of a unit.
+func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
+	for i := range limits {
+		if limits[i].Unit == unit {
+			n++
+		}
+	}
+	return n
 }

@@ -33,7 +33,7 @@ func formPage(v formView, status int) (view, error) {
 }
 
 // newTeam shows the empty form.
-func (s *site) newTeam(_ *http.Request, p access.Person) (view, error) {
+func (s teamPages) newTeam(_ *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
@@ -41,7 +41,7 @@ func (s *site) newTeam(_ *http.Request, p access.Person) (view, error) {
 }
 
 // createTeam adds a team to the directory.
-func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) createTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
@@ -56,7 +56,7 @@ func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
 }
 
 // editTeam shows the form with the values of the directory.
-func (s *site) editTeam(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) editTeam(r *http.Request, p access.Person) (view, error) {
 	v, _, err := s.formOf(r, p)
 	if err != nil {
 		return view{}, err
@@ -70,7 +70,7 @@ var errOfFile = &teams.Problem{
 }
 
 // formOf is the form of a team that the person may edit.
-func (s *site) formOf(r *http.Request, p access.Person) (formView, teams.Spec, error) {
+func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spec, error) {
 	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
 	switch {
 	case err != nil:
@@ -94,7 +94,7 @@ func (s *site) formOf(r *http.Request, p access.Person) (formView, teams.Spec, e
 }
 
 // changeTeam makes the change, or shows the form again with its fault.
-func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	v, t, err := s.formOf(r, p)
 	if err != nil {
 		return view{}, err

@@ -13,6 +13,9 @@ import (
 	"sluice/policy/teams"
 )
 
+// teamPages are the pages of teams.
+type teamPages struct{ Deps }
+
 type teamsView struct {
 	pager
 	Teams      []teamRow
@@ -25,13 +28,13 @@ type teamsView struct {
 // teamRow is a team as a row of the list.
 type teamRow struct {
 	teams.Spec
-	figures.TeamLine
+	figures.TeamUse
 	Working int // keys
 }
 
 // teamRows are the teams that the person sees. It reads them and their figures at the same time.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, err error) {
-	var lines map[string]figures.TeamLine
+	var lines map[string]figures.TeamUse
 	var errLines error
 	reading := make(chan struct{})
 	go func() {
@@ -42,7 +45,7 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 	<-reading
 	now := deps.Now()
 	for i := range all {
-		row := teamRow{Spec: all[i], TeamLine: lines[all[i].ID]}
+		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
 		for _, k := range row.Keys {
 			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
 				row.Working++
@@ -54,14 +57,14 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 }
 
 // teams lists the teams that the person sees.
-func (s *site) teams(r *http.Request, p access.Person) (view, error) {
+func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	all, err := teamRows(r.Context(), &s.Deps, p)
 	if err != nil {
 		return view{}, err
 	}
 	v := teamsView{Find: strings.TrimSpace(r.URL.Query().Get("find")), All: len(all)}
 	for i := range all {
-		if t := &all[i]; contains(v.Find, t.Spec.ID, t.Word("description")) {
+		if t := &all[i]; contains(v.Find, t.ID, t.Word("description")) {
 			v.Teams = append(v.Teams, *t)
 			v.Total = v.Total.Plus(t.Today)
 			v.Refused += t.Refused

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/pages/chart"
+	"sluice/policy/limit"
 )
 
 //go:embed templates
@@ -55,11 +55,15 @@ var functions = template.FuncMap{
 	"grouped": func(n any) string { return grouped(whole(n)) },
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
 	"number":  func(i int) int { return i + 1 },
-	"percent": percent,
-	"share":   chart.Share,
+	"share":   share,
 	"money":   func(n int64) template.HTML { return money(n, 2) },
 	"cost":    func(n int64) template.HTML { return money(n, 4) },
 	"amount":  amount,
+	"of":      of,
+	"counts":  counts,
+	"beside":  func(a limit.Amounts) []unitAmount { return counts(a)[1:] },
+	"narrow":  narrow,
+	"title":   title,
 	"rate":    significant,
 	"span":    span,
 	"ms":      milliseconds,
@@ -83,3 +87,82 @@ func dotted(name string) template.HTML {
 
 // whole is any kind of whole number.
 func whole(n any) int64 { return reflect.ValueOf(n).Int() }
+
+// The forms of a moment; a script shows the same parts in the person's own time.
+const (
+	formSecond = "second" // 22 Nov 18:04:05
+	formMinute = "minute" // 22 Nov 2026, 18:04
+	formDay    = "day"    // 22 Nov 2026
+	formClock  = "clock"  // 18:04
+)
+
+var layouts = map[string]string{formSecond: "2 Jan 15:04:05", formMinute: "2 Jan 2006, 15:04", formDay: "2 Jan 2006", formClock: "15:04"}
+
+// moment writes a time in UTC, with all of it in the tooltip.
+func moment(form string, t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	t = t.UTC()
+	return template.HTML(`<time data-form="` + form + `" datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `" title="` + //nolint:gosec // digits
+		t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
+}
+
+// dayText writes a day of the ledger, which is a day in UTC: 21 Nov.
+func dayText(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return t.Format("2 Jan")
+}
+
+// spanText writes the first and the last of some days: on 22 Nov 2026; 1 Nov to 22 Nov 2026; 23 Nov 2025 to 22 Nov 2026.
+func spanText(from, to string) string {
+	first, errFirst := time.Parse(time.DateOnly, from)
+	last, errLast := time.Parse(time.DateOnly, to)
+	const withYear = "2 Jan 2006"
+	switch {
+	case errFirst != nil || errLast != nil:
+		return from + " to " + to
+	case from == to:
+		return "on " + last.Format(withYear)
+	case first.Year() == last.Year():
+		return first.Format("2 Jan") + " to " + last.Format(withYear)
+	}
+	return first.Format(withYear) + " to " + last.Format(withYear)
+}
+
+// midnight is when the day of a moment began, in UTC.
+func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
+
+// entry is a link of the navigation.
+type entry struct {
+	Name, Path string
+	Here       bool
+}
+
+// navigation lists the pages in their order; restricted ones are not for members.
+var navigation = []struct {
+	name, path string
+	restricted bool
+}{
+	{"Now", "/now", false},
+	{"Teams", "/teams", false},
+	{"Tasks", "/tasks", false},
+	{"Requests", "/requests", false},
+	{"Money", "/money", false},
+	{"Rules", "/rules", false},
+	{"Audit", "/audit", true},
+	{"Config", "/config", true},
+}
+
+// entries are the pages that a person may open; here is the path of the one that is open.
+func entries(p access.Person, here string) (list []entry) {
+	for _, n := range navigation {
+		if p.Role != 0 && (!n.restricted || p.SeesAll()) {
+			list = append(list, entry{n.name, n.path, here == n.path || strings.HasPrefix(here, n.path+"/")})
+		}
+	}
+	return list
+}

@@ -1,7 +1,6 @@
 package pages_test
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -68,16 +67,10 @@ func money(t *testing.T, path string, m figures.Money) (text string, links []str
 	return textOf(all(root, "main")[0]), links
 }
 
-func as(h http.Handler, p access.Person) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
-	})
-}
-
 // TestARowWithoutAModelLeadsNowhere: an empty filter would be all requests.
 func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
-	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.MoneyRow{{Name: "", Use: use}, {Name: "llm", Use: use}}, Total: use.Plus(use)})
+	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.Row{{Name: "", Use: use}, {Name: "llm", Use: use}}, Total: use.Plus(use)})
 	found := 0
 	for _, to := range links {
 		if strings.HasPrefix(to, "/requests") {
@@ -99,7 +92,7 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 		"by=team&team=" + url.QueryEscape("a b;$c"): "sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a b;$c'",
 		"by=team&team=" + url.QueryEscape("a'b"):    `sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a'\''b'`,
 	} {
-		text, _ := money(t, "/money?"+query, figures.Money{Rows: []figures.MoneyRow{{Name: "x", Use: use}}, Total: use})
+		text, _ := money(t, "/money?"+query, figures.Money{Rows: []figures.Row{{Name: "x", Use: use}}, Total: use})
 		if !strings.Contains(text, "The same from a shell: "+want+".") {
 			t.Errorf("%s: %s", query, text)
 		}
@@ -122,9 +115,9 @@ func TestAChartOfTwoYearsHasThem(t *testing.T) {
 	for first, want := range map[string][]string{
 		"2025-11-23": {"23 Nov 2025: ", "23 Nov 2025", "22 Nov 2026"}, "2026-01-01": {"1 Jan: ", "1 Jan", "22 Nov"},
 	} {
-		m := figures.Money{Rows: []figures.MoneyRow{{Name: "x", Use: figures.Use{Used: limit.Amounts{1, 0, 0, 5}}}}}
+		m := figures.Money{Rows: []figures.Row{{Name: "x", Use: figures.Use{Used: limit.Amounts{1, 0, 0, 5}}}}}
 		for _, day := range []string{first, "2026-05-01", "2026-11-22"} {
-			m.Days = append(m.Days, figures.DayUse{Day: day, Use: m.Rows[0].Use})
+			m.Days = append(m.Days, figures.Row{Name: day, Use: m.Rows[0].Use})
 		}
 		g := day(12)
 		deps := g.deps()

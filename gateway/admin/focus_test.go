@@ -1,4 +1,4 @@
-package sheet
+package admin
 
 import (
 	"bytes"
@@ -10,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/gateway/admin"
 	"sluice/policy"
 	"sluice/policy/limit"
 )
 
 // focusReport has a chat with an estimate, pictures, a correction, and a name that a spreadsheet would run.
-func focusReport() admin.UsageReport {
-	return admin.NewUsageReport("CNY", "2026-11-30", "2026-12-01", []limit.Row{
+func focusReport() UsageReport {
+	return NewUsageReport("CNY", "2026-11-30", "2026-12-01", []limit.Row{
 		{Team: "ads", Day: 20261130, Model: "gen2.6-image", Endpoint: policy.EndpointImage, Used: limit.Amounts{3, 0, 12, 2_400_000_000}},
 		{Team: "search", Day: 20261130, Model: "=llm", Endpoint: policy.EndpointText, Used: limit.Amounts{2, 900, 0, 1_800_000}, Estimated: limit.Amounts{1, 400, 0, 800_000}},
 		{Team: "search", Day: 20261201, Model: "adjustment", Endpoint: policy.EndpointOther, Used: limit.Amounts{0, 0, 0, -1_000_000_000}},
@@ -100,7 +99,7 @@ func TestFocusNeedsACurrency(t *testing.T) {
 
 // TestFocusColumnsAreDescribed: docs/focus.md has a row for each column.
 func TestFocusColumnsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/focus.md")
+	page, err := os.ReadFile("../../docs/focus.md")
 	if err != nil {
 		t.Fatal(err)
 	}

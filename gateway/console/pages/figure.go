@@ -4,17 +4,15 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"time"
 
 	"sluice/gateway/console/figures"
-	"sluice/gateway/console/pages/chart"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
 // figure is a chart with its words.
 type figure struct {
-	chart.Columns
+	columns
 	Label         string        // what it shows, for those who do not see it
 	Most, Half    string        // values at the upper edge and at half of it, with the unit
 	From, Mid, To template.HTML // below it
@@ -22,30 +20,6 @@ type figure struct {
 }
 
 type legend struct{ Class, Name string }
-
-// stepsFigure draws requests over time.
-func stepsFigure(steps []figures.Step, step time.Duration) figure {
-	columns := make([]chart.Column, len(steps))
-	most := int64(0)
-	for i, x := range steps {
-		served := x.Requests - x.Refused - x.Failed
-		columns[i] = chart.Column{
-			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
-			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
-		}
-		most = max(most, x.Requests)
-	}
-	f := figure{
-		Columns: chart.NewColumns(columns, "a", "b", "c"),
-		Label:   fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)),
-		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}},
-	}
-	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
-	if n := len(steps); n > 0 {
-		f.From, f.Mid, f.To = moment(formClock, steps[0].At), moment(formClock, steps[n/2].At), moment(formClock, steps[n-1].At.Add(step))
-	}
-	return f
-}
 
 // half is half of a number of things, 0 if there is none.
 func half(top float64) float64 {
@@ -55,16 +29,9 @@ func half(top float64) float64 {
 	return top / 2
 }
 
-func stepName(step time.Duration) string {
-	if step == time.Minute {
-		return "minute"
-	}
-	return several(int64(step/time.Minute), "minute")
-}
-
 // daysFigure draws one unit of the use of days, the estimated part apart.
-func daysFigure(days []figures.DayUse, unit int, currency string) figure {
-	columns := make([]chart.Column, len(days))
+func daysFigure(days []figures.Row, unit int, currency string) figure {
+	list := make([]column, len(days))
 	name, scale, total := string(teams.Units[unit]), 1.0, int64(0)
 	if unit == limit.Spend {
 		name, scale = currencyOr(currency), 1/float64(teams.Nano)
@@ -73,13 +40,13 @@ func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 	for i, d := range days {
 		used, estimated := d.Used[unit], d.Estimated[unit]
 		total += used
-		columns[i] = chart.Column{
+		list[i] = column{
 			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(unit, used), name, inWords(unit, estimated)),
 			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
 		}
 	}
 	f := figure{
-		Columns: chart.NewColumns(columns, "a", "e"),
+		columns: newColumns(list, "a", "e"),
 		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(unit, total)),
 		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
 	}
@@ -94,12 +61,12 @@ func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 }
 
 // dayNames names days of the ledger, with their years if they are of several.
-func dayNames(days []figures.DayUse) func(figures.DayUse) string {
+func dayNames(days []figures.Row) func(figures.Row) string {
 	const year = len("2026")
-	if n := len(days); n > 0 && days[0].Day[:year] != days[n-1].Day[:year] {
-		return func(d figures.DayUse) string { return dayText(d.Day) + " " + d.Day[:year] }
+	if n := len(days); n > 0 && days[0].Name[:year] != days[n-1].Name[:year] {
+		return func(d figures.Row) string { return dayText(d.Name) + " " + d.Name[:year] }
 	}
-	return func(d figures.DayUse) string { return dayText(d.Day) }
+	return func(d figures.Row) string { return dayText(d.Name) }
 }
 
 // dayLabel is a day below a chart.

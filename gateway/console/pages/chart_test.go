@@ -1,4 +1,4 @@
-package chart_test
+package pages
 
 import (
 	"math"
@@ -8,28 +8,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"sluice/gateway/console/pages/chart"
 )
 
 func TestColumnsAreStackedAndScaled(t *testing.T) {
-	c := chart.NewColumns([]chart.Column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b"}, {Title: "c", Parts: []float64{0, 0.001}}}, "used", "estimated")
-	want := []chart.Bar{
-		{X: 0, Width: 8, Title: "a", Parts: []chart.Rect{{Class: "used", Y: "25", Height: "75"}, {Class: "estimated", Y: "0", Height: "25"}}},
+	c := newColumns([]column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b"}, {Title: "c", Parts: []float64{0, 0.001}}}, "used", "estimated")
+	want := []bar{
+		{X: 0, Width: 8, Title: "a", Parts: []rect{{Class: "used", Y: "25", Height: "75"}, {Class: "estimated", Y: "0", Height: "25"}}},
 		{X: 10, Width: 8, Title: "b"},
-		{X: 20, Width: 8, Title: "c", Parts: []chart.Rect{{Class: "estimated", Y: "99", Height: "1"}}},
+		{X: 20, Width: 8, Title: "c", Parts: []rect{{Class: "estimated", Y: "99", Height: "1"}}},
 	}
 	if diff := cmp.Diff(want, c.Bars); diff != "" || c.Top != 4 || c.Width != 30 {
 		t.Errorf("top %v, width %d, %s", c.Top, c.Width, diff)
 	}
-	if empty := chart.NewColumns(nil, "used"); empty.Top != 0 || empty.Width != 10 {
+	if empty := newColumns(nil, "used"); empty.Top != 0 || empty.Width != 10 {
 		t.Errorf("%+v", empty)
 	}
 }
 
 func TestRoundIsTheNextRoundNumber(t *testing.T) {
 	for x, want := range map[float64]float64{0: 0, -1: 0, 1: 1, 1.1: 1.2, 2.1: 3, 3: 3, 7: 8, 99: 100, 0.035: 0.04, math.Inf(1): 0} {
-		if got := chart.Round(x); math.Abs(got-want) > 1e-9 {
+		if got := roundUp(x); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v: %v, want %v", x, got, want)
 		}
 	}
@@ -38,33 +36,33 @@ func TestRoundIsTheNextRoundNumber(t *testing.T) {
 func TestALimitsBar(t *testing.T) {
 	for _, tt := range []struct {
 		used, held, limit int64
-		want              chart.Limit
+		want              limitBar
 	}{
-		{0, 0, 10, chart.Limit{Used: "0", Held: "0", At: "0"}},
-		{5, 3, 10, chart.Limit{Used: "50", Held: "30", At: "50"}},
-		{1, 0, 1000, chart.Limit{Used: "1", Held: "0", At: "1"}},
-		{9, 1, 10, chart.Limit{Used: "90", Held: "10", At: "90", State: "full"}},
-		{91, 0, 100, chart.Limit{Used: "91", Held: "0", At: "91", State: "near"}},
-		{20, 5, 10, chart.Limit{Used: "100", Held: "0", At: "100", State: "full"}},
-		{0, 0, 0, chart.Limit{Used: "100", Held: "0", At: "100", State: "full"}},
+		{0, 0, 10, limitBar{Used: "0", Held: "0", At: "0"}},
+		{5, 3, 10, limitBar{Used: "50", Held: "30", At: "50"}},
+		{1, 0, 1000, limitBar{Used: "1", Held: "0", At: "1"}},
+		{9, 1, 10, limitBar{Used: "90", Held: "10", At: "90", State: "full"}},
+		{91, 0, 100, limitBar{Used: "91", Held: "0", At: "91", State: "near"}},
+		{20, 5, 10, limitBar{Used: "100", Held: "0", At: "100", State: "full"}},
+		{0, 0, 0, limitBar{Used: "100", Held: "0", At: "100", State: "full"}},
 	} {
-		if got := chart.NewLimit(tt.used, tt.held, tt.limit); got != tt.want {
+		if got := newLimitBar(tt.used, tt.held, tt.limit); got != tt.want {
 			t.Errorf("%d used, %d held of %d: %+v, want %+v", tt.used, tt.held, tt.limit, got, tt.want)
 		}
 	}
-	if chart.Share(1, 3000) != "1" || chart.Share(1, 4) != "25" || chart.Share(3, 0) != "0" {
+	if share(1, 3000) != "1" || share(1, 4) != "25" || share(3, 0) != "0" {
 		t.Error("a share is drawn wrongly")
 	}
 }
 
 func TestATimelineHasThePartsThatAreKnown(t *testing.T) {
 	at := func(s int) time.Time { return time.Date(2026, 11, 22, 12, 0, s, 0, time.UTC) }
-	got := chart.Timeline([]time.Time{at(0), at(10), {}, at(40)}, "queue", "run", "rest")
-	want := []chart.Segment{{"queue", "0", "25", 10 * time.Second}, {"rest", "25", "75", 30 * time.Second}}
+	got := timeline([]time.Time{at(0), at(10), {}, at(40)}, "queue", "run", "rest")
+	want := []segment{{"queue", "0", "25", 10 * time.Second}, {"rest", "25", "75", 30 * time.Second}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if chart.Timeline([]time.Time{at(1), {}, {}}, "queue", "run") != nil {
+	if timeline([]time.Time{at(1), {}, {}}, "queue", "run") != nil {
 		t.Error("a task of which only the beginning is known has parts")
 	}
 }
@@ -80,14 +78,14 @@ func TestNothingIsDrawnOutside(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		used, held, limit := rapid.Int64().Draw(t, "used"), rapid.Int64().Draw(t, "held"), rapid.Int64().Draw(t, "limit")
-		b := chart.NewLimit(used, held, limit)
+		b := newLimitBar(used, held, limit)
 		if u, h := value(t, b.Used), value(t, b.Held); u < 0 || h < 0 || u+h > 100.01 {
 			t.Fatalf("%+v", b)
 		}
 		parts := rapid.SliceOf(rapid.Float64Range(-5, 1e12)).Draw(t, "parts")
-		for _, bar := range chart.NewColumns([]chart.Column{{Parts: parts}}, "a", "b", "c").Bars {
+		for _, bar := range newColumns([]column{{Parts: parts}}, "a", "b", "c").Bars {
 			for _, r := range bar.Parts {
-				if value(t, r.Y) < 0 || value(t, r.Height) < 0 || value(t, r.Height) > chart.Height {
+				if value(t, r.Y) < 0 || value(t, r.Height) < 0 || value(t, r.Height) > chartHeight {
 					t.Fatalf("%+v", bar)
 				}
 			}

@@ -1,4 +1,4 @@
-package sheet
+package admin
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"sluice/gateway/admin"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -52,7 +51,7 @@ func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
 }
 
 // Add writes rows of a report, in its order. Those of one team, day, model and endpoint MUST come in one call.
-func (f *Focus) Add(rows []admin.UsageRow) {
+func (f *Focus) Add(rows []UsageRow) {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && sameCharge(&rows[0], &rows[n]) {
@@ -69,7 +68,7 @@ func (f *Focus) Add(rows []admin.UsageRow) {
 }
 
 // AddLedger writes rows of the ledger.
-func (f *Focus) AddLedger(rows []limit.Row) { f.Add(admin.NewUsageReport("", "", "", rows).Rows) }
+func (f *Focus) AddLedger(rows []limit.Row) { f.Add(NewUsageReport("", "", "", rows).Rows) }
 
 // Flush writes what is in the buffer, and returns the first error of all writes.
 func (f *Focus) Flush() error {
@@ -77,12 +76,12 @@ func (f *Focus) Flush() error {
 	return f.out.Error()
 }
 
-func sameCharge(a, b *admin.UsageRow) bool {
+func sameCharge(a, b *UsageRow) bool {
 	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint
 }
 
 // focusRow is what the units of one charge come to, by column. A column that is left out is null.
-func focusRow(units []admin.UsageRow, currency, provider string) map[string]string {
+func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	row, amounts, estimated := units[0], map[teams.Unit]string{}, "0"
 	for _, unit := range teams.Units {
 		amounts[unit] = "0"

@@ -1,4 +1,4 @@
-package sheet
+package admin
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sluice/gateway/admin"
 	"sluice/policy"
 	"sluice/policy/limit"
 )
@@ -58,7 +57,7 @@ func TestFocusFollowsItsSpecification(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		focus.Add(admin.NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows).Rows)
+		focus.Add(NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows).Rows)
 		if err := focus.Flush(); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,95 @@
+// Package figures reads what the console shows: traffic, limits, use, money, tasks and requests, as plain values.
+//
+// It computes them from what others keep: the accounts and the ledger of package limit, the tasks of package cache, the counts and
+// lines of package recent. It keeps no figures but sums of days that are over, which are read instead of the ledger's hash for each team
+// and day. It knows no HTTP.
+//
+// It promises that a person gets what that person may see and nothing else, that a foreign team is answered as an unknown one, that
+// every total is that of sluice usage, and that what a page needs is read from Redis in three round trips, one after another, at most.
+package figures
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// lateDefault is how long the accounts take settlements of a request.
+const lateDefault = 49 * time.Hour
+
+// Figures reads figures. Create it with [New]; it is safe for concurrent use.
+type Figures struct {
+	Deps
+	ledger
+	requests chan struct{} // has who reads all recent requests
+}
+
+// New returns figures that read nothing by themselves.
+func New(deps Deps) *Figures {
+	if deps.Late == 0 {
+		deps.Late = lateDefault
+	}
+	if deps.Memory == nil {
+		deps.Memory = func() int64 { return 0 }
+	}
+	if deps.Queued == nil {
+		deps.Queued = func() {}
+	}
+	sums := newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory)
+	return &Figures{Deps: deps, ledger: ledger{deps.Accounts, sums}, requests: make(chan struct{}, readings)}
+}
+
+// Run makes sums of days that are over, until ctx ends. One replica at a time does so.
+func (f *Figures) Run(ctx context.Context) { f.sums.run(ctx) }
+
+// visible returns the teams that a person sees, by id, out of those in force, and whether that is every request.
+func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
+	file := f.Teams()
+	for _, team := range file.List {
+		if p.Sees(team.ID) {
+			list = append(list, team)
+		}
+	}
+	return list, p.SeesAll()
+}
+
+// find returns a team that a person sees.
+func (f *Figures) find(p access.Person, id string) (*teams.Team, error) {
+	if team := f.Teams().Team(id); team != nil && p.Sees(id) {
+		return team, nil
+	}
+	return nil, ErrAbsent
+}
+
+func idsOf(list []*teams.Team) []string {
+	ids := make([]string, len(list))
+	for i, team := range list {
+		ids[i] = team.ID
+	}
+	return ids
+}
+
+// whose lists the teams whose requests a person gets, of those asked for or of all; nil: all, and those without a team. A team that left
+// the file still has requests.
+func (f *Figures) whose(p access.Person, asked ...string) ([]string, error) {
+	switch {
+	case slices.ContainsFunc(asked, func(team string) bool { return !p.Sees(team) }):
+		return nil, ErrAbsent
+	case len(asked) > 0:
+		return asked, nil
+	case p.SeesAll():
+		return nil, nil
+	}
+	return append([]string{}, p.Teams...), nil
+}
+
+// named are the teams that a query names; nil: all.
+func named(team string) []string {
+	if team == "" {
+		return nil
+	}
+	return []string{team}
+}

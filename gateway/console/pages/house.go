@@ -1,0 +1,195 @@
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
+	"sluice/gateway/console/figures"
+	"sluice/policy"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
+)
+
+type rulesView struct {
+	figures.Rules
+	Table             []rule
+	Counted           bool // the counts are known
+	Find, Span        string
+	Day               bool
+	All               int
+	Broken            int // rules of the table
+	Warnings, Refusal int64
+	RefusedURL        string // of the requests that were refused
+	AllURL            string // of all rules
+	Spans             []choice
+}
+
+// rules shows the table of rules, those first that requests broke.
+func (s *site) rules(r *http.Request, p access.Person) (view, error) {
+	q := r.URL.Query()
+	v := rulesView{Find: q.Get("find"), Day: q.Get("span") == "day", Span: "in the last hour"}
+	if v.Day {
+		v.Span = "in the last 24 hours"
+	}
+	counts, unread := s.Figures.Rules(r.Context(), p, v.Day) // the table is there also if the counts cannot be read
+	v.Rules, v.Counted = counts, unread == nil
+	for _, row := range policy.Table(s.Prefix) {
+		x := newRule(row, s.Modes, counts.Broken[row.ID])
+		v.Warnings, v.Refusal, v.All = v.Warnings+x.Warned, v.Refusal+x.Refused, v.All+1
+		if x.Warned+x.Refused > 0 {
+			v.Broken++
+		}
+		if contains(v.Find, x.ID, x.Field, x.From, string(x.Mode)) {
+			v.Table = append(v.Table, x)
+		}
+	}
+	slices.SortStableFunc(v.Table, func(a, b rule) int {
+		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Warned, a.Warned))
+	})
+	v.RefusedURL = "/requests?" + url.Values{"refusal": {"inspect/rules"}, "from": {counts.Since.UTC().Format(time.RFC3339)}}.Encode()
+	v.AllURL = rulesURL("", q.Get("span"))
+	v.Spans = []choice{{"Last hour", rulesURL(v.Find, ""), !v.Day}, {"Last 24 hours", rulesURL(v.Find, "day"), v.Day}}
+	return view{page: "rules", title: "Rules", data: v}, nil
+}
+
+// rule is a row of the table of rules, with how often requests broke it.
+type rule struct {
+	policy.Row
+	recent.RuleCount
+	Set bool // the mode is not the default one
+}
+
+func newRule(row policy.Row, modes policy.Modes, broken recent.RuleCount) rule {
+	x := rule{Row: row, RuleCount: broken}
+	x.Mode, x.From = modes.Of(row.ID, row.Mode), plain(row.From)
+	x.Set = x.Mode != row.Mode
+	return x
+}
+
+// plain returns a sentence of the service's document as people read it: without the place before it and the strokes of a table.
+func plain(from string) string {
+	if place, rest, found := strings.Cut(from, ": "); found && len(place) == 1 {
+		from = rest
+	}
+	cells := strings.Split(from, "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return strings.Join(slices.DeleteFunc(cells, func(cell string) bool { return cell == "" }), " · ")
+}
+
+func rulesURL(find, span string) string {
+	values := url.Values{}
+	for name, value := range map[string]string{"find": find, "span": span} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if len(values) == 0 {
+		return "/rules"
+	}
+	return "/rules?" + values.Encode()
+}
+
+type auditView struct {
+	Entries []auditEntry
+	Team    string
+	More    string
+	Proof   *proof // nil: not asked for
+	Verify  string
+}
+
+// proof is whether the audit is as it was written.
+type proof struct {
+	Entries int64
+	Head    string   // SHA-256 of the last entry
+	Faults  []string // nil: none
+}
+
+// auditEntry is an entry whose contents can be read.
+type auditEntry struct {
+	teams.Entry
+	BeforeText, AfterText string
+}
+
+// audit lists the changes, the newest first.
+func (s *site) audit(r *http.Request, p access.Person) (view, error) {
+	if !p.SeesAll() {
+		return view{}, errForbidden
+	}
+	q := r.URL.Query()
+	v := auditView{Team: asked(q, "team")}
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
+	entries, more, err := s.Teams.Audit(r.Context(), p, api.AuditFilter{Team: v.Team, Most: auditPage}, before)
+	if err != nil {
+		return view{}, err
+	}
+	if q.Get("verify") != "" {
+		v.Proof = &proof{}
+		if v.Proof.Entries, v.Proof.Head, v.Proof.Faults, err = s.Teams.Prove(r.Context(), p); err != nil {
+			return view{}, err
+		}
+	}
+	for i, size := 0, 0; i < len(entries); i++ {
+		e := auditEntry{entries[i], indented(entries[i].Before), indented(entries[i].After)}
+		if size += e.size(); size > mostAuditBytes {
+			more = true
+			break
+		}
+		v.Entries = append(v.Entries, e)
+	}
+	if n := len(v.Entries); more && n > 0 {
+		v.More = "/audit?" + url.Values{"team": {v.Team}, "before": {strconv.FormatInt(v.Entries[n-1].Seq, 10)}}.Encode()
+	}
+	v.Verify = "/audit?" + url.Values{"team": {v.Team}, "verify": {"1"}}.Encode()
+	return view{page: "audit", title: "Audit", data: v}, nil
+}
+
+// A page of the audit has at most 1 MiB, so that opening one costs little whatever is in it.
+const (
+	auditPage      = 100            // entries
+	mostAuditBytes = 1<<20 - 32<<10 // of the entries' texts; the rest is the frame
+	auditRow       = 2 << 10        // of a row, beside its texts
+	mostAuditText  = 64 << 10       // of what was before or after, which only old entries have
+)
+
+// size is how many bytes of the page the entry takes at most.
+func (e *auditEntry) size() int {
+	n := auditRow
+	for _, text := range []string{e.Who, e.Who, e.Reason, e.Reason, e.Address, e.What, e.Team, e.Team, e.Key, e.BeforeText, e.AfterText} {
+		n += len(template.HTMLEscapeString(unmasked.Replace(text)))
+	}
+	return n
+}
+
+// indented writes JSON for people. What is too long is cut.
+func indented(text json.RawMessage) string {
+	var b bytes.Buffer
+	if len(text) == 0 || json.Indent(&b, text, "", "  ") != nil {
+		b.Reset()
+		b.Write(text)
+	}
+	shown := b.String()
+	if len(shown) > mostAuditText {
+		shown = strings.ToValidUTF8(shown[:mostAuditText], "") + "\n… " + grouped(int64(len(shown)-mostAuditText)) + " bytes more: sluice audit --json has them"
+	}
+	return shown
+}
+
+// config shows the effective settings, without secrets.
+func (s *site) config(_ *http.Request, p access.Person) (view, error) {
+	if !p.SeesAll() {
+		return view{}, errForbidden
+	}
+	return view{page: "config", title: "Config", data: s.Config()}, nil
+}
