@@ -116,9 +116,9 @@ func agedForms(t *testing.T, age time.Duration, tasks []cache.Claim, test func(t
 	})
 }
 
-// F-U18: an expired task whose end was never seen is handed out with its hold, so that it is charged. Polls and lists no
+// An expired task whose end was never seen is handed out with its hold, so that it is charged. Polls and lists no
 // longer find it.
-func TestFU18UnheardOfIsHandedOut(t *testing.T) {
+func TestUnheardOfIsHandedOut(t *testing.T) {
 	agedForms(t, 90*time.Minute, []cache.Claim{aClaim("search", "t1")}, func(t *testing.T, other claims) {
 		if got, ok, err := other.Get(t.Context(), "search", "t1"); ok || err != nil {
 			t.Errorf("a poll finds it: %+v %v", got, err)

@@ -25,7 +25,7 @@ func heard(task string, status cache.Status) cache.Answer {
 	return cache.Answer{Task: task, Status: status}
 }
 
-func TestA57AbsentForeignAndExpiredAreOne(t *testing.T) {
+func TestAbsentForeignAndExpiredAreOne(t *testing.T) {
 	claims, clock := newClaims()
 	claims.Put(context.Background(), cache.Claim{Team: "search", Task: "t1", Model: "gen2.6-image"})
 	if c, ok, _ := claims.Get(context.Background(), "search", "t1"); !ok || c.Model != "gen2.6-image" || !c.Created.Equal(clock.Time) {
@@ -47,7 +47,7 @@ func TestA57AbsentForeignAndExpiredAreOne(t *testing.T) {
 }
 
 // Two teams claim one id: the first claim stays, and the other team gets none until the task is forgotten.
-func TestMend07ClaimsOfOneIDByTwoTeams(t *testing.T) {
+func TestClaimsOfOneIDByTwoTeams(t *testing.T) {
 	claims, clock := newClaims()
 	put := func(team, model string) bool {
 		return claims.Put(context.Background(), cache.Claim{Team: team, Task: "t", Model: model})
@@ -66,8 +66,8 @@ func TestMend07ClaimsOfOneIDByTwoTeams(t *testing.T) {
 	}
 }
 
-// F-U9: an answer that was overtaken on its way does not reset the state.
-func TestFU9StatusNeverGoesBack(t *testing.T) {
+// An answer that was overtaken on its way does not reset the state.
+func TestStatusNeverGoesBack(t *testing.T) {
 	for _, tt := range []struct {
 		first, then, want cache.Status
 	}{

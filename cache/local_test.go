@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// F-U9: of two answers that arrive in one process at the same time, the later state is kept in either order.
-func TestFU9NearKeepsTheLater(t *testing.T) {
+// Of two answers that arrive in one process at the same time, the later state is kept in either order.
+func TestNearKeepsTheLater(t *testing.T) {
 	n, begun := newLocalCache(), time.Now()
 	for i := range 5000 {
 		task := fmt.Sprint(i)

@@ -83,7 +83,7 @@ func TestNextQuery(t *testing.T) {
 }
 
 // The finisher leaves a quarter of the rate to clients, in both forms.
-func TestMend16TheFinisherLeavesAQuarter(t *testing.T) {
+func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	server := miniredis.RunT(t)
 	server.SetTime(now)

@@ -47,9 +47,9 @@ func client(t *testing.T, socket string) *redis.Client {
 	return c
 }
 
-// Q06: a task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
+// A task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
 // running would query it.
-func TestQ06AClaimIsToldAsItStands(t *testing.T) {
+func TestAClaimIsToldAsItStands(t *testing.T) {
 	socket := realRedis(t)
 	own, away, first := client(t, socket), true, ""
 	r := openAround(t, socket, func(_ redis.Cmder, do func() error) error {
@@ -76,9 +76,9 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 	}
 }
 
-// F-R10: a request that runs once is forgotten, and the reply is lost. Another request has the name when the command is
+// A request that runs once is forgotten, and the reply is lost. Another request has the name when the command is
 // repeated: its outcome stays.
-func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
+func TestALateEndFreesNoOthersName(t *testing.T) {
 	socket, lost := realRedis(t), false
 	a := openAround(t, socket, func(_ redis.Cmder, do func() error) error {
 		err := do()

@@ -28,9 +28,9 @@ func (r *replica) end(t *testing.T, task string) {
 	}
 }
 
-// F-R6: Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the
+// Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the
 // finisher know them again. Ended tasks are not queried again, and the others not at once.
-func TestFR6ClaimsArePutBack(t *testing.T) {
+func TestClaimsArePutBack(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
 		a.Put(t.Context(), aClaim("search", "runs"))
@@ -201,9 +201,9 @@ func TestOneTeamIsAway(t *testing.T) {
 	})
 }
 
-// Q11: Redis loses its memory. A task that one replica knows to have ended is queried neither by another that last saw it
+// Redis loses its memory. A task that one replica knows to have ended is queried neither by another that last saw it
 // running, nor by one that learns of it from the restore: it would be charged again.
-func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
+func TestALostTaskIsNotAskedFor(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
 		a.Put(t.Context(), aClaim("search", "made here"))
@@ -271,7 +271,7 @@ func (r *replica) putMany(t *testing.T, name string, n int) (tasks []string) {
 
 // Redis, or a shard of it, loses its memory while claims keep coming. The loss is noticed whichever replica writes first,
 // no task is denied, and all are restored, also in the list and the schedule.
-func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
+func TestALossIsNoticedUnderLoad(t *testing.T) {
 	for _, first := range []string{"maker", "other", "stranger"} {
 		overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 			a, b, c := open(), open(), open()
@@ -321,7 +321,7 @@ func copyOf(t *testing.T, own *redis.Client) (back func()) {
 }
 
 // A replica of Redis that takes over has lost only the newest writes: that is noticed, too.
-func TestMend17TheNewestClaimsAreLost(t *testing.T) {
+func TestTheNewestClaimsAreLost(t *testing.T) {
 	socket := realRedis(t)
 	own := client(t, socket)
 	a, b := newReplica(t, "unix", socket), newReplica(t, "unix", socket)

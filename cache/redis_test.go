@@ -351,7 +351,7 @@ func TestOnceOverReplicas(t *testing.T) {
 }
 
 // A task belongs to the team that claimed it first, over all replicas, even if the claims could not be written at once.
-func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
+func TestTheFirstTeamKeepsItsTask(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
 	ctx := t.Context()
@@ -433,8 +433,8 @@ func hash(t *testing.T, server *miniredis.Miniredis, key string) map[string]stri
 	return all
 }
 
-// H17: the data of a task, with the prompts and addresses in it, is deleted with the task.
-func TestH17StoredAnswersEnd(t *testing.T) {
+// The data of a task, with the prompts and addresses in it, is deleted with the task.
+func TestStoredAnswersEnd(t *testing.T) {
 	server := miniredis.RunT(t)
 	a := open(t, "tcp", server.Addr())
 	a.Put(t.Context(), aClaim("search", "t1"))

@@ -116,7 +116,7 @@ func TestTaskSettledAtItsEnd(t *testing.T) {
 	}
 }
 
-// F-U1, F-U5, F-U6: the hold of an unsent request is given back whole; a request that the service refused costs itself
+// The hold of an unsent request is given back whole; a request that the service refused costs itself
 // alone.
 func TestReleased(t *testing.T) {
 	for _, tt := range []struct {
@@ -202,7 +202,7 @@ func (r *reloading) SettleLater(c *limit.Charge) {
 	r.Accounts.SettleLater(c)
 }
 
-// F-D3: a request that was admitted before a reload is settled by the rates after it, or by none if its team is gone: the
+// A request that was admitted before a reload is settled by the rates after it, or by none if its team is gone: the
 // old rates would take tokens that the new ones have added.
 func TestSettledByTheRatesOfTheDay(t *testing.T) {
 	accounts := &reloading{Accounts: limit.NewMemory(time.Now)}

@@ -38,7 +38,7 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// F-C1: a client that leaves before the answer's header neither stops the request nor loses its task.
+// A client that leaves before the answer's header neither stops the request nor loses its task.
 func TestGoneBeforeTheHeader(t *testing.T) {
 	gone := make(chan struct{}) // the server has seen that the client is gone
 	h := build(t, func(p *plan) {
@@ -73,7 +73,7 @@ func TestGoneBeforeTheHeader(t *testing.T) {
 	}
 }
 
-// F-C2: the usage is still read if a client leaves after the last text.
+// The usage is still read if a client leaves after the last text.
 func TestGoneBeforeTheUsage(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream = frames })
@@ -98,7 +98,7 @@ func TestGoneBeforeTheUsage(t *testing.T) {
 	}
 }
 
-// F-C3: a drain is bounded in bytes. The bound in time is a deadline of the connection.
+// A drain is bounded in bytes. The bound in time is a deadline of the connection.
 func TestDrainIsBounded(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -117,7 +117,7 @@ func TestDrainIsBounded(t *testing.T) {
 	}
 }
 
-// F-C4: a client that does not read is cut off after the time for one write.
+// A client that does not read is cut off after the time for one write.
 func TestSlowReader(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 200 * time.Millisecond })
@@ -163,7 +163,7 @@ func TestTheEndOfAnAnswerHasItsTime(t *testing.T) {
 	}
 }
 
-// F-C5: a client that sends its headers slowly is cut off at the deadline, and delays no other client.
+// A client that sends its headers slowly is cut off at the deadline, and delays no other client.
 func TestSlowHeaders(t *testing.T) {
 	parallel(t)
 	if server := wire.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
@@ -188,7 +188,7 @@ func TestSlowHeaders(t *testing.T) {
 	}
 }
 
-// F-C6: a slow body ends with 408, and never reaches upstream.
+// A slow body ends with 408, and never reaches upstream.
 func TestSlowBody(t *testing.T) {
 	parallel(t)
 	h := build(t)
@@ -219,7 +219,7 @@ func TestGoneInsideTheBody(t *testing.T) {
 	}
 }
 
-// F-C8: a client that closes its sending half gets its answer.
+// A client that closes its sending half gets its answer.
 func TestHalfClose(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Stall: "before"})
@@ -241,7 +241,7 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// F-C9: a client without power is found by keep-alive probes; a test can only check that the listener enables them.
+// A client without power is found by keep-alive probes; a test can only check that the listener enables them.
 func TestListenerProbes(t *testing.T) {
 	l, err := wire.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
@@ -263,7 +263,7 @@ func TestListenerProbes(t *testing.T) {
 	}
 }
 
-// F-C11: a client's clock is never used.
+// A client's clock is never used.
 func TestClientsClock(t *testing.T) {
 	h := build(t)
 	if got := h.ask("POST", textPath, textBody, "Date", "Thu, 01 Jan 1970 00:00:00 GMT", "If-Modified-Since", "x"); got.status != http.StatusOK {
@@ -274,7 +274,7 @@ func TestClientsClock(t *testing.T) {
 	}
 }
 
-// F-C3: if a client leaves while upstream is silent, the drain has its own bound, not that of silence; that is no refusal,
+// If a client leaves while upstream is silent, the drain has its own bound, not that of silence; that is no refusal,
 // and the usage so far is charged.
 func TestGoneWhileUpstreamIsSilent(t *testing.T) {
 	frames := make(stream)

@@ -15,7 +15,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// H12, H22: a service puts the key into an otherwise valid answer, wherever it chooses the words. The key is neither in a
+// A service puts the key into an otherwise valid answer, wherever it chooses the words. The key is neither in a
 // header to the client nor in the request's log and spans. A document passes unchanged; a stream, in which an error need
 // not be marked as one, has the key covered.
 func TestTheServiceBetraysTheKey(t *testing.T) {

@@ -55,7 +55,7 @@ func TestFullTeamsGoFirst(t *testing.T) {
 	finish("they have ended", "")
 }
 
-// A144: if a full team has more tasks without end than there are queries, another team's task still gets its turn.
+// If a full team has more tasks without end than there are queries, another team's task still gets its turn.
 func TestFullTeamsLeaveTurns(t *testing.T) {
 	h, clock := tasked(t, limited("open_tasks: 300"), func(p *plan) {
 		p.queryRate, p.sim.TaskRate, p.config.PollInterval = 20, 20, time.Second
@@ -96,7 +96,7 @@ func TestManyTasksThatAreDueAtOnce(t *testing.T) {
 	}
 }
 
-// F-U18: a task whose end was never heard is charged as held when its life ends, once, flagged, counted and logged,
+// A task whose end was never heard is charged as held when its life ends, once, flagged, counted and logged,
 // wherever claims are kept.
 func TestNeverHeardOf(t *testing.T) {
 	for _, form := range []string{"memory", "redis"} {

@@ -119,7 +119,7 @@ func TestTrailersAreDropped(t *testing.T) {
 	}
 }
 
-// A13: a client that waits for 100 Continue gets it only if its request is admitted, and a refusal without sending.
+// A client that waits for 100 Continue gets it only if its request is admitted, and a refusal without sending.
 func TestContinueOnlyForWhatMayComeIn(t *testing.T) {
 	parallel(t)
 	h := build(t)

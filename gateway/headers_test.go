@@ -20,7 +20,7 @@ var noise = []string{
 	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x", "X-Service-Uid: 1",
 }
 
-// H05, A24, A31, A32: only a closed list of headers goes to the service, whatever comes.
+// Only a closed list of headers goes to the service, whatever comes.
 func TestOutboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	got := h.rawAnswer(h.post(append(noise, "X-Service-SSE: enable", "User-Agent: client/1")...))
@@ -44,7 +44,7 @@ func TestOutboundHeadersAreAClosedList(t *testing.T) {
 	}
 }
 
-// A24: naming a contract header in Connection cannot make Sluice and the service read different requests.
+// Naming a contract header in Connection cannot make Sluice and the service read different requests.
 func TestConnectionCannotHideAContractHeader(t *testing.T) {
 	h := build(t)
 	text := strings.Replace(h.post("Connection: close, X-Service-Async", "X-Service-Async: enable"), textPath, imagePath, 1)
@@ -71,7 +71,7 @@ func TestContractHeaderTwice(t *testing.T) {
 	}
 }
 
-// A26: an upgrade is not passed on.
+// An upgrade is not passed on.
 func TestUpgradeIsNotPassedOn(t *testing.T) {
 	h := build(t)
 	for _, protocol := range []string{"websocket", "h2c"} {
@@ -86,7 +86,7 @@ func TestUpgradeIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// A61, A62, H06: headers about the account or other parties do not reach a team.
+// Headers about the account or other parties do not reach a team.
 func TestInboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Header: map[string]string{
@@ -134,7 +134,7 @@ func TestServiceHeadersBySetting(t *testing.T) {
 	}
 }
 
-// A148: an error of the service may quote its key or its address; a team reads neither.
+// An error of the service may quote its key or its address; a team reads neither.
 func TestErrorTextIsCovered(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		h := build(t)
@@ -147,7 +147,7 @@ func TestErrorTextIsCovered(t *testing.T) {
 	}
 }
 
-// H19: a proxy in the environment is not used.
+// A proxy in the environment is not used.
 func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")

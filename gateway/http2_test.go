@@ -22,7 +22,7 @@ func h2Get(path, key string) []byte {
 	return append(append(block, 0x0f, 0x08, byte(len(key))), key...)
 }
 
-// A33: thousands of streams that are opened and reset at once keep no other client from its answer.
+// Thousands of streams that are opened and reset at once keep no other client from its answer.
 func TestRapidReset(t *testing.T) {
 	h := build(t)
 	server := unstarted(t, h.gateway, discard())

@@ -15,7 +15,7 @@ import (
 
 const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
-// F-C10: a streamed creation whose answer is cut, by its client or by the service, does not run a second time: the rest of
+// A streamed creation whose answer is cut, by its client or by the service, does not run a second time: the rest of
 // the answer is no success, and its task is named.
 func TestACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
@@ -72,7 +72,7 @@ func TestACutStreamRunsOnce(t *testing.T) {
 	}
 }
 
-// F-C10: an answer that was read whole is a success, although its client had left.
+// An answer that was read whole is a success, although its client had left.
 func TestAClientThatLeftGetsItsTask(t *testing.T) {
 	h, _ := tasked(t)
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "before"})

@@ -105,7 +105,7 @@ func TestTextIsPaidAsText(t *testing.T) {
 	}
 }
 
-// A132: a request that will be refused for its content makes no hold and no call to the accounts.
+// A request that will be refused for its content makes no hold and no call to the accounts.
 func TestNothingIsHeldForBrokenRequests(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
 	for _, tt := range []struct{ path, body string }{

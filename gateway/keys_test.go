@@ -118,7 +118,7 @@ func TestSchemeInAnyCase(t *testing.T) {
 	}
 }
 
-// F-D4, A54, A56, H23: teams change with the next request; a team's tasks stay its own.
+// Teams change with the next request; a team's tasks stay its own.
 func TestTeamsAreReplacedAtOnce(t *testing.T) {
 	h := build(t)
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
@@ -210,7 +210,7 @@ func TestConfinedTeam(t *testing.T) {
 	}
 }
 
-// A51: every wrong key costs the same look-up. There is one path (policy's tests); here only that no kind of wrong key is
+// Every wrong key costs the same look-up. There is one path (policy's tests); here only that no kind of wrong key is
 // answered an order of magnitude faster.
 func TestWrongKeysTakeAlike(t *testing.T) {
 	h := build(t)

@@ -92,7 +92,7 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A133: a thousand clients poll a task at once, and upstream is queried once.
+// A thousand clients poll a task at once, and upstream is queried once.
 func TestPollsCollapse(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -118,7 +118,7 @@ func TestPollsCollapse(t *testing.T) {
 	}
 }
 
-// A134: however often the end is heard, it is charged once, by the images made.
+// However often the end is heard, it is charged once, by the images made.
 func TestChargedOnce(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -143,7 +143,7 @@ func (h *harness) stands(t testing.TB, unit, used, held string, open int) {
 	}
 }
 
-// A136: a task is known for as long as the service knows it, and its final answer lives no longer.
+// A task is known for as long as the service knows it, and its final answer lives no longer.
 func TestEndOfLife(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -158,7 +158,7 @@ func TestEndOfLife(t *testing.T) {
 	h.poll(id).wants(t, 404, "recall/task", "NotFound")
 }
 
-// A137: another team's task is absent, even if its answer is cached.
+// Another team's task is absent, even if its answer is cached.
 func TestForeignTask(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -241,7 +241,7 @@ func TestPreferWaitIsBounded(t *testing.T) {
 	}
 }
 
-// F-C10: a creation with an Idempotency-Key runs once; its answer is repeated.
+// A creation with an Idempotency-Key runs once; its answer is repeated.
 func TestIdempotencyKey(t *testing.T) {
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
 	key := []string{"Idempotency-Key", "order-17"}
@@ -307,7 +307,7 @@ func TestIdempotencyWhileItRuns(t *testing.T) {
 	h.records.await(t, 2)
 }
 
-// Q07, A144: a thousand tasks without polls are all settled, by the images made, within the query rate.
+// A thousand tasks without polls are all settled, by the images made, within the query rate.
 func TestAbandonedTasks(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100000}}"), func(p *plan) {
 		p.queryRate, p.sim.TaskRate = 20, 20
@@ -337,7 +337,7 @@ func days(from time.Time, n int) (list []int) {
 	return list
 }
 
-// F-U8: an answer about another task, an error, and invalid JSON are never shown as the task's and never kept.
+// An answer about another task, an error, and invalid JSON are never shown as the task's and never kept.
 func TestForeignAnswers(t *testing.T) {
 	for _, body := range []string{
 		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`, ``,
@@ -365,7 +365,7 @@ func TestForeignAnswers(t *testing.T) {
 	}
 }
 
-// A138: an impossible task id never reaches the state or upstream.
+// An impossible task id never reaches the state or upstream.
 func TestOddTaskIDs(t *testing.T) {
 	h, _ := tasked(t)
 	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 257), "%00", "%2e", "%2e%2e", "a~%3a"} {
@@ -376,7 +376,7 @@ func TestOddTaskIDs(t *testing.T) {
 	}
 }
 
-// A56: a task of a removed team is finished and charged all the same.
+// A task of a removed team is finished and charged all the same.
 func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	h, clock := tasked(t)
 	h.create(t)
@@ -393,7 +393,7 @@ func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	}
 }
 
-// F-U11: a task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as
+// A task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as
 // held if nothing tells.
 func TestWhatAnEndCharges(t *testing.T) {
 	count := func(n int) *int { return &n }

@@ -53,7 +53,7 @@ func TestDrainAndStop(t *testing.T) {
 	}
 }
 
-// F-G9: a fault of the gateway is a 500 with a request id, or a cut; it is recorded once, and the body's memory is given
+// A fault of the gateway is a 500 with a request id, or a cut; it is recorded once, and the body's memory is given
 // back.
 func TestPanic(t *testing.T) {
 	for _, at := range []string{"route", "read", "claims", "answer"} {
@@ -146,7 +146,7 @@ func TestAbortIsRaisedAgain(t *testing.T) {
 	}
 }
 
-// F-G11: however many large uploads come at once, bodies stay inside the budget and one team inside its half.
+// However many large uploads come at once, bodies stay inside the budget and one team inside its half.
 func TestBodyBudget(t *testing.T) {
 	const size = 1 << 20
 	var most atomic.Int64
@@ -233,7 +233,7 @@ func TestHalfOfTheBudget(t *testing.T) {
 	}
 }
 
-// F-G13: a listener out of file descriptors serves again once some are free.
+// A listener out of file descriptors serves again once some are free.
 func TestAcceptErrorsPass(t *testing.T) {
 	h := build(t)
 	server := wire.NewServer(h.gateway, discard())

@@ -21,7 +21,7 @@ func (l *lookups) Get(ctx context.Context, team, task string) (cache.Claim, bool
 	return l.Claims.Get(ctx, team, task)
 }
 
-// A58: guessed ids reveal nothing about other teams' tasks, and a guess costs one look-up and no query.
+// Guessed ids reveal nothing about other teams' tasks, and a guess costs one look-up and no query.
 func TestGuessedTaskIDs(t *testing.T) {
 	counted := new(lookups)
 	h, _ := tasked(t, func(p *plan) {

@@ -30,7 +30,7 @@ func stopped(t *testing.T, lines ...string) (*harness, *counted) {
 	return build(t, limited(lines...), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, accounts }), accounts
 }
 
-// A131: a team that sends again while it is refused causes no call of the accounts and empties no bucket.
+// A team that sends again while it is refused causes no call of the accounts and empties no bucket.
 func TestKnocking(t *testing.T) {
 	h, accounts := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
 	h.ask("POST", textPath, textBody)

@@ -37,7 +37,7 @@ func (p *poisoned) Put(b []byte) {
 	p.Pool.Put(&b)
 }
 
-// H24: no buffer carries a byte from one request into another.
+// No buffer carries a byte from one request into another.
 func TestBuffersAreNotShared(t *testing.T) {
 	h := build(t)
 	h.gateway.SetBufferPool(newPoisoned())
@@ -63,7 +63,7 @@ func TestBuffersAreNotShared(t *testing.T) {
 	all.Wait()
 }
 
-// A44: a gateway that is its own upstream refuses its first request to itself, since the service's key is no team's.
+// A gateway that is its own upstream refuses its first request to itself, since the service's key is no team's.
 func TestLoopEnds(t *testing.T) {
 	var served int
 	var loop http.Handler

@@ -29,7 +29,7 @@ func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error)
 	return turn, err
 }
 
-// A133: another replica queries a task. A poll waits for its answer, and if that query fails the poll waits no longer: it
+// Another replica queries a task. A poll waits for its answer, and if that query fails the poll waits no longer: it
 // gets the last known answer.
 func TestAPollWaitsForAnotherReplica(t *testing.T) {
 	parallel(t)

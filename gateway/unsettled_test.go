@@ -74,7 +74,7 @@ func (h *harness) settlements() string {
 	return strings.Join(list, ", ")
 }
 
-// F-R1: an end whose charge the state does not take is shown to the client alone: the task stays due, is not queried again
+// An end whose charge the state does not take is shown to the client alone: the task stays due, is not queried again
 // here, and counts as ended once it is charged; it is counted then, once.
 func TestAnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h, clock, accounts, claims := lately(t, limited("quotas: {images: {day: 100}}"))
@@ -142,7 +142,7 @@ func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
 	}
 }
 
-// F-R1: many ends wait for their charges at once, each shown to its own client and not queried again.
+// Many ends wait for their charges at once, each shown to its own client and not queried again.
 func TestManyEndsWait(t *testing.T) {
 	const tasks = 20
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))

@@ -60,7 +60,7 @@ func TestDeadlineOfDrainingEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Q08: a client leaves after any frame of a stream, wherever the stream has its usage, and is charged for upstream's work;
+// A client leaves after any frame of a stream, wherever the stream has its usage, and is charged for upstream's work;
 // never nothing.
 func TestLeftAfterAnyFrame(t *testing.T) {
 	const frames = 6
@@ -133,7 +133,7 @@ func TestLeftAfterAnyFrame(t *testing.T) {
 	}
 }
 
-// F-C7: clients that connect and leave at once do not cause more upstream requests than their team may have in flight: the
+// Clients that connect and leave at once do not cause more upstream requests than their team may have in flight: the
 // slot is free when the upstream call has ended.
 func TestConnectAndLeave(t *testing.T) {
 	var inFlight, most atomic.Int64

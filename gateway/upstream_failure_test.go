@@ -108,7 +108,7 @@ func TestSilence(t *testing.T) {
 	h.sim.Release()
 }
 
-// F-U3, F-U4: an answer that stalls or breaks off is a cut to the client, never a whole answer.
+// An answer that stalls or breaks off is a cut to the client, never a whole answer.
 func TestBrokenOffAnswersAreCuts(t *testing.T) {
 	parallel(t)
 	silent, loud := build(t, func(p *plan) { p.config.IdleTimeout = 100 * time.Millisecond }), build(t)
@@ -148,7 +148,7 @@ func TestBrokenOffAnswersAreCuts(t *testing.T) {
 	}
 }
 
-// F-U5: upstream's own refusals pass unchanged.
+// Upstream's own refusals pass unchanged.
 func TestUpstreamsRefusalsPass(t *testing.T) {
 	h := build(t)
 	for _, tt := range []struct {
@@ -231,7 +231,7 @@ func TestStreamedCreationIsClaimed(t *testing.T) {
 	}
 }
 
-// F-U13, H20: without a valid certificate not a byte of a request leaves.
+// Without a valid certificate not a byte of a request leaves.
 func TestWrongCertificate(t *testing.T) {
 	var requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -276,7 +276,7 @@ func TestUpstreamOverTLS(t *testing.T) {
 	}
 }
 
-// F-U14: a redirect is neither followed nor passed on.
+// A redirect is neither followed nor passed on.
 func TestRedirect(t *testing.T) {
 	var trapped atomic.Int32
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { trapped.Add(1) }))
@@ -294,7 +294,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// F-U15: informational answers are dropped, up to a bound, and remove none of the gateway's headers.
+// Informational answers are dropped, up to a bound, and remove none of the gateway's headers.
 func TestInformationalAnswers(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Informational: 100})
@@ -322,7 +322,7 @@ func TestFloodOfInformationalAnswers(t *testing.T) {
 	h.ask("POST", textPath, large(1<<20)).wants(t, 502, "forward/answer", "InternalError")
 }
 
-// F-U16: endless answers are bounded if they are read whole, and never held if they are passed on: a document, a stream,
+// Endless answers are bounded if they are read whole, and never held if they are passed on: a document, a stream,
 // and the stream of a creation, which is claimed on its way.
 func TestEndlessAnswers(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Running = time.Hour })

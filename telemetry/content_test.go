@@ -74,8 +74,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// F-T5: however long the content is, a span has little of it.
-func TestFT5ContentIsCut(t *testing.T) {
+// However long the content is, a span has little of it.
+func TestContentIsCut(t *testing.T) {
 	long := strings.Repeat(`<ü&"\u0001`, 20_000)
 	text, err := json.Marshal(long)
 	if err != nil {

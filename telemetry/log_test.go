@@ -159,7 +159,7 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 }
 
 // Item 16: all values that a client or upstream chooses.
-func TestMend16LongValuesAreCut(t *testing.T) {
+func TestLongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
 		write(l, Record{
 			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", otlp.MaxValue), TraceID: strings.Repeat("x", otlp.MaxValue+1),
@@ -180,7 +180,7 @@ func TestMend16LongValuesAreCut(t *testing.T) {
 
 // Every text of a Record is valid and short in the output: each may be sent to a collector in one batch with those of other
 // teams.
-func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
+func TestEveryTextOfARecordIsTidy(t *testing.T) {
 	var record Record
 	texts := textsOf(reflect.ValueOf(&record).Elem())
 	for _, text := range texts {

@@ -19,9 +19,9 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// F-D7: the pipe behind standard output is not read. Requests go on, lost lines are counted, stopping is bounded, and once
+// The pipe behind standard output is not read. Requests go on, lost lines are counted, stopping is bounded, and once
 // the pipe is read again the stream reports the losses.
-func TestFD7_BlockedOutput(t *testing.T) {
+func TestBlockedOutput(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, errors.New("no space left on device")
 }
 
-func TestFD7_FullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	disk := &fullDisk{room: 20, failed: make(chan struct{})}
 	l := NewLog(LogConfig{Writer: disk, Now: fixedNow})
 	write(l, Record{ID: "lost"})
@@ -106,7 +106,7 @@ func TestFD7_FullDisk(t *testing.T) {
 
 // While the disk is full, the line that tells of losses is lost, too. What it was to tell is told once there is room, and it is no line
 // of the process's.
-func TestFD7_LossesAreToldOnceThereIsRoom(t *testing.T) {
+func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 	disk := &faulty{faults: []int{0, 0, 0}}
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
 	w := newLineWriter(l)
@@ -122,7 +122,7 @@ func TestFD7_LossesAreToldOnceThereIsRoom(t *testing.T) {
 }
 
 // A line that was torn never gets another one behind it, also if ending it fails.
-func TestFD7_NoLineBehindATornOne(t *testing.T) {
+func TestNoLineBehindATornOne(t *testing.T) {
 	disk := &faulty{faults: []int{10, 0}} // in the first line, and at its end
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
 	w := newLineWriter(l)

@@ -110,7 +110,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 
 // A service may answer any number. A status without a name in HTTP is counted by its hundred, in requests and in calls
 // alike. 499 is Sluice's own.
-func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
+func TestUnknownStatusesAreFewSeries(t *testing.T) {
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

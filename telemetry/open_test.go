@@ -51,8 +51,8 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// H08: an unreadable value is a fault, reported without the value by this package, and not at all by the library.
-func TestH08EnvironmentFaults(t *testing.T) {
+// An unreadable value is a fault, reported without the value by this package, and not at all by the library.
+func TestEnvironmentFaults(t *testing.T) {
 	for variable, faulty := range map[string]bool{
 		"OTEL_TRACES_EXPORTER=CANARY":                              true,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=CANARY":                       true,
@@ -123,9 +123,9 @@ func spans(tells *Telemetry, n int) {
 	}
 }
 
-// F-T2: the queue is bounded, the newest spans are lost, and each loss is counted: spans without room and spans that the
+// The queue is bounded, the newest spans are lost, and each loss is counted: spans without room and spans that the
 // collector refused.
-func TestFT2Gate(t *testing.T) {
+func TestTheGateBoundsWhatWaits(t *testing.T) {
 	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
 	tells := openStuck(t, s)
 	spans(tells, 35)
@@ -146,7 +146,7 @@ func TestFT2Gate(t *testing.T) {
 }
 
 // Close waits no longer than its bound.
-func TestFT4CloseIsBounded(t *testing.T) {
+func TestCloseIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
 	tells := openStuck(t, s)
 	spans(tells, 3)
@@ -158,8 +158,8 @@ func TestFT4CloseIsBounded(t *testing.T) {
 	close(s.release)
 }
 
-// F-T2: the queue for a collector that hangs takes no more than 32 MiB, however large each span is.
-func TestFT2MemoryIsBounded(t *testing.T) {
+// The queue for a collector that hangs takes no more than 32 MiB, however large each span is.
+func TestMemoryIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: otlptrace.NewUnstarted(s), Capture: true})
 	if err != nil {

@@ -32,8 +32,8 @@ func sampling(t *testing.T, name, argument string, move time.Duration) func(clie
 	}
 }
 
-// F-T7: a client may exclude its trace; it may have it recorded a few times a second, whatever its id.
-func TestFT7Sampler(t *testing.T) {
+// A client may exclude its trace; it may have it recorded a few times a second, whatever its id.
+func TestClientsCannotChooseWhatIsSampled(t *testing.T) {
 	within := sampling(t, "traceidratio", "0", 0)
 	if n := within(brought(true), 1000); n != flaggedPerSecond {
 		t.Errorf("%d of a second were granted", n)

@@ -40,8 +40,8 @@ func TestHistogramCountsAll(t *testing.T) {
 	}
 }
 
-// H13: however many sets of attributes there are, the series are bounded, and further ones are counted together.
-func TestH13HistogramIsBounded(t *testing.T) {
+// However many sets of attributes there are, the series are bounded, and further ones are counted together.
+func TestHistogramIsBounded(t *testing.T) {
 	m := openMetrics(t)
 	for i := range 2 * mostSeries {
 		m.Redis(fmt.Sprint(i), "", time.Millisecond)

@@ -48,8 +48,8 @@ func TestAcceptErrorsAreToldOnceAndTaken(t *testing.T) {
 	}
 }
 
-// TestF_G13_FileDescriptorsRunOut starts the binary with a low limit of file descriptors and uses them all.
-func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
+// TestFileDescriptorsRunOut starts the binary with a low limit of file descriptors and uses them all.
+func TestFileDescriptorsRunOut(t *testing.T) {
 	serve := exec.Command("sh", "-c", "ulimit -n 40; exec sluice serve")
 	said := newTranscript()
 	serve.Stdout, serve.Stderr = said, said

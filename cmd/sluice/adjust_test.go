@@ -34,8 +34,8 @@ func (l *losing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	return next
 }
 
-// F-R10: a correction whose reply is lost is posted once. If it may or may not have been posted, its id is shown.
-func TestFR10AdjustLostReplies(t *testing.T) {
+// A correction whose reply is lost is posted once. If it may or may not have been posted, its id is shown.
+func TestAdjustLostReplies(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: startRedis(t).address(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
 	lost := &losing{}

@@ -138,8 +138,8 @@ func (c *costly) cpu() (all time.Duration) {
 	return all
 }
 
-// TestAllowance4: a request is one call of Redis. Allowances are set aside, given back and posted in the background.
-func TestAllowance4(t *testing.T) {
+// TestARequestIsOneCallOfRedis: a request is one call of Redis. Allowances are set aside, given back and posted in the background.
+func TestARequestIsOneCallOfRedis(t *testing.T) {
 	t.Run("one call for each admission", func(t *testing.T) {
 		c := newCostly(t, 1, 1)
 		c.spend(0, c.teams[0]) // a team's first request may send more
@@ -156,7 +156,7 @@ func TestAllowance4(t *testing.T) {
 }
 
 // renewals counts the commands of replicas in a minute in which every team is active at each. The page's figure is a
-// hundredth of Redis's time for a thousand teams and three replicas: LONG=1 go test -v -run Allowance4 ./cmd/sluice.
+// hundredth of Redis's time for a thousand teams and three replicas: LONG=1 go test -v -run TestARequestIsOneCallOfRedis ./cmd/sluice.
 func renewals(t *testing.T) {
 	const replicas, seconds = 3, 60
 	teams := 100

@@ -39,10 +39,10 @@ var mishaps = map[string]func(h *heat){
 	cutOffAndKilled: func(h *heat) { h.killAlone(1) },
 }
 
-// TestAllowance1: whatever happens to Redis or the network while 64 workers send more requests to three replicas than the
+// TestLimitsHoldWhateverHappensToRedis: whatever happens to Redis or the network while 64 workers send more requests to three replicas than the
 // limits allow, no limit is passed, and the accounts agree with upstream's work. The times of the page, and ten minutes of
-// it: LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
-func TestAllowance1(t *testing.T) {
+// it: LONG=1 go test -v -timeout 30m -run TestLimitsHoldWhateverHappensToRedis ./cmd/sluice.
+func TestLimitsHoldWhateverHappensToRedis(t *testing.T) {
 	t.Parallel()
 	var races sync.WaitGroup
 	for about := range mishaps {
@@ -118,10 +118,10 @@ var theMemoryLanes = []lane{
 	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
 }
 
-// TestAllowance2: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows its
+// TestLostMemoryPassesNoLimit: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows its
 // admitted requests: no limit is passed by more than the requests under way at that moment, nothing else is missing in the
 // ledger, and no task is unknown.
-func TestAllowance2(t *testing.T) {
+func TestLostMemoryPassesNoLimit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		about string
@@ -156,10 +156,10 @@ func TestAllowance2(t *testing.T) {
 	}
 }
 
-// TestAllowance3: without failures a limit is exact, and no request gets a 503. All but a fiftieth is admitted before the
+// TestALimitIsExactWithoutFailures: without failures a limit is exact, and no request gets a 503. All but a fiftieth is admitted before the
 // first refusal, and the rest within ten seconds. The same holds with one replica, where calls under way borrow from each
 // other.
-func TestAllowance3(t *testing.T) {
+func TestALimitIsExactWithoutFailures(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {

@@ -34,9 +34,9 @@ var named = []struct{ name, table, csv string }{
 	{"\U000e0001", `\U000e0001`, `\U000e0001`},
 }
 
-// TestMend32NamesThatClientsMadeUp: no model's name is a formula to a spreadsheet or a command to a terminal; JSON has it
+// TestNamesThatClientsMadeUp: no model's name is a formula to a spreadsheet or a command to a terminal; JSON has it
 // unchanged. Amounts stay numbers, also below 0.
-func TestMend32NamesThatClientsMadeUp(t *testing.T) {
+func TestNamesThatClientsMadeUp(t *testing.T) {
 	for _, tt := range named {
 		report := admin.UsageReport{Rows: []admin.UsageRow{{Team: "search", Entry: limit.Entry{
 			Day: "2026-11-21", Model: tt.name, Endpoint: "text", Unit: "tokens", Used: "-35", Estimated: "0",

@@ -105,7 +105,7 @@ func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
 	}
 }
 
-func TestF_D1_CheckListsFaultsOfSettingsAndFilesTogether(t *testing.T) {
+func TestCheckListsFaultsOfSettingsAndFilesTogether(t *testing.T) {
 	broken := someTeams + "  - id: Search\n    colour: red\n"
 	got := command(t.Context(), []string{"SLUICE_TEAMS_FILE=" + write(t, broken), "SLUICE_REPLICAS=0"}, "check")
 	if got.code != exitFaulty {
@@ -121,7 +121,7 @@ func TestF_D1_CheckListsFaultsOfSettingsAndFilesTogether(t *testing.T) {
 	}
 }
 
-func TestF_D1_TeamsFileThatCannotBeRead(t *testing.T) {
+func TestTeamsFileThatCannotBeRead(t *testing.T) {
 	for what, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "CANARY"), "a directory": t.TempDir(), "no YAML": write(t, "\t: CANARY: [")} {
 		got := command(t.Context(), with("SLUICE_TEAMS_FILE="+path), "check")
 		if got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_TEAMS_FILE: ") || strings.Contains(got.text(), "CANARY") {
@@ -130,7 +130,7 @@ func TestF_D1_TeamsFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestA53_TheUpstreamKeyMustNotBeATeams(t *testing.T) {
+func TestTheUpstreamKeyMustNotBeATeams(t *testing.T) {
 	// The SHA-256 in someTeams is that of "test".
 	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY=test", "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
 	for _, name := range []string{"check", "serve"} {
@@ -141,7 +141,7 @@ func TestA53_TheUpstreamKeyMustNotBeATeams(t *testing.T) {
 	}
 }
 
-func TestF_D8_WorldReadableSecretsAreWarnedOf(t *testing.T) {
+func TestWorldReadableSecretsAreWarnedOf(t *testing.T) {
 	key := write(t, "sk-filed")
 	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + key, "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
 	const warning = "SLUICE_UPSTREAM_KEY_FILE: every user of this machine can read the file"
@@ -212,8 +212,8 @@ func TestKeyForATeamThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestMend11RulesNameTheConfiguredHeader: the table names the service's headers with the configured prefix.
-func TestMend11RulesNameTheConfiguredHeader(t *testing.T) {
+// TestRulesNameTheConfiguredHeader: the table names the service's headers with the configured prefix.
+func TestRulesNameTheConfiguredHeader(t *testing.T) {
 	for environ, want := range map[string]string{"": "X-Service-", "SLUICE_HEADER_PREFIX=X-Acme-": "X-Acme-"} {
 		got := command(t.Context(), []string{environ}, "check", "--rules")
 		for _, line := range []string{"  field  " + want + "Async\n", "the header " + want + "SSE: enable", want + "OssResourceResolve: enable", "also send " + want + "SSE: enable"} {

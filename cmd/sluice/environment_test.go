@@ -29,7 +29,7 @@ func faultsOf(t *testing.T, environ []string) map[string]string {
 	return texts
 }
 
-func TestF_D1_EveryFaultIsListedAtOnce(t *testing.T) {
+func TestEveryFaultIsListedAtOnce(t *testing.T) {
 	_, err := loadSettings([]string{
 		"SLUICE_LISTEN=nowhere",
 		"SLUICE_POLL_INTERVAL=soon",
@@ -123,7 +123,7 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 	}
 }
 
-func TestF_D1_SecretFilesThatCannotBeUsed(t *testing.T) {
+func TestSecretFilesThatCannotBeUsed(t *testing.T) {
 	for what, content := range map[string]string{
 		"empty":         "",
 		"a line end":    "\n",
@@ -146,7 +146,7 @@ func TestF_D1_SecretFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestF_D1_ASecretHasOneSource(t *testing.T) {
+func TestASecretHasOneSource(t *testing.T) {
 	fs := faultsOf(t, with("SLUICE_UPSTREAM_KEY_FILE="+write(t, "sk-filed")))
 	if text := fs["SLUICE_UPSTREAM_KEY_FILE"]; !strings.Contains(text, "SLUICE_UPSTREAM_KEY is set too") {
 		t.Errorf("faults %v, want that both are set", fs)

@@ -50,7 +50,7 @@ func TestTheImageIsStaticRootlessAndWatched(t *testing.T) {
 	}
 }
 
-func TestH26_SecretsStayOutOfTheImage(t *testing.T) {
+func TestSecretsStayOutOfTheImage(t *testing.T) {
 	ignored := strings.Fields(readRoot(t, ".dockerignore"))
 	for _, want := range []string{"*.env", "*.key", "*.pem", "teams.yaml"} {
 		found := false

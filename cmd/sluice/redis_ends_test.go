@@ -10,9 +10,9 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// F-G6: a replica dies between hearing a task's end and charging it. Redis did not know the end yet, so the next replica
+// A replica dies between hearing a task's end and charging it. Redis did not know the end yet, so the next replica
 // queries the task again and charges the images made, not the hold at the end of its lease.
-func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
+func TestKilledBeforeAnEndIsCharged(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: 3 * time.Second, TaskRate: -1})
 	r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
@@ -34,7 +34,7 @@ func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 
 // A task has one line in the log of the replica that settles it. The line names the creation, even if the replica that
 // created the task is gone and another has replaced it.
-func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
+func TestOneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
 	made, text := send(t, r.client, "POST", r.base(0)+imageURL, fmt.Sprintf(imageTask, 3), "X-Service-Async", "enable")

@@ -90,8 +90,8 @@ func (s *redisServer) offsets() (master int64, replicas []int64) {
 	return master, replicas
 }
 
-// F-S1: the master is killed and a replica takes its place. Requests go on, and the new master has every charge.
-func TestFS1MasterIsKilled(t *testing.T) {
+// The master is killed and a replica takes its place. Requests go on, and the new master has every charge.
+func TestMasterIsKilled(t *testing.T) {
 	t.Parallel()
 	house := startSentinels(t)
 	k := openReplica(t, house.url, nil, generous)
@@ -131,8 +131,8 @@ func TestFS1MasterIsKilled(t *testing.T) {
 	})
 }
 
-// F-S2: a master without replicas takes no more writes if Redis is so configured; teams go on without it.
-func TestFS2MasterWithoutReplicas(t *testing.T) {
+// A master without replicas takes no more writes if Redis is so configured; teams go on without it.
+func TestMasterWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(server.port))
@@ -153,8 +153,8 @@ func TestFS2MasterWithoutReplicas(t *testing.T) {
 	}
 }
 
-// F-S3: the old master becomes a replica. The connections to it are dropped, and the new master is found.
-func TestFS3MasterIsDemoted(t *testing.T) {
+// The old master becomes a replica. The connections to it are dropped, and the new master is found.
+func TestMasterIsDemoted(t *testing.T) {
 	t.Parallel()
 	house := startSentinels(t)
 	k := openReplica(t, house.url, nil, generous)
@@ -263,9 +263,9 @@ func (k *ledgerkeeper) as(team *teams.Team) bool {
 	return true
 }
 
-// F-K1, F-K4: a team's slot moves to another node under load, and then that node's replica takes over. Nothing is
+// A team's slot moves to another node under load, and then that node's replica takes over. Nothing is
 // charged twice, and no script crosses slots.
-func TestFK1FK4ReshardingAndFailover(t *testing.T) {
+func TestReshardingAndFailover(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, 1)
 	k := openReplica(t, c.url, nil, generous)

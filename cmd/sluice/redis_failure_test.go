@@ -21,8 +21,8 @@ import (
 
 const generous = `quotas: {tokens: {day: 100000000}}`
 
-// F-R1: Redis is killed and comes back empty. Requests go on, the state says so, and the known data is restored.
-func TestFR1RedisIsKilled(t *testing.T) {
+// Redis is killed and comes back empty. Requests go on, the state says so, and the known data is restored.
+func TestRedisIsKilled(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), unhurried, generous)
@@ -70,9 +70,9 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 	}
 }
 
-// F-R4, Q10: a real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
+// A real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
 // FR4Q10 ./cmd/sluice.
-func TestFR4Q10FlappingNetwork(t *testing.T) {
+func TestFlappingNetwork(t *testing.T) {
 	long := 6 * time.Second
 	if isLong() {
 		long = time.Minute
@@ -132,8 +132,8 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 	})
 }
 
-// F-R8, F-R16, F-S3: a Redis that answers every command with an error counts as away, whichever error it is.
-func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
+// A Redis that answers every command with an error counts as away, whichever error it is.
+func TestRedisAnswersWithErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "OOM command not allowed when used memory > 'maxmemory'.",
@@ -189,8 +189,8 @@ func fakeRedis(t *testing.T, text string) string {
 	return listener.Addr().String()
 }
 
-// F-R8: a real Redis whose memory is full admits nothing by mistake and charges nothing twice.
-func TestFR8OutOfMemory(t *testing.T) {
+// A real Redis whose memory is full admits nothing by mistake and charges nothing twice.
+func TestAFullRedisAdmitsNothingByMistake(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
@@ -208,8 +208,8 @@ func TestFR8OutOfMemory(t *testing.T) {
 	k.eventually(patience, "charged once", func() bool { used, held := k.used(server, "tokens"); return used == 1010 && held == 0 })
 }
 
-// F-R9: a Redis that may evict limits is refused at the start, with a clear message.
-func TestFR9EvictionPolicy(t *testing.T) {
+// A Redis that may evict limits is refused at the start, with a clear message.
+func TestARedisThatEvictsIsRefused(t *testing.T) {
 	server := startRedis(t, "--maxmemory-policy", "volatile-lru")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
 	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: the eviction policy of Redis is volatile-lru") || !strings.Contains(got.text(), "noeviction") {
@@ -217,8 +217,8 @@ func TestFR9EvictionPolicy(t *testing.T) {
 	}
 }
 
-// F-R11: a connection is out of step, and each reply on it belongs to the command before. No such reply is used.
-func TestFR11RepliesShift(t *testing.T) {
+// A connection is out of step, and each reply on it belongs to the command before. No such reply is used.
+func TestRepliesOfOtherCallsAreNoticed(t *testing.T) {
 	server := startRedis(t)
 	shifter := newShifter(t, server.address())
 	k := openReplica(t, "redis://"+shifter.address, nil, generous)
@@ -288,8 +288,8 @@ func newShifter(t *testing.T, to string) *shifter {
 	return s
 }
 
-// F-R15: the password changes, and so does the file with the address. No restart is needed.
-func TestFR15PasswordRotated(t *testing.T) {
+// The password changes, and so does the file with the address. No restart is needed.
+func TestANewPasswordNeedsNoRestart(t *testing.T) {
 	server := startRedis(t)
 	server.do("ACL", "SETUSER", "sluice", "on", ">old", "~sl1:*", "+@all")
 	path := write(t, "redis://sluice:old@"+server.address()+"\n")
@@ -305,8 +305,8 @@ func TestFR15PasswordRotated(t *testing.T) {
 	}
 }
 
-// F-R16: Redis accepts no more connections. It counts as away, and the lines about it are bounded.
-func TestFR16MaxClients(t *testing.T) {
+// Redis accepts no more connections. It counts as away, and the lines about it are bounded.
+func TestARedisWithoutFreeClientsIsAway(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
@@ -330,9 +330,9 @@ func TestFR16MaxClients(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// F-R16: the library's log lines about connections that it cannot make are bounded, too. The library has one log for all
+// The library's log lines about connections that it cannot make are bounded, too. The library has one log for all
 // clients, that of the last one opened, so no other test may open one meanwhile.
-func TestFR16NoServer(t *testing.T) {
+func TestTheLibrarysLogIsBounded(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
@@ -435,8 +435,8 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	}
 }
 
-// F-G12: a settlement after the lease has ended corrects the charge and makes no second one. The test ends the lease.
-func TestFG12SettledAfterTheLease(t *testing.T) {
+// A settlement after the lease has ended corrects the charge and makes no second one. The test ends the lease.
+func TestSettledAfterTheLease(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	v, err := k.admit(100)

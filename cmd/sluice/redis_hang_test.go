@@ -103,8 +103,8 @@ func (k *ledgerkeeper) outlasts() (admitted int) {
 	return first.passed + later.passed
 }
 
-// F-R2: Redis hangs. No request waits longer than the timeout, and none waits once the breaker is open.
-func TestFR2RedisHangs(t *testing.T) {
+// Redis hangs. No request waits longer than the timeout, and none waits once the breaker is open.
+func TestRedisHangs(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	before := k.loaded(during(200 * time.Millisecond)).passed
@@ -123,8 +123,8 @@ func TestFR2RedisHangs(t *testing.T) {
 	})
 }
 
-// F-R5: packets vanish without an error. The effect is that of a Redis that hangs.
-func TestFR5HalfOpen(t *testing.T) {
+// Packets vanish without an error. The effect is that of a Redis that hangs.
+func TestPacketsVanish(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
@@ -136,9 +136,9 @@ func TestFR5HalfOpen(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes
+// After an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes
 // most of the timeout and every connection has to be made again.
-func TestFR5BackOverASlowNetwork(t *testing.T) {
+func TestBackOverASlowNetwork(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 300 * time.Millisecond }, generous)

@@ -88,9 +88,9 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 	return admitted, no.Load()
 }
 
-// A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
+// 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
 // requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
-func TestA129A139QuotaIsExact(t *testing.T) {
+func TestQuotaIsExact(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
@@ -113,9 +113,9 @@ func TestA129A139QuotaIsExact(t *testing.T) {
 // failedCalls finds the calls of Redis that failed, on the page of metrics.
 var failedCalls = regexp.MustCompile(`db_client_operation_duration_seconds_count\{.*error_type="[^"]+".*`)
 
-// A141: a rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and its
+// A rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and its
 // refill. The figure of a longer time: LONG=1 go test -v -run A141 ./cmd/sluice.
-func TestA141RateIsKeptInEveryWindow(t *testing.T) {
+func TestRateIsKeptInEveryWindow(t *testing.T) {
 	t.Parallel()
 	long, rate, burst := 2*time.Second, 3.0, 10.0 // a busy machine passes this, too
 	if isLong() {
@@ -158,8 +158,8 @@ func worstWindow(admitted []span, burst, perSecond float64) float64 {
 	return worst
 }
 
-// F-X1, F-G14: the clocks of replicas differ and jump. Decisions are made by Redis's clock alone.
-func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
+// The clocks of replicas differ and jump. Decisions are made by Redis's clock alone.
+func TestClocksDoNotMatter(t *testing.T) {
 	server := startRedis(t)
 	var jump atomic.Int64
 	team := []string{"rates: {requests: {per: 1h, limit: 40}}", "quotas: {tokens: {day: 1000000}}"}
@@ -192,7 +192,7 @@ func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
 }
 
 // The accounts in the memory of a single gateway are as exact: 64 workers against a limit of 1,000.
-func TestA129QuotaIsExactInMemory(t *testing.T) {
+func TestQuotaIsExactInMemory(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))
 	defer h.stop()

@@ -11,9 +11,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others are not affected, whether the cluster gives up
+// One shard is down. Its teams go on without Redis, the others are not affected, whether the cluster gives up
 // as a whole or not.
-func TestFK2FK3OneShardDown(t *testing.T) {
+func TestOneShardDown(t *testing.T) {
 	t.Parallel()
 	for _, coverage := range []string{"no", "yes"} {
 		t.Run("require-full-coverage-"+coverage, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"sluice/policy/limit"
 )
 
-// F-R3: Redis is slow, within the timeout. It works, and the connections live. The effect with the default timeout: LONG=1
+// Redis is slow, within the timeout. It works, and the connections live. The effect with the default timeout: LONG=1
 // go test -v -run FR3 ./cmd/sluice; otherwise the timeout is longer than any hiccup of a busy machine.
-func TestFR3RedisIsSlow(t *testing.T) {
+func TestRedisIsSlow(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) {
@@ -99,7 +99,7 @@ func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 
 // A Redis that takes 80 ms for a while, as on a busy machine, still decides: with default settings nothing is admitted
 // outside the shared limits.
-func TestMend06AHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
+func TestAHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	var keepers []*ledgerkeeper

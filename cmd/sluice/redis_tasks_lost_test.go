@@ -61,9 +61,9 @@ func together(ids []string, do func(id *string)) {
 	doing.Wait()
 }
 
-// Q06: tasks are created while Redis is away, and their ends are heard and settled at their replica. Another replica, whose
+// Tasks are created while Redis is away, and their ends are heard and settled at their replica. Another replica, whose
 // clients poll while Redis comes back, charges none of them again.
-func TestQ06TasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
+func TestTasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms", "SLUICE_TASK_QUERY_RATE=100000")
 	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
@@ -94,10 +94,10 @@ func TestQ06TasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	}
 }
 
-// Q11: Redis loses its memory, and clients poll a task that has ended on a replica that last saw it running. They get the
+// Redis loses its memory, and clients poll a task that has ended on a replica that last saw it running. They get the
 // last known answer, and the task is neither queried nor charged again, until the replica that knows the end has restored
 // it.
-func TestQ11ALostTaskIsChargedOnce(t *testing.T) {
+func TestALostTaskIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Second, TaskRate: -1})
 	id := r.create(0, 2)
@@ -133,7 +133,7 @@ func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
 
 // Redis loses its memory, by a command and by a restart, while two replicas create tasks and poll each other's: no task of
 // the team is ever denied, and in the end both know each one.
-func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
+func TestTasksAreNotDeniedAfterALoss(t *testing.T) {
 	t.Parallel()
 	for what, lose := range map[string]func(server *redisServer){
 		"flushed":   func(server *redisServer) { server.do("FLUSHALL") },

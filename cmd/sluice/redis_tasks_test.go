@@ -147,9 +147,9 @@ func TestATaskOverReplicas(t *testing.T) {
 	}
 }
 
-// Q06: three replicas, tasks of random outcome, five pollers each, and replicas that are killed at random. Every task is
+// Three replicas, tasks of random outcome, five pollers each, and replicas that are killed at random. Every task is
 // charged once, by the service's bill. The figure of a thousand tasks: LONG=1 go test -v -run Q06 ./cmd/sluice.
-func TestQ06TasksAndKilledReplicas(t *testing.T) {
+func TestTasksAndKilledReplicas(t *testing.T) {
 	t.Parallel()
 	tasks, rate := 30, 20
 	if isLong() {
@@ -262,9 +262,9 @@ func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
 	}
 }
 
-// A133: 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute:
+// 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute:
 // LONG=1 go test -v -run A133 ./cmd/sluice.
-func TestA133ManyPollersOverReplicas(t *testing.T) {
+func TestManyPollersOverReplicas(t *testing.T) {
 	long, tasks, interval := 3*time.Second, 10, 500*time.Millisecond
 	if isLong() {
 		long = time.Minute
@@ -298,8 +298,8 @@ func TestA133ManyPollersOverReplicas(t *testing.T) {
 	}
 }
 
-// A133: a poll that meets another replica's query gets that query's answer, not an older one.
-func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
+// A poll that meets another replica's query gets that query's answer, not an older one.
+func TestAPollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=1s")
 	id := r.create(0, 1)

@@ -10,7 +10,7 @@ import (
 
 // At the start a warning tells of a Redis that keeps nothing, or has too little memory for the teams; a sound Redis causes
 // none.
-func TestMend23ARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
+func TestARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	manyTeams := "teams:\n"
 	for n := range 50 {

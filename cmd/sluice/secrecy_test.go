@@ -18,8 +18,8 @@ import (
 // secretName matches the name of a field with a secret; a path to one is no secret.
 var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)s?$`)
 
-// TestH07_SecretsHaveTheirType checks every struct of this package's configuration and the gateway's.
-func TestH07_SecretsHaveTheirType(t *testing.T) {
+// TestSecretsHaveTheirType checks every struct of this package's configuration and the gateway's.
+func TestSecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
@@ -43,7 +43,7 @@ func TestH07_SecretsHaveTheirType(t *testing.T) {
 	}
 }
 
-func TestH07_TheConfigurationPrintsWithoutSecrets(t *testing.T) {
+func TestTheConfigurationPrintsWithoutSecrets(t *testing.T) {
 	c, err := loadConfiguration(with("SLUICE_REDIS_URL=redis://:CANARY@h", "SLUICE_UPSTREAM_KEY=CANARY", "SLUICE_TEAMS_FILE="+write(t, someTeams)))
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +65,8 @@ func TestH07_TheConfigurationPrintsWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestH08_NoValueShows puts a canary into every variable, one at a time, and reads the whole output of check and serve.
-func TestH08_NoValueShows(t *testing.T) {
+// TestNoValueShows puts a canary into every variable, one at a time, and reads the whole output of check and serve.
+func TestNoValueShows(t *testing.T) {
 	const canary = "CANARY-4f1e9b"
 	teams := "SLUICE_TEAMS_FILE=" + write(t, someTeams)
 	listeners := []string{"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0"}
@@ -115,7 +115,7 @@ func TestSecretNamesAreThoseOfTheSecrets(t *testing.T) {
 	}
 }
 
-func TestH08_SecretsLeaveTheEnvironment(t *testing.T) {
+func TestSecretsLeaveTheEnvironment(t *testing.T) {
 	for _, name := range secretNames {
 		t.Setenv(name, "CANARY")
 	}
@@ -126,7 +126,7 @@ func TestH08_SecretsLeaveTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestH07_AMintedKeyPrintsWithoutItsSecret(t *testing.T) {
+func TestAMintedKeyPrintsWithoutItsSecret(t *testing.T) {
 	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // Only regular files are read: anything else may have no end, or wait for a writer for ever.
-func TestMend32OnlyRegularFilesAreRead(t *testing.T) {
+func TestOnlyRegularFilesAreRead(t *testing.T) {
 	for what, path := range map[string]string{"an endless device": "/dev/zero", "an empty device": "/dev/null", "a directory": t.TempDir(), "a FIFO": fifo(t)} {
 		if _, err := readFile(path); !errors.Is(err, errFileKind) {
 			t.Errorf("reading %s: %v, want %v", what, err, errFileKind)
@@ -52,7 +52,7 @@ func fifo(t *testing.T) string {
 }
 
 // If a file is a FIFO, check names it as a fault and does not wait for it, whichever setting names it.
-func TestMend32AFIFOIsAFault(t *testing.T) {
+func TestAFIFOIsAFault(t *testing.T) {
 	certificate, key, _ := selfSigned(t)
 	for setting, more := range map[string]string{
 		"SLUICE_TEAMS_FILE":        enough[1],

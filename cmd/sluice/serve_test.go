@@ -98,7 +98,7 @@ func askAs(client *http.Client, key, base, path, body string) (status int, answe
 
 const textURL = "/api/v1" + textPath
 
-func TestF_G8_NoRequestIsLostByAStopUnderLoad(t *testing.T) {
+func TestNoRequestIsLostByAStopUnderLoad(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_DELAY=200ms")
 	client := newClient(t)
@@ -139,7 +139,7 @@ func TestF_G8_NoRequestIsLostByAStopUnderLoad(t *testing.T) {
 	}
 }
 
-func TestF_G8_WhatRunsMayEndWithinTheGrace(t *testing.T) {
+func TestWhatRunsMayEndWithinTheGrace(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	service.SetFault(simulator.Fault{Stall: "headers"})
 	h := serving(t, upstream.URL)
@@ -168,7 +168,7 @@ func TestF_G8_WhatRunsMayEndWithinTheGrace(t *testing.T) {
 	}
 }
 
-func TestF_G8_WhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
+func TestWhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	service.SetFault(simulator.Fault{Stall: "headers"})
 	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_GRACE=50ms")
@@ -190,9 +190,9 @@ func TestF_G8_WhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 	service.Release()
 }
 
-// TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
+// TestAnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
 // as before, and lost lines are counted.
-func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
+func TestAnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()
 	defer func() { _ = release.Close() }()
@@ -227,7 +227,7 @@ func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_ = blocked.Close()
 }
 
-func TestA147_NothingOfTheAdminListenerIsPublic(t *testing.T) {
+func TestNothingOfTheAdminListenerIsPublic(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_ADMIN_PPROF=true")
 	client := newClient(t)
@@ -248,7 +248,7 @@ func TestA147_NothingOfTheAdminListenerIsPublic(t *testing.T) {
 }
 
 // The names of the admin listener are localhost, addresses and the configured names.
-func TestMend32TheAdminListenersNames(t *testing.T) {
+func TestTheAdminListenersNames(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_ADMIN_HOSTS=probe.example,Sluice", "SLUICE_ADMIN_LISTEN=localhost:0")
 	client := newClient(t)
@@ -301,7 +301,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestF_D1_CertificateAndKeyThatDoNotFit(t *testing.T) {
+func TestCertificateAndKeyThatDoNotFit(t *testing.T) {
 	certificate, _, _ := selfSigned(t)
 	_, key, _ := selfSigned(t)
 	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)

@@ -172,8 +172,8 @@ func TestATraceIsJoinedAndSent(t *testing.T) {
 	}
 }
 
-// A146: an invalid trace context is ignored.
-func TestA146HostileTraceContext(t *testing.T) {
+// An invalid trace context is ignored.
+func TestHostileTraceContext(t *testing.T) {
 	collector := collecting(t, nil)
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TRACE_CONTEXT=join", "SLUICE_TRACE_UPSTREAM=true")

@@ -13,9 +13,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// H12, A148: a collector, the metrics page and Redis have each canary only where it belongs: a client's trace id in the
+// A collector, the metrics page and Redis have each canary only where it belongs: a client's trace id in the
 // links of spans, prompts in spans if the operator switched that on, and nothing anywhere else.
-func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
+func TestSweepOfTelemetryAndRedis(t *testing.T) {
 	for _, capture := range []string{"false", "true"} {
 		t.Run("capture="+capture, func(t *testing.T) {
 			minted, err := teams.MintKey(rand.Reader)

@@ -62,9 +62,9 @@ func (h *house) load(t *testing.T, n int, headers ...string) (well int64) {
 	return good.Load()
 }
 
-// F-T1, F-T3: a collector that is absent, refuses, or answers nonsense changes nothing for the teams; losses are counted,
+// A collector that is absent, refuses, or answers nonsense changes nothing for the teams; losses are counted,
 // and the log has one line about them.
-func TestFT1FT3ACollectorThatFails(t *testing.T) {
+func TestACollectorThatFails(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"away":    nil,
 		"error":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
@@ -106,9 +106,9 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 	}
 }
 
-// F-T2, F-T4, F-T6: a collector that hangs: no request waits, the queue is bounded and losses are counted, the ledger has
+// A collector that hangs: no request waits, the queue is bounded and losses are counted, the ledger has
 // everything, and the process ends without it.
-func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
+func TestACollectorThatHangs(t *testing.T) {
 	t.Parallel()
 	collector := newCollector(t, hangs)
 	_, upstream := newService(t, simulator.Config{})
@@ -142,8 +142,8 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 	}
 }
 
-// F-T7: if all clients want their traces recorded, few are.
-func TestFT7ClientsCannotForceSampling(t *testing.T) {
+// If all clients want their traces recorded, few are.
+func TestClientsCannotForceSampling(t *testing.T) {
 	collector := collecting(t, nil)
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
@@ -196,8 +196,8 @@ func TestNothingSetNothingSent(t *testing.T) {
 	}
 }
 
-// H13: whatever clients send, the page has the same series.
-func TestH13SeriesAreBounded(t *testing.T) {
+// Whatever clients send, the page has the same series.
+func TestSeriesAreBounded(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL)
 	client := newClient(t)

@@ -14,7 +14,7 @@ import (
 
 // A service sends one team a request id, a malformed header and a usage name that are not UTF-8. The other team loses none
 // of its log records: a batch with one invalid string would not be sent at all.
-func TestMend30InvalidTextsLoseNoBatch(t *testing.T) {
+func TestInvalidTextsLoseNoBatch(t *testing.T) {
 	collector := collecting(t, nil)
 	t.Setenv("OTEL_BLRP_SCHEDULE_DELAY", "60000") // all of it is one batch, sent at the end
 	shop, err := teams.MintKey(rand.Reader)

@@ -64,8 +64,8 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerInRedis: the team's own ledger by GET /sluice/v1/usage, the same as sluice usage prints it.
-func TestMend15LedgerInRedis(t *testing.T) {
+// TestLedgerInRedis: the team's own ledger by GET /sluice/v1/usage, the same as sluice usage prints it.
+func TestLedgerInRedis(t *testing.T) {
 	houses, server, _ := replicas(t, 1)
 	h, client := houses[0], newClient(t)
 	ask := func(method, path, body string) string {

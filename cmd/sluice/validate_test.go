@@ -78,7 +78,7 @@ var settingBounds = []struct {
 	{"LOG_FORMAT", []string{"json", "text"}, []string{"JSON", "xml"}},
 }
 
-func TestF_D1_BoundsOfEverySetting(t *testing.T) {
+func TestBoundsOfEverySetting(t *testing.T) {
 	for _, tt := range settingBounds {
 		name := prefix + tt.name
 		for _, value := range tt.good {

@@ -82,9 +82,9 @@ func FuzzForwardPath(f *testing.F) {
 	})
 }
 
-// TestMend12FaultyRulesAreNamed: an unknown rule or mode is reported with the nearest known one, all at once, in the
+// TestFaultyRulesAreNamed: an unknown rule or mode is reported with the nearest known one, all at once, in the
 // setting and in the teams file. Text without a rule's form may be a secret in the wrong variable, and is hidden.
-func TestMend12FaultyRulesAreNamed(t *testing.T) {
+func TestFaultyRulesAreNamed(t *testing.T) {
 	const ids = ", allowed: the ids that sluice check --rules prints"
 	for text, want := range map[string]string{
 		"image.promt.length=refuse":                  "image.promt.length: unknown rule (meant image.prompt.length?)" + ids,

@@ -94,7 +94,7 @@ func TestAnUnchangedFileIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestF_D4_AChangeIsInForceWithinASecond(t *testing.T) {
+func TestAChangeIsInForceWithinASecond(t *testing.T) {
 	path := write(t, someTeams)
 	synctest.Test(t, func(t *testing.T) {
 		w := watchFiles(t, path, "")
@@ -107,7 +107,7 @@ func TestF_D4_AChangeIsInForceWithinASecond(t *testing.T) {
 	})
 }
 
-func TestF_D2_AFaultyFileChangesNothingAndIsToldOfOnce(t *testing.T) {
+func TestAFaultyFileChangesNothingAndIsToldOfOnce(t *testing.T) {
 	path := write(t, someTeams)
 	synctest.Test(t, func(t *testing.T) {
 		w := watchFiles(t, path, "")
@@ -133,7 +133,7 @@ func TestF_D2_AFaultyFileChangesNothingAndIsToldOfOnce(t *testing.T) {
 	})
 }
 
-func TestF_D2_AFileThatIsGoneKeepsTheTeams(t *testing.T) {
+func TestAFileThatIsGoneKeepsTheTeams(t *testing.T) {
 	path := write(t, someTeams)
 	synctest.Test(t, func(t *testing.T) {
 		w := watchFiles(t, path, "")
@@ -146,7 +146,7 @@ func TestF_D2_AFileThatIsGoneKeepsTheTeams(t *testing.T) {
 	})
 }
 
-func TestF_D2_AFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
+func TestAFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
 	path := write(t, someTeams)
 	synctest.Test(t, func(t *testing.T) {
 		w := watchFiles(t, path, "")
@@ -162,7 +162,7 @@ func TestF_D2_AFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestF_D8_ReplacedFilesAreSeen(t *testing.T) {
+func TestReplacedFilesAreSeen(t *testing.T) {
 	for about, replace := range map[string]func(t *testing.T, path, content string){
 		"written in place": put,
 		"renamed over": func(t *testing.T, path, content string) {
@@ -191,9 +191,9 @@ func TestF_D8_ReplacedFilesAreSeen(t *testing.T) {
 	}
 }
 
-// TestF_D8_AMountedDirectoryIsSwapped acts like Kubernetes with a mounted ConfigMap: the file is a link through ..data,
+// TestAMountedDirectoryIsSwapped acts like Kubernetes with a mounted ConfigMap: the file is a link through ..data,
 // which is a link that is replaced by a rename.
-func TestF_D8_AMountedDirectoryIsSwapped(t *testing.T) {
+func TestAMountedDirectoryIsSwapped(t *testing.T) {
 	dir := t.TempDir()
 	for version, content := range map[string]string{"..1": someTeams, "..2": otherTeams} {
 		must(t, os.Mkdir(filepath.Join(dir, version), 0o700))
@@ -213,7 +213,7 @@ func TestF_D8_AMountedDirectoryIsSwapped(t *testing.T) {
 	})
 }
 
-func TestH23_ANewUpstreamKeyIsTakenOver(t *testing.T) {
+func TestANewUpstreamKeyIsTakenOver(t *testing.T) {
 	const first, second, team, others = "CANARY-1-first-key", "CANARY-2-second-key", "CANARY-3-team-key", "CANARY-4-one\nCANARY-5-two"
 	teams := strings.Replace(someTeams, testsDigest, fmt.Sprintf("%x", sha256.Sum256([]byte(team))), 1)
 	path, key := write(t, teams), write(t, first+"\n")
@@ -270,7 +270,7 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 }
 
 // A FIFO in the file's place is another faulty content: the watch goes on, and ends when it is stopped.
-func TestMend32TheReloadDoesNotWaitForAFIFO(t *testing.T) {
+func TestTheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	path := write(t, someTeams)
 	waiting := fifo(t)
 	w := watchFiles(t, path, "")

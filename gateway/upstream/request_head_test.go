@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// H09: a value in an outbound request cannot start a new header.
+// A value in an outbound request cannot start a new header.
 func TestHeadCannotBeSplit(t *testing.T) {
 	r, err := http.NewRequest("POST", "http://host/api/v1/x?q", nil)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// H07: a secret prints as redacted, whatever prints it.
+// A secret prints as redacted, whatever prints it.
 func TestSecretsDoNotPrint(t *testing.T) {
 	s := Secret("canary-secret")
 	c := struct{ Key Secret }{s}

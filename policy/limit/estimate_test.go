@@ -68,8 +68,8 @@ func TestCostOf(t *testing.T) {
 	}
 }
 
-// Q15: money is exact, rounded up, and stops at the largest amount.
-func TestQ15Times(t *testing.T) {
+// Money is exact, rounded up, and stops at the largest amount.
+func TestMoneyIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, teams.MaxAmount)
 		a, b, c := n.Draw(t, "a"), n.Draw(t, "b"), rapid.SampledFrom([]int64{1, 7, million}).Draw(t, "c")

@@ -12,9 +12,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Q09: one to eight replicas without Redis, each with its share, crash and come back at any moment. In any window all
+// One to eight replicas without Redis, each with its share, crash and come back at any moment. In any window all
 // together admit no more than the bucket and the rate; a crash costs only the rest of its share.
-func TestQ09SharesOfReplicas(t *testing.T) {
+func TestSharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := limittest.NewClock()

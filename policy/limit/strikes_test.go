@@ -8,8 +8,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// F-X2: a clock that goes back adds no units.
-func TestFX2StrikesAndClock(t *testing.T) {
+// A clock that goes back adds no units.
+func TestStrikesAndClock(t *testing.T) {
 	c := limittest.NewClock()
 	s := NewStrikes(50, 200, c.Now)
 	for range 200 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Any text may be quoted in an event, at any place.
-func TestMend30AnEventIsMadeValid(t *testing.T) {
+func TestAnEventIsMadeValid(t *testing.T) {
 	exporter := new(keptLogs)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(newLogGate(newGate(10), exporter)))
 	log := slog.New(otelslog.NewHandler("sluice", otelslog.WithLoggerProvider(provider)))

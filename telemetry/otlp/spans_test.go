@@ -154,8 +154,8 @@ func TestBatchesAreSmall(t *testing.T) {
 	}
 }
 
-// F-T2: the queue is bounded, the newest spans are lost, and each loss is counted.
-func TestFT2QueueIsBounded(t *testing.T) {
+// The queue is bounded, the newest spans are lost, and each loss is counted.
+func TestQueueIsBounded(t *testing.T) {
 	t.Setenv(envSpanQueue, "10")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
 	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
@@ -171,8 +171,8 @@ func TestFT2QueueIsBounded(t *testing.T) {
 	}
 }
 
-// F-T2: from however many goroutines spans come, each is sent once or counted as lost.
-func TestFT2EachIsSentOrCounted(t *testing.T) {
+// From however many goroutines spans come, each is sent once or counted as lost.
+func TestEachIsSentOrCounted(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "7")
 	t.Setenv(envSpanQueue, "50")
 	k := &stuck{release: make(chan struct{})}
@@ -212,9 +212,9 @@ func (*hanging) UploadTraces(ctx context.Context, _ []*tracepb.ResourceSpans) er
 	return ctx.Err()
 }
 
-// F-T4: a collector that hangs ends the sending after its bound, and the process in time; spans that it did not accept are
+// A collector that hangs ends the sending after its bound, and the process in time; spans that it did not accept are
 // counted.
-func TestFT4ACollectorThatHangs(t *testing.T) {
+func TestACollectorThatHangs(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
 	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "1")
 	q := newQueue(new(hanging))

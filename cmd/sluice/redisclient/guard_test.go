@@ -12,8 +12,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// F-R2: callers without time left tell nothing about the node: the breaker stays closed for all.
-func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
+// Callers without time left tell nothing about the node: the breaker stays closed for all.
+func TestExpiredCallersOpenNoBreaker(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
 	over, cancel := context.WithDeadline(t.Context(), time.Now())
@@ -28,8 +28,8 @@ func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
 	}
 }
 
-// F-K2: nodes that hang keep no other node away: it is back while they are still being probed.
-func TestFK2NodesAreLookedAtAlone(t *testing.T) {
+// Nodes that hang keep no other node away: it is back while they are still being probed.
+func TestNodesAreLookedAtAlone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// F-R2: calls that time out one after another must open the breaker before the window ends and forgets them.
-func TestFR2FailuresInRowFitIntoTheWindow(t *testing.T) {
+// Calls that time out one after another must open the breaker before the window ends and forgets them.
+func TestFailuresInRowFitIntoTheWindow(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{
 		50 * time.Millisecond: breakerWindow, 250 * time.Millisecond: 2500 * time.Millisecond, time.Second: 10 * time.Second,
 	} {

@@ -53,9 +53,9 @@ func accountTeam(t *testing.T) (*teams.Team, []teams.AccountLimit) {
 	return file.List[0], limit.AccountFor(file.Account, "llm-max")
 }
 
-// F-K2: the node with the account's rates is away, the team's is well. An admitted request is charged once, a refused one
+// The node with the account's rates is away, the team's is well. An admitted request is charged once, a refused one
 // not at all.
-func TestFK2TheAccountsNodeIsAway(t *testing.T) {
+func TestTheAccountsNodeIsAway(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {
 			harnesses(t, func(c *Config) { c.Refuse = refuse }, func(s *harness) {
@@ -97,7 +97,7 @@ func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 
 // The account's node is away while requests are settled: their charges are taken, Redis does not count as away, and the
 // team's buckets are corrected.
-func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
+func TestCorrectionsOfTheAccountFail(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		gone := &awayScript{}
 		s.client.AddHook(gone)

@@ -43,7 +43,7 @@ func (s *harness) refuses(team *teams.Team, reason limit.Reason) {
 
 // Redis loses its memory. Each replica restores its open holds and tasks by their ids: none is lost, none counts twice,
 // however often and in whichever order, and each can be settled at its replica.
-func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
+func TestOpenHoldsAreHeldAgain(t *testing.T) {
 	for _, limits := range []struct {
 		line   string
 		reason limit.Reason
@@ -81,7 +81,7 @@ func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 }
 
 // A request after the loss is decided once its replica's holds have been restored.
-func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
+func TestTheRequestThatMeetsTheLoss(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 4000}}")
 		s.makes(team, "a", 1000)
@@ -95,7 +95,7 @@ func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
 
 // A hold that another replica has settled is not restored, whichever of the two restores first, and however long ago that
 // was.
-func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
+func TestWhatOthersSettledIsNotHeldAgain(t *testing.T) {
 	for _, first := range []string{"maker", "settler"} {
 		for _, ago := range []time.Duration{0, 2 * time.Minute, time.Hour} {
 			harnesses(t, nil, func(a *harness) {
@@ -133,7 +133,7 @@ func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 
 // One shard of a cluster loses its memory, and with it an idle team with open tasks: its holds are restored within a
 // minute.
-func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
+func TestAnIdleTeamOfALostShard(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "open_tasks: 3")
 		s.makes(team, "a", 3)
@@ -151,7 +151,7 @@ func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
 }
 
 // A lease that was extended before the loss keeps its length.
-func TestMend19AnExtendedLeaseStays(t *testing.T) {
+func TestAnExtendedLeaseStays(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s)
 		h := taskHold("a", team)

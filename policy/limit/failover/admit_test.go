@@ -50,8 +50,8 @@ func TestNeverIsNoCall(t *testing.T) {
 	}
 }
 
-// F-G7: such a request does not fill the buckets of a process that started without Redis.
-func TestFG7NeverFillsNothing(t *testing.T) {
+// Such a request does not fill the buckets of a process that started without Redis.
+func TestNeverFillsNothing(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}, images: {per: 1m, limit: 2}}")
 	s.fault.mode.Store(away)

@@ -22,10 +22,10 @@ var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repe
 // inMemoryLoss adds a Redis that loses its memory, or returns to an older state.
 var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, maintains, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
 
-// TestAllowance5 plays random stories of replicas, the world, and a Redis that stalls, forgets and goes back. However they
+// TestNoHistoryPassesALimit plays random stories of replicas, the world, and a Redis that stalls, forgets and goes back. However they
 // end, no team was admitted more than its limits, and after recovery the accounts match upstream's work. For ten thousand
-// stories of each kind: LONG=1 go test -timeout 3h -run Allowance5 ./policy/limit.
-func TestAllowance5(t *testing.T) {
+// stories of each kind: LONG=1 go test -timeout 3h -run TestNoHistoryPassesALimit ./policy/limit.
+func TestNoHistoryPassesALimit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines are scheduled the same way each time a story is played
 	collectSeldom(t)
 	for _, tt := range []struct {

@@ -19,9 +19,9 @@ func after(d time.Duration) act { return act{do: passes, wait: d} }
 
 func does(who string, do verb) act { return act{do: do, who: who} }
 
-// TestAllowance5Stories plays stories that are easy to get wrong, each for another reason. A text is 30 tokens, of which
+// TestHistoriesThatAreEasyToGetWrong plays stories that are easy to get wrong, each for another reason. A text is 30 tokens, of which
 // shop has 2,400 a day: 80 texts, and a tenth of the rest may be set aside.
-func TestAllowance5Stories(t *testing.T) {
+func TestHistoriesThatAreEasyToGetWrong(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	collectSeldom(t)
 	const text, task = "a text", "a task of 4 images"

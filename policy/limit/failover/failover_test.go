@@ -163,9 +163,9 @@ func (s *harness) back() {
 	}
 }
 
-// F-R1: without Redis a team goes on with this process's share of its rates, and with its allowance of quotas. Every charge
+// Without Redis a team goes on with this process's share of its rates, and with its allowance of quotas. Every charge
 // is posted when Redis is back.
-func TestFR1WithoutRedis(t *testing.T) {
+func TestWithoutRedis(t *testing.T) {
 	harnesses(t, func(c *Config) { c.Replicas = 2 }, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1m, limit: 60, burst: 20}}", "quotas: {tokens: {day: 100000}}")
 		one := limit.Amounts{limit.Requests: 1, limit.Tokens: 10}
@@ -283,8 +283,8 @@ func TestANewDayWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-G7: a process that starts without Redis starts with empty buckets, so many restarts make no burst.
-func TestFG7StartedWithoutRedis(t *testing.T) {
+// A process that starts without Redis starts with empty buckets, so many restarts make no burst.
+func TestStartedWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1m, limit: 60}}")
 		s.fault.mode.Store(away)
@@ -300,8 +300,8 @@ func TestFG7StartedWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-R4, Q10: Redis comes and goes, and that gives no team more than its bucket and its rate.
-func TestFR4Q10Flapping(t *testing.T) {
+// Redis comes and goes, and that gives no team more than its bucket and its rate.
+func TestAFlappingRedisGivesNoTeamMore(t *testing.T) {
 	collectSeldom(t)
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1s, limit: 50, burst: 100}}")
@@ -344,8 +344,8 @@ func TestFR4Q10Flapping(t *testing.T) {
 	})
 }
 
-// F-R10, Q04: the reply of any call is lost once, after it took effect or before; nothing is charged twice or lost.
-func TestQ04FR10LostReplies(t *testing.T) {
+// The reply of any call is lost once, after it took effect or before; nothing is charged twice or lost.
+func TestLostReplies(t *testing.T) {
 	for what, mode := range map[string]int32{"took effect": deaf, "did not": silent} {
 		for _, when := range []string{"admit", "settle", "post", "extend", "sweep"} {
 			t.Run(what+"/"+when, func(t *testing.T) {
@@ -475,8 +475,8 @@ func TestLeaseEndsWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory, and this process's data of its teams is restored before the first request.
-func TestFR6MemoryLostIsRestored(t *testing.T) {
+// Redis loses its memory, and this process's data of its teams is restored before the first request.
+func TestMemoryLostIsRestored(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {tokens: {month: 100}}")
 		s.charge(s.must("a", team, limit.Amounts{limit.Tokens: 60}), team, limit.Amounts{limit.Tokens: 60})
@@ -501,8 +501,8 @@ func TestFR6MemoryLostIsRestored(t *testing.T) {
 	})
 }
 
-// F-R12: one team's key has a wrong type. That team goes on without Redis; the others are not affected.
-func TestFR12CorruptedKey(t *testing.T) {
+// One team's key has a wrong type. That team goes on without Redis; the others are not affected.
+func TestCorruptedKey(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		sick := limittest.Team(s, "rates: {requests: {per: 1m, limit: 10}}")
 		healthy := &teams.Team{ID: "other"}
@@ -571,7 +571,7 @@ func TestEveryChargeArrives(t *testing.T) {
 }
 
 // A request admitted without Redis belongs to Redis's day, as far as that is known, whatever this process's clock says.
-func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
+func TestASkewedReplicaBooksTheRightDay(t *testing.T) {
 	for _, skew := range []time.Duration{-30 * time.Hour, 30 * time.Hour} {
 		harnesses(t, nil, func(s *harness) {
 			clock := s.clock

@@ -167,9 +167,9 @@ func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
 	}
 }
 
-// Q06: a task is created and ends without Redis, and another replica hears its end, too, before or after the charge
+// A task is created and ends without Redis, and another replica hears its end, too, before or after the charge
 // arrives: it counts once.
-func TestQ06ATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
+func TestATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 	for _, first := range []string{"the other", "its own"} {
 		harnesses(t, nil, func(s *harness) {
 			team := limittest.Team(s)

@@ -62,7 +62,7 @@ func TestExtensionsAreKeptOnce(t *testing.T) {
 	}
 }
 
-// Q10: the true use of a hold replaces the estimate charged at the end of its lease, also if it is known late and Redis
+// The true use of a hold replaces the estimate charged at the end of its lease, also if it is known late and Redis
 // heard neither.
 func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
@@ -82,7 +82,7 @@ func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 }
 
 // FK1: a hold that was made, and whose lease ended, without Redis is charged, however long Redis was away.
-func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
+func TestALongOutageChargesWhatLapsed(t *testing.T) {
 	for _, outage := range []time.Duration{2 * time.Hour, 26 * time.Hour} {
 		s := newHarness(t, limittest.RealRedis(t), nil)
 		team := limittest.Team(t)

@@ -198,7 +198,7 @@ func (c *onScript) count(cmds ...redis.Cmder) {
 }
 
 // A team is renewed until a minute after its last request, and no longer.
-func TestMend16AnIdleTeamIsNotRenewed(t *testing.T) {
+func TestAnIdleTeamIsNotRenewed(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)
 	renewals := &onScript{}

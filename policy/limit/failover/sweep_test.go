@@ -38,7 +38,7 @@ func taskHold(id string, team *teams.Team) *limit.Hold {
 }
 
 // No process sweeps for longer than a lease and a day. The holds are charged all the same, and the open task ends.
-func TestMend18NobodySweepsForDays(t *testing.T) {
+func TestNobodySweepsForDays(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	s := newHarness(t, client, nil)
 	team := limittest.Team(t, "quotas: {images: {month: 100}}", "open_tasks: 2")
@@ -57,7 +57,7 @@ func TestMend18NobodySweepsForDays(t *testing.T) {
 
 // A process that could not reach Redis for 26 hours posts its charge all the same, whether or not another has charged the
 // hold as estimated meanwhile.
-func TestMend18CutOffFor26Hours(t *testing.T) {
+func TestCutOffFor26Hours(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		server, client := limittest.AgedRedis(t)
 		s := newHarness(t, client, nil)
@@ -90,7 +90,7 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 
 // A hold without a key, as an older version wrote it, and one that an older version left held for ever, block no request:
 // the held amounts are counted again from the existing holds.
-func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
+func TestWhatIsHeldIsCountedAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		ctx, team := s.Context(), limittest.Team(s, "quotas: {images: {month: 100}}", "open_tasks: 9")
 		for _, id := range []string{"gone", "stays", "swept by an admission"} {
@@ -123,7 +123,7 @@ func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 }
 
 // Redis keeps little of a settled hold, for a time that does not depend on its lease.
-func TestMend23ASettledHoldIsSmall(t *testing.T) {
+func TestASettledHoldIsSmall(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)
 	ctx, team := t.Context(), limittest.Team(t)
@@ -157,7 +157,7 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 
 // The list of teams is lost with one shard of a cluster, while the teams' own data stays. Any replica that knows a team
 // lists it again, even an idle one, and reports over all teams have their rows.
-func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
+func TestTheListOfTeamsIsWrittenAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		ctx, team := s.Context(), limittest.Team(s)
 		s.client.SAdd(ctx, "sl1:teams", "removed") // in no teams file, only in the list

@@ -169,8 +169,8 @@ func TestShadowSparesNotTheAccount(t *testing.T) {
 	})
 }
 
-// Q03, A129: all at once, and not one too many.
-func TestQ03A129AllAtOnce(t *testing.T) {
+// All at once, and not one too many.
+func TestAllAtOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1h, limit: 100000}}", "quotas: {tokens: {day: 1000}}")
 		var passed atomic.Int64
@@ -205,9 +205,9 @@ func TestQ03A129AllAtOnce(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory. This process's data is restored before anything is admitted, and its later settlements are
+// Redis loses its memory. This process's data is restored before anything is admitted, and its later settlements are
 // charged although the holds are lost.
-func TestFR6LostMemory(t *testing.T) {
+func TestLostMemory(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	team := limittest.Team(t, "quotas: {tokens: {day: 1000}}")
 	open := f.ask(hold("open", team, limit.Amounts{limit.Tokens: 100})).Held
@@ -242,8 +242,8 @@ func TestFR6LostMemory(t *testing.T) {
 	}
 }
 
-// A143, A141: no window admits more than the burst and the refill, also at rates of many units a microsecond.
-func TestA141A143Windows(t *testing.T) {
+// No window admits more than the burst and the refill, also at rates of many units a microsecond.
+func TestNoWindowPassesBurstAndRefill(t *testing.T) {
 	for _, lines := range []string{
 		"rates: {tokens: {per: 1m, limit: 40000000, burst: 1000}}", "rates: {tokens: {per: 1m, limit: 100000000, burst: 700}}",
 		"rates: {tokens: {per: 1m, limit: 7, burst: 3}}", "rates: {tokens: {per: 1s, limit: 3}}",

@@ -116,8 +116,8 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 	})
 }
 
-// F-R2: a failed round trip fails all of its calls, and nothing else: no connection counts as out of step.
-func TestFR2FlightFails(t *testing.T) {
+// A failed round trip fails all of its calls, and nothing else: no connection counts as out of step.
+func TestFlightFails(t *testing.T) {
 	redisForms(t, func(s *form) {
 		lost := errors.New("lost")
 		n := &trips{fail: lost}

@@ -18,9 +18,9 @@ func redisForms(t *testing.T, test func(f *form)) {
 	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
 }
 
-// F-R13, F-S4: Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than it
+// Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than it
 // was told.
-func TestFR13FS4ClockGoesBack(t *testing.T) {
+func TestClockGoesBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Millisecond, time.Second, 59 * time.Second, time.Hour, 400 * 24 * time.Hour} {
 		redisForms(t, func(f *form) {
 			team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 60}}")
@@ -40,8 +40,8 @@ func TestFR13FS4ClockGoesBack(t *testing.T) {
 	}
 }
 
-// F-R14: Redis's clock goes forward by an hour: that gives one full bucket at most, and the day ends early at most.
-func TestFR14ClockGoesForward(t *testing.T) {
+// Redis's clock goes forward by an hour: that gives one full bucket at most, and the day ends early at most.
+func TestClockGoesForward(t *testing.T) {
 	redisForms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 60, burst: 30}}", "quotas: {requests: {day: 100}}")
 		admittedOf := func(n int) (passed int) {
@@ -66,9 +66,9 @@ func TestFR14ClockGoesForward(t *testing.T) {
 	})
 }
 
-// F-G10: replicas of two versions share the accounts: their scripts have different digests, and any history leaves the
+// Replicas of two versions share the accounts: their scripts have different digests, and any history leaves the
 // accounts as the model has them, whichever version makes each step.
-func TestFG10MixedVersions(t *testing.T) {
+func TestMixedVersions(t *testing.T) {
 	teams := readTeams(t, modelTeams)
 	client := limittest.RealRedis(t)
 	all := []**script{&admitScript, &lookScript, &batchScript, &settleScript, &extendScript, &sweepScript}

@@ -153,8 +153,8 @@ func TestSettledOnce(t *testing.T) {
 	})
 }
 
-// Q12, F-X3: a request is charged to the period that admitted it, whenever it is settled or its lease ends.
-func TestQ12FX3PeriodOfAdmission(t *testing.T) {
+// A request is charged to the period that admitted it, whenever it is settled or its lease ends.
+func TestPeriodOfAdmission(t *testing.T) {
 	forms(t, func(f *form) {
 		f.clock.Move(time.Date(2026, 12, 31, 23, 59, 59, 900_000_000, time.UTC).Sub(f.clock.Now()))
 		team := limittest.Team(f, "quotas: {tokens: {day: 100, month: 100}}")
@@ -230,8 +230,8 @@ func TestShadow(t *testing.T) {
 	})
 }
 
-// A142, F-D3: a reload changes limits and keeps the levels of buckets and the use.
-func TestA142FD3Reload(t *testing.T) {
+// A reload changes limits and keeps the levels of buckets and the use.
+func TestAReloadKeepsLevelsAndUse(t *testing.T) {
 	forms(t, func(f *form) {
 		with := func(burst string) *teams.Team {
 			return limittest.Team(f, "rates: {requests: {per: 1m, limit: 60, burst: "+burst+"}}", "quotas: {requests: {day: "+burst+"}}")
@@ -258,8 +258,8 @@ func TestA142FD3Reload(t *testing.T) {
 	})
 }
 
-// Q15: amounts that cannot be counted are refused and change nothing.
-func TestQ15Amounts(t *testing.T) {
+// Amounts that cannot be counted are refused and change nothing.
+func TestUncountableAmountsAreRefused(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1s, limit: 10}}")
 		for _, n := range []int64{-1, -1 << 62, teams.MaxAmount + 1, 1 << 62} {
@@ -351,7 +351,7 @@ func TestAWholeBucketFits(t *testing.T) {
 
 // A rate that a reload adds counts only the holds taken from it: older holds give it nothing back, and their excess use
 // takes nothing from it.
-func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
+func TestARateThatAReloadAddsIsNotCredited(t *testing.T) {
 	forms(t, func(f *form) {
 		without := limittest.Team(f, "rates: {requests: {per: 1h, limit: 100}}")
 		with := limittest.Team(f, "rates: {requests: {per: 1h, limit: 100}, tokens: {per: 1h, limit: 1000}}")
@@ -382,7 +382,7 @@ func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
 }
 
 // A hold gives back to the rate that it was taken from, although a reload removed the rate for a while.
-func TestMend20ARateThatComesBackIsCredited(t *testing.T) {
+func TestARateThatComesBackIsCredited(t *testing.T) {
 	forms(t, func(f *form) {
 		with := limittest.Team(f, "rates: {tokens: {per: 1h, limit: 1000}}")
 		h := f.ask(hold("a", with, limit.Amounts{limit.Requests: 1, limit.Tokens: 400})).Held

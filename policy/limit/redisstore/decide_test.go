@@ -9,7 +9,7 @@ import (
 )
 
 // If only open holds stand in the way, the client is told to retry in five seconds, whichever limit it is.
-func TestMend16WhatOnlyHoldsRefuseWaitsFiveSeconds(t *testing.T) {
+func TestWhatOnlyHoldsRefuseWaitsFiveSeconds(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "quotas: {images: {day: 4, month: 4}, tokens: {month: 10}}", "open_tasks: 1")
 		first := hold("first", team, limit.Amounts{limit.Requests: 1, limit.Images: 4, limit.Tokens: 10})

@@ -476,8 +476,8 @@ func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 	return list
 }
 
-// Q01: after any history every form agrees with the model.
-func TestQ01Model(t *testing.T) {
+// After any history every form agrees with the model.
+func TestEveryFormAgreesWithTheModel(t *testing.T) {
 	list := readTeams(t, modelTeams)
 	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams)} {
 		t.Run(name, func(t *testing.T) {
@@ -505,13 +505,13 @@ func TestQ01Model(t *testing.T) {
 	}
 }
 
-// Q02: each of these faults, put into the scripts, is found.
-func TestQ02Mutants(t *testing.T) {
+// Each of these faults, put into the scripts, is found.
+func TestFaultsInTheScriptsAreFound(t *testing.T) {
 	testMutants(t, mutants, readTeams(t, modelTeams))
 }
 
 // The same of quotas of each value of the tag.
-func TestQ02MutantsOfTagQuotas(t *testing.T) {
+func TestMutantsOfTagQuotas(t *testing.T) {
 	testMutants(t, tagMutants, readTeams(t, tagTeams))
 }
 

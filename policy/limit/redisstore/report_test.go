@@ -74,9 +74,9 @@ func fillDay(t *testing.T, client redis.UniversalClient, day, models int) {
 	}
 }
 
-// TestMend15LedgerIsReadInSmallSteps: however large a team's ledger is, no round trip reads much of it, and small days
+// TestLedgerIsReadInSmallSteps: however large a team's ledger is, no round trip reads much of it, and small days
 // share one. All rows are returned.
-func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
+func TestLedgerIsReadInSmallSteps(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	w := &sniffer{sent: map[string]int{}}
 	days := []int{20261001}
@@ -109,9 +109,9 @@ func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerTakesNoMoreNames: once a day's ledger has its 4,000 fields, new names are posted to other by every
+// TestLedgerTakesNoMoreNames: once a day's ledger has its 4,000 fields, new names are posted to other by every
 // script, one or many in a call.
-func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
+func TestLedgerTakesNoMoreNames(t *testing.T) {
 	const bound, one = 4000, 8 // fields; those of one name at most
 	for about, post := range map[string]func(f *form, team *teams.Team, held []*limit.Charge){
 		"batch": func(f *form, _ *teams.Team, held []*limit.Charge) { f.redis.SettleAll(f.Context(), held, true) },
@@ -170,8 +170,8 @@ func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerOfTooManyRows: a team gets its ledger up to a bound, and the rest is not read.
-func TestMend15LedgerOfTooManyRows(t *testing.T) {
+// TestLedgerOfTooManyRows: a team gets its ledger up to a bound, and the rest is not read.
+func TestLedgerOfTooManyRows(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	w := &sniffer{sent: map[string]int{}}
 	fillDay(t, f.client, 20261120, 300)
