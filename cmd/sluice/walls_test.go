@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,17 +14,49 @@ import (
 	"testing"
 )
 
-// The walls inside the packages: how many files of a package need each other, and how many methods a receiver has. Both are
-// measured from the code, so a package that becomes a maze fails here while it is still easy to divide.
+// The walls inside the packages: how many files of a package need each other, how many methods a receiver has, and how long a package
+// is. All are measured from the code, so a package that becomes a maze fails here while it is still easy to divide.
+
+// walls are the bounds of a package.
+type walls struct {
+	knot    int            // files that need each other, directly or through more files
+	methods map[string]int // of receivers that may have more than mostMethods
+	lines   int            // with comments, without tests
+}
 
 const (
-	mostMethods  = 30 // of one receiver
-	smallPackage = 8  // in a package of fewer files any file may use any other
+	mostMethods  = 20   // of one receiver
+	mostLines    = 4500 // of a package
+	smallPackage = 8    // in a package of fewer files any file may use any other
 )
+
+// wallsOf are those of a package of so many files: at most a third of them need each other.
+func wallsOf(files int) walls {
+	b := walls{knot: files / 3, lines: mostLines}
+	if files < smallPackage {
+		b.knot = files
+	}
+	return b
+}
+
+// beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row goes.
+var beyond = map[string]walls{
+	"cmd/sluice":              {lines: 5350, methods: map[string]int{"process": 30}},
+	"cmd/sluice/redisclient":  {knot: 6, methods: map[string]int{"Client": 21}},
+	"gateway":                 {lines: 5550, methods: map[string]int{"reply": 22, "Gateway": 22}},
+	"gateway/tasks":           {methods: map[string]int{"Tasks": 29}},
+	"gateway/upstream":        {knot: 5},
+	"policy/limit":            {knot: 9, methods: map[string]int{"Memory": 26, "account": 22}},
+	"policy/limit/failover":   {methods: map[string]int{"Failover": 26, "books": 22}},
+	"policy/limit/redisstore": {knot: 11, methods: map[string]int{"Store": 25}},
+	"policy/strictjson":       {knot: 3, methods: map[string]int{"Stream": 21}},
+}
 
 func TestPackagesHaveWalls(t *testing.T) {
 	for pkg, files := range filesByPackage(t) {
-		if fault := mazeIn(files); fault != "" {
+		allowed := wallsOf(len(files))
+		allowed.knot, allowed.lines, allowed.methods = max(allowed.knot, beyond[pkg].knot), max(allowed.lines, beyond[pkg].lines), beyond[pkg].methods
+		if fault := mazeIn(files, allowed); fault != "" {
 			t.Errorf("%s: %s", pkg, fault)
 		}
 	}
@@ -42,16 +75,23 @@ func filesByPackage(t *testing.T) map[string][]*ast.File {
 	return files
 }
 
-// mazeIn names the missing wall of a package, "" if none is missing.
-func mazeIn(files []*ast.File) string {
+// mazeIn names the missing walls of a package, "" if none is missing.
+func mazeIn(files []*ast.File, allowed walls) string {
 	var faults []string
-	if knot := largestKnot(usesOf(files)); len(files) >= smallPackage && 2*len(knot) > len(files) {
-		faults = append(faults, "more than half of its files need each other: "+strings.Join(knot, " "))
+	if knot := largestKnot(usesOf(files)); len(knot) > allowed.knot {
+		faults = append(faults, fmt.Sprintf("%d files need each other, %d may: %s", len(knot), allowed.knot, strings.Join(knot, " ")))
 	}
 	for receiver, methods := range methodsOf(files) {
-		if methods > mostMethods {
-			faults = append(faults, "too many methods: "+receiver)
+		if methods > max(mostMethods, allowed.methods[receiver]) {
+			faults = append(faults, fmt.Sprintf("too many methods: %s has %d", receiver, methods))
 		}
+	}
+	lines := 0
+	for _, file := range files {
+		lines += positions.Position(file.FileEnd).Line
+	}
+	if lines > allowed.lines {
+		faults = append(faults, fmt.Sprintf("%d lines, %d may be", lines, allowed.lines))
 	}
 	slices.Sort(faults)
 	return strings.Join(faults, "; ")
@@ -179,9 +219,9 @@ func TestTheWallsAreSeen(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{"a ring", ring, "more than half of its files need each other: a.go b.go c.go d.go e.go f.go g.go h.go"},
+		{"a ring", ring, "8 files need each other, 2 may: a.go b.go c.go d.go e.go f.go g.go h.go"},
 		{"a chain", chain, ""},
-		{"a receiver that does everything", map[string]string{"crowd.go": crowd}, "too many methods: giant"},
+		{"a receiver that does everything", map[string]string{"crowd.go": crowd}, "too many methods: giant has 21"},
 	} {
 		var files []*ast.File
 		for _, name := range slices.Sorted(maps.Keys(tt.files)) {
@@ -191,7 +231,7 @@ func TestTheWallsAreSeen(t *testing.T) {
 			}
 			files = append(files, syntax)
 		}
-		if fault := mazeIn(files); fault != tt.want {
+		if fault := mazeIn(files, wallsOf(len(files))); fault != tt.want {
 			t.Errorf("%s: %q, want %q", tt.about, fault, tt.want)
 		}
 	}
