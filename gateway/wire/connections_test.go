@@ -231,11 +231,17 @@ func openDoor(t *testing.T, most int, secure bool, begun Beginning) *doorTo {
 	t.Helper()
 	d := &doorTo{T: t, clients: bounded(most), addresses: make(chan string, 1), arrived: make(chan string, most), finish: make(chan struct{})}
 	d.end = sync.OnceFunc(func() { close(d.finish) })
-	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/waits":
 			d.arrived <- r.Proto
 			<-d.finish
+		case "/much":
+			for range 256 {
+				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+					return
+				}
+			}
 		case "/key":
 			AcceptKey(r.Context())
 			fallthrough
@@ -444,4 +450,51 @@ func TestARequestWithAKeyKeepsItsConnection(t *testing.T) {
 			d.Close()
 		}
 	}
+}
+
+// Clients that ask for much and read nothing keep nobody from a listener whose requests need no key.
+func TestUnreadAnswersKeepNobodyOut(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		d := openDoor(t, 8, secure, AfterBody)
+		for n := range 8 {
+			_, client := d.from(fmt.Sprintf("192.0.2.%d:%d", n/2, 1000+n))
+			answer, err := client.Get(d.URL + "/much")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = answer.Body.Close() })
+		}
+		eventually(t, func() bool {
+			_, client := d.from("192.0.2.200:1000")
+			return d.get(client, "/") == nil
+		})
+	}
+}
+
+// An answer that its client reads late works again, and arrives whole.
+func TestAnAnswerThatIsReadLateArrivesWhole(t *testing.T) {
+	d := openDoor(t, 8, false, AfterBody)
+	_, client := d.from("192.0.2.1:1000")
+	answer, err := client.Get(d.URL + "/much")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return d.clients.idle() == 1 })
+	n, err := io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	if n != 256*64<<10 || err != nil {
+		t.Errorf("%d bytes arrived: %v", n, err)
+	}
+}
+
+// idle is how many connections make room for others.
+func (c *Connections) idle() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.open {
+		if one.place >= 0 {
+			n++
+		}
+	}
+	return n
 }

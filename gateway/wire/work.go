@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Beginning says when a request begins to work. Before that its connection is idle and may be closed for another: whoever only begins a
@@ -41,6 +43,9 @@ func (c *Connections) working(handler http.Handler, begun Beginning) http.Handle
 		}
 		one := &work{all: c, conn: conn}
 		defer one.end()
+		if begun == AfterBody {
+			w = &unread{w, one}
+		}
 		switch {
 		case begun == AfterKey:
 			r = r.WithContext(context.WithValue(r.Context(), workOf{}, one))
@@ -94,4 +99,50 @@ func (b *wholeBody) Read(p []byte) (int, error) {
 		err = errMadeRoom
 	}
 	return n, err
+}
+
+// unreadTime is how long a client may leave an answer unread before its connection counts as idle.
+const unreadTime = time.Second
+
+// unread is the answer to a request that needs no key. While its client does not read, the request does not work: else whoever asks for
+// much and reads nothing would keep a place until a write times out.
+type unread struct {
+	http.ResponseWriter
+	of *work
+}
+
+// Unwrap is for [http.ResponseController].
+func (u *unread) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+// Write implements [http.ResponseWriter].
+func (u *unread) Write(p []byte) (n int, err error) {
+	u.wait(func() { n, err = u.ResponseWriter.Write(p) })
+	return n, err
+}
+
+// FlushError sends what was written so far.
+func (u *unread) FlushError() (err error) {
+	u.wait(func() { err = http.NewResponseController(u.ResponseWriter).Flush() })
+	return err
+}
+
+// wait does what may wait for the client to read.
+func (u *unread) wait(send func()) {
+	var mu sync.Mutex
+	sent, idle := false, false
+	late := time.AfterFunc(unreadTime, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !sent {
+			idle = true
+			u.of.all.work(u.of.conn, -1)
+		}
+	})
+	send()
+	late.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	if sent = true; idle {
+		u.of.all.work(u.of.conn, 1)
+	}
 }

@@ -37,6 +37,9 @@ func TestAdjustAndOpen(t *testing.T) {
 		} {
 			adjusts(t, accounts, tt.id, tt.delta, tt.want)
 		}
+		if _, memory := h.(*limit.Memory); !memory { // which loses no reply; one that is sent again counts once
+			adjusts(t, accounts, "adjust-5", 60, limit.Adjustment{Done: true, DayBefore: 60, Day: 60, MonthBefore: 60, Month: 60})
+		}
 		today := clock.Now().UTC()
 		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, false))
 		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[limit.UnitIndex(teams.UnitTokens)] != 60 {
