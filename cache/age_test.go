@@ -123,7 +123,7 @@ func TestUnheardOfIsHandedOut(t *testing.T) {
 		if got, ok, err := other.Get(t.Context(), "search", "t1"); ok || err != nil {
 			t.Errorf("a poll finds it: %+v %v", got, err)
 		}
-		if page, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 0 || err != nil {
+		if page, total, err := other.List(t.Context(), []string{"search"}, cache.Filter{}); total != 0 || err != nil {
 			t.Errorf("it is listed: %+v %v", page, err)
 		}
 		due, err := other.Due(t.Context(), 10, nil)

@@ -127,7 +127,7 @@ func TestList(t *testing.T) {
 		{"from", cache.Filter{From: start.Add(23 * time.Minute)}, 2, "t24", 2},
 		{"to", cache.Filter{To: start.Add(time.Minute)}, 2, "t1", 2},
 	} {
-		page, total, _ := claims.List(context.Background(), "search", tt.filter)
+		page, total, _ := claims.List(context.Background(), []string{"search"}, tt.filter)
 		if total != tt.total || len(page) != tt.count || tt.count > 0 && page[0].Task != tt.first {
 			t.Errorf("%s: %d of %d, %+v; want %d of %d from %s", tt.name, len(page), total, page, tt.count, tt.total, tt.first)
 		}
@@ -162,7 +162,7 @@ func TestClaimsAgainstAModel(t *testing.T) {
 			}
 		}
 		for _, team := range []string{"search", "shop"} {
-			if _, total, _ := claims.List(context.Background(), team, cache.Filter{}); total != live[team] {
+			if _, total, _ := claims.List(context.Background(), []string{team}, cache.Filter{}); total != live[team] {
 				t.Fatalf("%s lists %d, has %d", team, total, live[team])
 			}
 		}

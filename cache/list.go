@@ -31,47 +31,28 @@ func PageSize(given int) int {
 	return min(given, largestPage)
 }
 
-// List returns one page of a team's tasks, newest first, and how many there are on all pages.
-func (c *Claims) List(_ context.Context, team string, f Filter) (page []Claim, total int, err error) {
+// List returns one page of the tasks of teams, newest first, and how many there are on all pages.
+func (c *Claims) List(_ context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
-	size := PageSize(f.Size)
-	skip := (max(f.Page, 1) - 1) * size
-	all := c.byTeam[team]
-	for i := len(all) - 1; i >= 0; i-- {
-		if !f.admits(all[i]) {
-			continue
-		}
-		if total >= skip && len(page) < size {
-			page = append(page, *all[i])
-		}
-		total++
-	}
-	return page, total, nil
-}
-
-// ListOpen returns one page of the tasks of teams that have not ended, newest first, and how many there are on all pages.
-func (c *Claims) ListOpen(_ context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.expire()
-	f.Open = true
-	var open []*Claim
+	var admitted []*Claim
 	for _, team := range teams {
-		for _, claim := range c.byTeam[team] {
+		for _, claim := range slices.Backward(c.byTeam[team]) {
 			if f.admits(claim) {
-				open = append(open, claim)
+				admitted = append(admitted, claim)
 			}
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *Claim) int { return b.Created.Compare(a.Created) })
+	if len(teams) > 1 {
+		slices.SortStableFunc(admitted, func(a, b *Claim) int { return b.Created.Compare(a.Created) })
+	}
 	size := PageSize(f.Size)
-	from := min((max(f.Page, 1)-1)*size, len(open))
-	for _, claim := range open[from:min(from+size, len(open))] {
+	from := min((max(f.Page, 1)-1)*size, len(admitted))
+	for _, claim := range admitted[from:min(from+size, len(admitted))] {
 		page = append(page, *claim)
 	}
-	return page, len(open), nil
+	return page, len(admitted), nil
 }
 
 func (f *Filter) admits(c *Claim) bool {

@@ -14,20 +14,9 @@ type redisReader struct{ *store }
 // filtered is how many tasks of a team one script filters.
 const filtered = 500
 
-// List returns one page of a team's tasks, newest first, and how many there are on all pages.
-func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
-	return r.list(ctx, []string{team}, f)
-}
-
-// ListOpen returns one page of the tasks of teams that have not ended, newest first, and how many there are on all pages.
-func (r *redisReader) ListOpen(ctx context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
-	f.Open = true
-	return r.list(ctx, teams, f)
-}
-
-// list names the tasks, reads what the filter needs of them, and then the page's tasks in full: two round trips, three with a filter. Tasks
-// that have not ended are named by the agenda of the finisher, which has only these.
-func (r *redisReader) list(ctx context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
+// List is as that of [Claims]. It names the tasks, reads what the filter needs of them, and then the page's tasks in full: two round trips,
+// three with a filter. Tasks that have not ended are named by the agenda of the finisher, which has only these.
+func (r *redisReader) List(ctx context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
 	call, cancel := r.long(context.WithoutCancel(ctx))
 	defer cancel()
 	var names []namedTask

@@ -50,7 +50,7 @@ func TestClaimsArePutBack(t *testing.T) {
 		other := open()
 		other.knows(t, "runs", cache.Pending)
 		other.knows(t, "ended", cache.Succeeded)
-		if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 2 || err != nil {
+		if _, total, err := other.List(t.Context(), []string{"search"}, cache.Filter{}); total != 2 || err != nil {
 			t.Errorf("%d are listed, %v", total, err)
 		}
 		if due, err := other.Due(t.Context(), 10, nil); len(due) > 0 || err != nil {
@@ -96,7 +96,7 @@ func TestPuttingBackIsBounded(t *testing.T) {
 	client(t, socket).FlushAll(t.Context())
 	listed := func(want int) {
 		t.Helper()
-		if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != want || err != nil {
+		if _, total, err := other.List(t.Context(), []string{"search"}, cache.Filter{}); total != want || err != nil {
 			t.Errorf("%d are listed, %v; want %d", total, err, want)
 		}
 	}
@@ -289,7 +289,7 @@ func TestALossIsNoticedUnderLoad(t *testing.T) {
 			all := append(append(made, others...), fresh...)
 			late := open()
 			late.present(t, all)
-			if _, total, err := late.List(t.Context(), "search", cache.Filter{}); total != len(all) || err != nil {
+			if _, total, err := late.List(t.Context(), []string{"search"}, cache.Filter{}); total != len(all) || err != nil {
 				t.Errorf("%d are listed, %v; want %d", total, err, len(all))
 			}
 			for _, task := range all {

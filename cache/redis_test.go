@@ -26,7 +26,7 @@ import (
 type claims interface {
 	Put(ctx context.Context, claim cache.Claim) bool
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
-	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
+	List(ctx context.Context, teams []string, f cache.Filter) ([]cache.Claim, int, error)
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	Release(ctx context.Context, team, task string, after time.Duration)
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
@@ -248,19 +248,19 @@ func TestListOverReplicas(t *testing.T) {
 			views[n%2].Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
 		}
 		views[0].Put(t.Context(), aClaim("shop", "theirs"))
-		page, total, err := views[1].List(t.Context(), "search", cache.Filter{Page: 2})
+		page, total, err := views[1].List(t.Context(), []string{"search"}, cache.Filter{Page: 2})
 		if err != nil || total != 25 || len(page) != 10 || page[0].Task != "t14" {
 			t.Errorf("%d of %d: %+v, %v", len(page), total, page, err)
 		}
-		if page, total, _ := views[1].List(t.Context(), "search", cache.Filter{Task: "theirs"}); total != 0 {
+		if page, total, _ := views[1].List(t.Context(), []string{"search"}, cache.Filter{Task: "theirs"}); total != 0 {
 			t.Errorf("another team's task is listed: %+v", page)
 		}
-		if page, total, err := views[1].List(t.Context(), "search", cache.Filter{Page: 4}); total != 25 || len(page) != 0 || err != nil {
+		if page, total, err := views[1].List(t.Context(), []string{"search"}, cache.Filter{Page: 4}); total != 25 || len(page) != 0 || err != nil {
 			t.Errorf("behind the last page: %d of %d, %v", len(page), total, err)
 		}
 		claim, _, _ := views[1].Get(t.Context(), "search", "t3")
 		_, _ = views[1].Hear(t.Context(), &claim, heard("t3", cache.Running), []byte("r"), 0)
-		page, total, err = views[0].List(t.Context(), "search", cache.Filter{Status: cache.Running})
+		page, total, err = views[0].List(t.Context(), []string{"search"}, cache.Filter{Status: cache.Running})
 		if total != 1 || len(page) != 1 || page[0].Task != "t3" || string(page[0].Body) != "r" || page[0].Hold.ID != "h-t3" || err != nil {
 			t.Errorf("the list of running tasks: %+v of %d, %v", page, total, err)
 		}
@@ -289,7 +289,7 @@ func TestAListReadsItsPage(t *testing.T) {
 		most   int // bytes: the page's ten answers, and the name or the filtered fields of each task
 	}{{"all", cache.Filter{}, 10*11_000 + 600*30}, {"open ones", cache.Filter{Open: true}, 10*11_000 + 600*600}} {
 		before := sent()
-		page, total, err := r.List(t.Context(), "search", c.filter)
+		page, total, err := r.List(t.Context(), []string{"search"}, c.filter)
 		read := sent() - before
 		if total != 600 || len(page) != 10 || page[0].Task != "t599" || len(page[0].Body) != 10_000 || err != nil {
 			t.Errorf("%s: %d of %d, %v", c.name, len(page), total, err)
@@ -470,7 +470,7 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	if got, ok, err := b.Get(ctx, "search", "t1"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 0 {
 		t.Errorf("%+v %v %v; %d unwritten", got, ok, err, a.Unwritten())
 	}
-	if _, total, err := b.List(ctx, "search", cache.Filter{}); err != nil || total != 1 {
+	if _, total, err := b.List(ctx, []string{"search"}, cache.Filter{}); err != nil || total != 1 {
 		t.Errorf("%d listed, %v: half of the claim was written", total, err)
 	}
 }

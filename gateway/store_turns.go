@@ -70,13 +70,13 @@ func (c *claimsInTurn) Put(ctx context.Context, claim cache.Claim) bool {
 	return c.Claims.Put(ctx, claim)
 }
 
-func (c *claimsInTurn) List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error) {
-	place, err := c.calls.wait(ctx, team)
+func (c *claimsInTurn) List(ctx context.Context, teams []string, f cache.Filter) ([]cache.Claim, int, error) {
+	place, err := c.calls.wait(ctx, teams[0]) // requests list the tasks of their own team
 	if err != nil {
 		return nil, 0, err
 	}
 	defer place.leave()
-	return c.Claims.List(ctx, team, f)
+	return c.Claims.List(ctx, teams, f)
 }
 
 func (c *claimsInTurn) Take(ctx context.Context, team, task string) (cache.Turn, error) {

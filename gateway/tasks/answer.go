@@ -53,7 +53,7 @@ func (t *Tasks) CacheStatus(answer *PollAnswer, age time.Duration, now time.Time
 
 // List returns a page of the team's tasks that match the filter, and how many match. Its error says why they are not known.
 func (t *Tasks) List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error) {
-	return t.deps.Claims.List(ctx, team, f)
+	return t.deps.Claims.List(ctx, []string{team}, f)
 }
 
 type listedTask struct {

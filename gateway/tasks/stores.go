@@ -23,8 +23,8 @@ type Known interface {
 	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task, an
 	// expired one, and another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
-	// List MUST return a page of the team's tasks, newest first, and how many there are.
-	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
+	// List MUST return a page of the teams' tasks, newest first, and how many there are.
+	List(ctx context.Context, teams []string, f cache.Filter) ([]cache.Claim, int, error)
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with so many Queries.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 }

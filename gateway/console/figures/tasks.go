@@ -69,7 +69,7 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 	if q.Team == "" {
 		claims, list.Next, err = f.tasksOfAll(ctx, p, c, after)
 	} else if _, err = f.find(p, q.Team); err == nil {
-		claims, list.Next, err = paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.List(ctx, q.Team, c) })
+		claims, list.Next, err = f.paged(ctx, []string{q.Team}, c, after)
 	}
 	if err != nil {
 		return list, err
@@ -99,7 +99,8 @@ func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filte
 	visible, _ := f.visible(p)
 	ids := idsOf(visible)
 	if c.Status != "" && !c.Status.Final() {
-		return paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.ListOpen(ctx, ids, c) })
+		c.Open = true
+		return f.paged(ctx, ids, c, after)
 	}
 	if after > f.Deps.Now().AddDate(0, 0, 1).UnixMicro() { // clocks differ by less
 		return nil, "", errCursor
@@ -112,12 +113,12 @@ func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filte
 }
 
 // paged reads a page by its number.
-func paged(c cache.Filter, after int64, read func(cache.Filter) ([]cache.Claim, int, error)) (claims []cache.Claim, next string, err error) {
+func (f *Figures) paged(ctx context.Context, teams []string, c cache.Filter, after int64) (claims []cache.Claim, next string, err error) {
 	if after > mostPages {
 		return nil, "", errCursor
 	}
 	c.Page = int(max(after, 1))
-	claims, total, err := read(c)
+	claims, total, err := f.Tasks.List(ctx, teams, c)
 	if c.Page*c.Size < total {
 		next = strconv.Itoa(c.Page + 1)
 	}

@@ -60,7 +60,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	reading.Go(func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err })
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })
 	reading.Go(func() (err error) {
-		open, _, err = f.Deps.Tasks.ListOpen(ctx, []string{id}, cache.Filter{Size: teamTasks})
+		open, _, err = f.Deps.Tasks.List(ctx, []string{id}, cache.Filter{Open: true, Size: teamTasks})
 		return err
 	})
 	if len(team.TagQuotas) > 0 {
