@@ -60,12 +60,12 @@ var differences = []difference{
 			image.role.user image.content.kind image.content.array image.messages.single image.prompt.single image.image.address image.image.data`,
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 
-	{why: "a model in no pattern chats where anything says chat; the simulator knows which models draw", rule: rulesOf("text."),
-		when: func(s sent, _ policy.Finding) bool { return s.saysChat() && s.is("gen2.6-t2i") }},
+	{why: "a model in no pattern chats where nothing says image; the simulator knows which models draw", rule: rulesOf("text."),
+		when: func(s sent, _ policy.Finding) bool { return s.chatsByPolicy() && s.is("gen2.6-t2i") }},
 
 	{why: "the same the other way round: the simulator judges what is drawn",
-		when: func(s sent, _ policy.Finding) bool { return s.saysChat() && s.is("gen2.6-t2i") }},
-	{why: "what a model that edits does where nothing is interleaved: chatting, the simulator judges the parameters of chat", says: "parameters.",
+		when: func(s sent, _ policy.Finding) bool { return s.chatsByPolicy() && s.is("gen2.6-t2i") }},
+	{why: "what a model that edits does where nothing is interleaved: the simulator judges it by the rules of chat, or of what is interleaved", says: "InvalidParameter",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "the same where enable_interleave is absent: interleaving, the simulator wants the header", says: "X-Service-Sse must be enable",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
@@ -176,8 +176,11 @@ func (s sent) saysImage() bool {
 func (s sent) saysChat() bool {
 	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
 	return s.path == multimodalPath && (slices.ContainsFunc([]string{"tools", "tool_choice", "temperature", "top_p", "top_k"}, given) ||
-		strings.Count(s.input, `"role"`) != 1 || !strings.Contains(s.input, `"role":"user"`))
+		strings.Contains(s.input, `"messages":[{`) && (strings.Count(s.input, `"role"`) != 1 || !strings.Contains(s.input, `"role":"user"`)))
 }
+
+// chatsByPolicy reports whether policy takes a request on the multimodal path, for a model in no pattern, for a chat.
+func (s sent) chatsByPolicy() bool { return s.path == multimodalPath && !s.saysImage() }
 
 // rulesOf lists the rules of a kind.
 func rulesOf(kind string) string {
