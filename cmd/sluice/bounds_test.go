@@ -13,7 +13,7 @@ import (
 func TestReadinessNamesABoundForAMinute(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	var log bytes.Buffer
-	b := newBounds(func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
+	b := &bounds{now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil))}
 	reached := b.add("readings: 20 a second for each person")
 	b.add("listeners: 20 for each team")
 	if err := b.state(); err != nil {

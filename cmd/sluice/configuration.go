@@ -3,7 +3,15 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"sluice/gateway"
@@ -19,15 +27,54 @@ type configuration struct {
 	first       look             // the content that teams was read from
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
-	clock       func() time.Time // of what is kept in memory alone; nil: the real one
+	clock       func() time.Time // of accounts in memory; nil: the real one
 }
 
-// memoryClock is the clock of what is kept in memory alone.
-func (c *configuration) memoryClock() func() time.Time {
-	if c.clock == nil {
-		return time.Now
+// door says what happens if the console cannot listen at its address.
+type door int
+
+const (
+	doorMayStayShut door = iota // there is no console, and a warning: a console by default must not stop a gateway
+	doorMustOpen                // the process does not start
+	doorMayMove                 // the system chooses another port
+)
+
+// consoleDoor is the door of an environment: whoever sets an address wants a console there.
+func consoleDoor(environ []string) door {
+	for _, assignment := range environ {
+		if value, ok := strings.CutPrefix(assignment, prefix+"CONSOLE_LISTEN="); ok && value != "" {
+			return doorMustOpen
+		}
 	}
-	return c.clock
+	return doorMayStayShut
+}
+
+// look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link
+// is seen.
+type look struct {
+	teams    []byte
+	teamsErr error
+	key      gateway.Secret // empty: the key is not in a file
+	keyErr   error
+}
+
+func lookAt(teamsPath, keyPath string) look {
+	var l look
+	l.teams, l.teamsErr = readFile(teamsPath)
+	if keyPath != "" {
+		l.key, l.keyErr = readSecret(keyPath)
+	}
+	return l
+}
+
+// sum identifies a look by content alone: on mounted files, times and inodes may not change.
+func (l look) sum() [sha256.Size]byte {
+	var all []byte
+	for _, part := range []string{string(l.teams), fmt.Sprint(l.teamsErr), l.key.Reveal(), fmt.Sprint(l.keyErr)} {
+		all = binary.AppendUvarint(all, uint64(len(part)))
+		all = append(all, part...)
+	}
+	return sha256.Sum256(all)
 }
 
 // loadConfiguration reads the settings and their files and reports every fault at once, as [faults]. With an error it
@@ -102,4 +149,131 @@ func (c configuration) tlsConfig() *tls.Config {
 		return nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
+}
+
+// maxFile bounds every file that is read whole: a wrong path may lead to a huge file.
+const maxFile = 16 << 20
+
+var (
+	errFileSize = errors.New("is larger than 16 MiB")
+	errFileKind = errors.New("is not a regular file")
+)
+
+// readSecret reads a file that holds nothing but a secret. One line end behind it is dropped: editors and shells add one.
+func readSecret(path string) (gateway.Secret, error) {
+	content, err := readFile(path)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("the file is empty")
+	}
+	return gateway.Secret(text), nil
+}
+
+// readFile reads a regular file; others may have no end. The error leaves out the path, which may be a secret in the wrong
+// variable.
+func readFile(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO would wait for a writer
+	if err != nil {
+		return nil, pathless(err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, pathless(err)
+	case !info.Mode().IsRegular():
+		return nil, errFileKind
+	case info.Size() > maxFile:
+		return nil, errFileSize
+	}
+	return readAll(file) // it may have grown
+}
+
+// readAll reads a whole input of at most maxFile bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, pathless(err)
+	case len(content) > maxFile:
+		return nil, errFileSize
+	}
+	return content, nil
+}
+
+func pathless(err error) error {
+	var bad *fs.PathError
+	if errors.As(err, &bad) {
+		return bad.Err
+	}
+	return err
+}
+
+// worldReadable reports whether every user of the machine may read the file.
+func worldReadable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o004 != 0
+}
+
+// warn notes settings that are allowed but may be mistakes.
+func (c *configuration) warn() {
+	if c.teams != nil {
+		for _, text := range c.teams.Warnings() {
+			c.warnings = append(c.warnings, prefix+"TEAMS_FILE: "+text)
+		}
+		c.warnings = append(c.warnings, c.shutOut(c.teams, teams.OwnerFile)...)
+	}
+	for _, secret := range []struct{ name, path string }{
+		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile},
+		{"REDIS_URL_FILE", c.RedisURLFile},
+		{"TLS_KEY_FILE", c.TLSKeyFile},
+		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile},
+		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
+	} {
+		if secret.path != "" && worldReadable(secret.path) {
+			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
+		}
+	}
+	if files := filesAllowed(); uint64(max(c.MaxConnections, 0))+ownFiles > files {
+		c.warnings = append(c.warnings, fmt.Sprintf("%sMAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", prefix, files, c.MaxConnections))
+	}
+	if c.RedisURL == "" {
+		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends")
+	}
+	if c.RedisURL != "" && c.DirectoryFile != "" {
+		c.warnings = append(c.warnings, prefix+"DIRECTORY_FILE: not used, because the directory is in Redis")
+	}
+	if c.RedisURL == "" && c.StateDir != "" {
+		c.warnings = append(c.warnings, prefix+"STATE_DIR: not used, because the directory is not in Redis")
+	}
+	if c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != "") {
+		c.warnings = append(c.warnings, prefix+"CONSOLE_LISTEN: off, so the other settings of the console are not used")
+	}
+	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
+	}
+	if host, _, _ := net.SplitHostPort(c.AdminListen); c.AdminPprof && !isLoopback(host) {
+		c.warnings = append(c.warnings, prefix+"ADMIN_PPROF: profiles can contain prompts and keys, and "+prefix+"ADMIN_LISTEN is not loopback")
+	}
+	if c.CaptureContent {
+		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: spans that are sent contain prompts and answers")
+	}
+}
+
+// shutOut warns of the forwarded paths that an owner's teams had without naming other in their endpoints, and have no more.
+func (s settings) shutOut(file *teams.File, owner teams.Owner) []string {
+	var ids []string
+	for _, team := range file.List {
+		if team.Owner == owner && team.Endpoints == nil {
+			ids = append(ids, team.ID)
+		}
+	}
+	if len(s.ForwardPaths) == 0 || len(ids) == 0 {
+		return nil
+	}
+	return []string{prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +
+		"; name other in the endpoints of those that shall"}
 }

@@ -2,23 +2,26 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
+	"sluice/policy/teams"
 )
 
 const (
@@ -26,67 +29,100 @@ const (
 	consoleStreams = 32
 	// consoleGrace is how long its requests have to end when the process stops.
 	consoleGrace = 3 * time.Second
+	// leastLate is how long after a day requests of it may still be charged; the tasks of one may be even later.
+	leastLate = 49 * time.Hour
 )
+
+// consoleParts are the parts of the process that the console shows and changes.
+type consoleParts struct {
+	configuration
+	listener  net.Listener
+	kept      *kept
+	gateway   *gateway.Gateway
+	force     *inForce
+	directory *directory
+	checks    []admin.Check
+	bounds    *bounds
+	log       *slog.Logger
+}
 
 // consoleServer is a running console.
 type consoleServer struct {
-	listener net.Listener
-	server   *http.Server
-	access   *access.Control
-	address  string // for the operator's browser
-	unset    bool   // it is on loopback, and no setting says how to log in
-	log      *slog.Logger
-	halt     context.CancelFunc // ends streams
+	listener   net.Listener
+	server     *http.Server
+	api, pages http.Handler // that it serves to whoever is logged in
+	access     *access.Control
+	address    string // for the operator's browser
+	unset      bool   // it is on loopback, and no setting says how to log in
+	log        *slog.Logger
+	halt       context.CancelFunc // ends streams
+	works      []func(context.Context)
 }
 
-// openConsole builds the console, if there is a listener for it.
-func (p *process) openConsole(ctx context.Context) {
-	listener, logger := p.doors.console, p.log.Logger()
-	if listener == nil {
-		return
-	}
+// newConsole builds the console, which runs by its works.
+func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
-	teams, numbers := p.openRegistry(), p.openFigures()
+	registry, numbers := p.registry(), p.figures()
 	c := &consoleServer{
-		listener: listener, access: access.New(p.accessDeps(teams)), address: p.consoleAddress(listener), log: logger, halt: halt,
+		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
+		api:   api.New(api.Deps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
+		pages: pages.New(pages.Deps{
+			Teams: registry, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
+			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
+		}),
 	}
 	proxies := prefixes(p.TrustedProxies)
 	c.server = wire.NewServer(console.New(console.Deps{
-		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: logger,
-		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
+		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: p.log,
+		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.Door(), Pictures: wordsOf(p.ResultHosts),
 		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
-	}), logger)
+	}), p.log)
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
-	p.clients.Bound(c.server, wire.Config{Listener: "console", Most: consoleConnections, Proxies: proxies, Log: logger})
 	forPeople(c.server)
-	p.console = c
-	p.works = append(p.works, c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) })
+	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) }}
+	return c
 }
 
-// listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.
-func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
-	if p.ConsoleListen == consoleOff {
-		return nil, nil
-	}
-	listener, err := listen(ctx, prefix+"CONSOLE_LISTEN", p.ConsoleListen)
-	switch {
-	case err == nil || p.door == doorMustOpen:
-		return listener, err
-	case p.door == doorMayMove && errors.Is(err, syscall.EADDRINUSE):
-		return listen(ctx, "the console", net.JoinHostPort(hostIn(p.ConsoleListen), "0"))
-	}
-	p.log.Logger().Warn("console", "warning", "there is no console: "+err.Error())
-	return nil, nil
+// registry is the teams as the console shows and changes them.
+func (p consoleParts) registry() *api.Registry {
+	return api.NewRegistry(api.RegistryDeps{
+		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
+		InForce: func() teams.State {
+			s, _, _ := p.directory.roster.inForce()
+			return s
+		},
+		PaceReached: p.bounds.add(api.PaceBound), AuditReached: p.bounds.add(api.AuditBound),
+	})
 }
 
-// accessDeps are what logins need, in Redis if the accounts are there.
-func (p *process) accessDeps(audit *api.Registry) access.Deps {
-	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
+// figures are what the console shows of traffic, limits, money and tasks.
+func (p consoleParts) figures() *figures.Figures {
+	deps := figures.Deps{
+		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Running: p.gateway.InFlight,
+		Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
+			for _, check := range p.checks {
+				if err := check.State(); err != nil {
+					list = append(list, figures.Fault{Name: check.Name, Text: err.Error()})
+				}
+			}
+			return list
+		},
+	}
+	if p.kept.redis != nil {
+		deps.Days, deps.Memory = figures.NewRedisSums(p.kept.redis), p.kept.memory
+	}
+	return figures.New(deps)
+}
+
+// access are what logins need, in Redis if the accounts are there.
+func (p consoleParts) access(audit *api.Registry) access.Deps {
+	token := consoleToken{path: p.ConsoleTokenFile, log: p.log}
 	deps := access.Deps{
-		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
+		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: p.force, Token: token.sha256, Log: p.log,
 		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
 		Ended: func(ctx context.Context, by access.Person, client string, s *access.Session) error {
 			return audit.NoteEnded(ctx, access.Actor{Person: by, Address: client}, s)
@@ -98,8 +134,8 @@ func (p *process) accessDeps(audit *api.Registry) access.Deps {
 			SignOns:  p.bounds.add("the console's sign-ons: 300 begun from one address in ten minutes"),
 		},
 	}
-	if p.redis != nil {
-		deps.Shared, deps.Secret = access.NewRedis(p.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.upstreamKey)
+	if p.kept.redis != nil {
+		deps.Shared, deps.Secret = access.NewRedis(p.kept.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.force.key)
 	}
 	if p.OIDCIssuer != "" {
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
@@ -109,15 +145,26 @@ func (p *process) accessDeps(audit *api.Registry) access.Deps {
 	return deps
 }
 
-// consoleAddress is where an operator's browser finds the console.
-func (p *process) consoleAddress(listener net.Listener) string {
+// shown are the settings as sluice check prints them.
+func (p consoleParts) shown() pages.Config {
+	out := pages.Config{Version: readBuild().version, Warnings: p.warnings}
+	empty, _ := loadSettings(nil) // its faults are the required settings
+	values, defaults := p.values(), empty.values()
+	for _, name := range settingNames {
+		out.Settings = append(out.Settings, pages.Setting{Name: name, Value: values[name], Set: values[name] != defaults[name]})
+	}
+	return out
+}
+
+// address is where an operator's browser finds the console.
+func (p consoleParts) address() string {
 	switch {
 	case p.ConsoleURL != "":
 		return string(p.ConsoleURL)
 	case p.certificate != nil:
-		return "https://" + listener.Addr().String()
+		return "https://" + p.listener.Addr().String()
 	}
-	return "http://" + listener.Addr().String()
+	return "http://" + p.listener.Addr().String()
 }
 
 // run serves until ctx ends, and then lets requests end. A console that fails does not end the gateway.
@@ -134,17 +181,10 @@ func (c *consoleServer) run(ctx context.Context) {
 			_ = c.server.Close()
 		}
 	}()
-	if err := c.serve(); !errors.Is(err, http.ErrServerClosed) {
+	if err := serveOn(c.server, c.listener); !errors.Is(err, http.ErrServerClosed) {
 		c.log.Error("console", "error", addressless(err).Error())
 	}
 	<-stopped
-}
-
-func (c *consoleServer) serve() error {
-	if c.server.TLSConfig != nil {
-		return c.server.ServeTLS(c.listener, "", "")
-	}
-	return c.server.Serve(c.listener)
 }
 
 // writeLink shows the operator a one-time link, if there is no other way to log in as one. It is never logged.
@@ -156,24 +196,29 @@ func (c *consoleServer) writeLink(w io.Writer) error {
 	return err
 }
 
-// consoleState is the console's line in readiness.
-func (p *process) consoleState() error {
-	if p.console == nil && p.ConsoleListen != consoleOff {
-		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
-	}
-	return nil
+// consoleTasks cancels tasks for the console.
+type consoleTasks struct{ gateway *gateway.Gateway }
+
+// Has implements [api.Tasks].
+func (c consoleTasks) Has(ctx context.Context, team, task string) (bool, error) {
+	return c.gateway.HasTask(ctx, team, task)
 }
 
-// hostIn is the host of an address with a port.
-func hostIn(address string) string {
-	host, _, _ := net.SplitHostPort(address)
-	return host
+// Cancel implements [api.Tasks].
+func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
+	return cancelError(c.gateway.CancelTask(ctx, team, task))
 }
 
-func wordsOf(list []member) []string {
-	words := make([]string, len(list))
-	for i, word := range list {
-		words[i] = string(word)
+// cancelError is an error of a cancel as the console tells it. One that is no [teams.Problem] leaves open whether the service took the
+// cancel.
+func cancelError(err error) error {
+	switch {
+	case errors.Is(err, gateway.ErrNoTask):
+		return &teams.Problem{Code: teams.CodeMissing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
+	case errors.Is(err, gateway.ErrNoCancel):
+		return &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "the service did not take the cancel", Allowed: "a task that waits", Advice: "look at the task's state"}
+	case errors.Is(err, gateway.ErrCancelRate):
+		return teams.Away("the service takes no more cancels at the moment, and this one was not sent", err)
 	}
-	return words
+	return err
 }

@@ -35,13 +35,12 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 	_, service := newService(t, simulator.Config{Pending: time.Hour})
 	c, err := loadConfiguration(append([]string{
 		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_LOG_LEVEL=error",
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_LOG_LEVEL=error",
 	}, variables...))
 	must(t, err)
 	log := openLog(c.settings, io.Discard)
-	process, err := open(t.Context(), c, log)
+	process, err := open(t.Context(), c, log, start{})
 	must(t, err)
-	process.openDirectory(t.Context())
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error)
 	go func() { served <- process.serve(ctx) }()
@@ -52,8 +51,7 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 		}
 		closeLog(log)
 	})
-	registry, numbers := process.openRegistry(), process.openFigures()
-	return consoled{t, process.consoleAPI(registry, numbers), process.consolePages(registry, numbers), "http://" + process.doors.public.Addr().String(), process}
+	return consoled{t, process.console.api, process.console.pages, "http://" + process.listeners.public.Addr().String(), process}
 }
 
 // ask asks the interface as an operator, and reads the answer.

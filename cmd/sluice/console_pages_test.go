@@ -68,7 +68,7 @@ func (c consoled) mapped() (key teams.NewKey, task string) {
 	c.send("POST", textURL, brokenText, "test")
 	c.send("POST", textURL, demoText, "no such key")
 	wait(c.T, "it is charged", func() bool { return c.used("maps", "tag")[0] != "0" && c.used("search", "day")[0] != "0" })
-	must(c.T, c.process.recent.Post(c.Context()))
+	must(c.T, c.process.kept.collector.Post(c.Context()))
 	return key, string(match[1])
 }
 
@@ -253,8 +253,8 @@ func (c consoled) equalTotals(key string) {
 	_, money := c.visit(theOperator, "/money.csv?by=day&team=maps", nil)
 	_, all := c.visit(theOperator, "/money.csv?by=team", nil)
 	_, tags := c.visit(ofMaps, "/money.csv?by=tag", nil)
-	environ := []string{"SLUICE_ADMIN_LISTEN=" + c.process.doors.admin.Addr().String()}
-	if c.process.redis != nil {
+	environ := []string{"SLUICE_ADMIN_LISTEN=" + c.process.listeners.admin.Addr().String()}
+	if c.process.kept.redis != nil {
 		environ = append(environ, "SLUICE_REDIS_URL="+c.process.RedisURL.Reveal())
 	}
 	usage := command(c.Context(), environ, "usage", "--csv").stdout

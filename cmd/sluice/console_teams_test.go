@@ -19,7 +19,7 @@ func TestTheConsolesTeamsAreThoseOfTheGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c consoleTeams
+	var c inForce
 	c.file.Store(file)
 	for _, tt := range []struct {
 		secret, team, key string

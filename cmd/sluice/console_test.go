@@ -291,9 +291,9 @@ func TestATakenPort(t *testing.T) {
 	} {
 		var said strings.Builder
 		log := telemetry.NewLog(telemetry.LogConfig{Writer: &said, Level: slog.LevelInfo, Now: time.Now})
-		p := &process{configuration: configuration{settings: settings{ConsoleListen: taken.Addr().String()}, door: d}, log: log}
+		c := configuration{settings: settings{ConsoleListen: taken.Addr().String()}, door: d}
 		got := "none"
-		listener, err := p.listenConsole(t.Context())
+		listener, err := listenConsole(t.Context(), c, log.Logger())
 		if err != nil {
 			got = err.Error()
 		} else if listener != nil {
@@ -304,8 +304,8 @@ func TestATakenPort(t *testing.T) {
 		if got != want || (d == doorMayStayShut) != strings.Contains(said.String(), "there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
 			t.Errorf("%d: %s, want %s; logged %s", d, got, want, said.String())
 		}
-		if (p.consoleState() == nil) || strings.Contains(p.consoleState().Error(), taken.Addr().String()) {
-			t.Errorf("readiness: %v", p.consoleState())
+		if state := (listeners{}).consoleState(c.ConsoleListen); state == nil || strings.Contains(state.Error(), taken.Addr().String()) {
+			t.Errorf("readiness: %v", state)
 		}
 	}
 	for environ, want := range map[string]door{"SLUICE_CONSOLE_LISTEN=" + defaultConsole: doorMustOpen, "SLUICE_CONSOLE_LISTEN=": doorMayStayShut, "PATH=/bin": doorMayStayShut} {

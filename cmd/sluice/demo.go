@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/fetch"
+	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
 	"sluice/policy/teams"
 )
@@ -41,25 +43,23 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 		return errors.Join(err, service.Close())
 	}
 	c := teams.configuration(service.Addr(), d.freeAddress(ctx))
-	past := &pastClock{}
-	c.clock = past.now
+	var s start
+	if d.Traffic {
+		past := &pastClock{}
+		c.clock, s.fill = past.now, func(ctx context.Context, k *kept) error { return makePast(ctx, c, k, past) }
+	}
 	log := openLog(c.settings, p.stderr)
 	defer closeLog(log)
-	forget, err := c.keepDirectory()
+	state, err := os.MkdirTemp("", "sluice-demo-") // its directory of teams ends with it
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	defer forget()
-	process, err := open(ctx, c, log)
+	defer func() { _ = os.RemoveAll(state) }()
+	c.DirectoryFile = filepath.Join(state, "directory.json")
+	process, err := open(ctx, c, log, s)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	if d.Traffic {
-		if err := process.makePast(ctx, past); err != nil {
-			return errors.Join(err, service.Close())
-		}
-	}
-	process.openDirectory(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
@@ -69,7 +69,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 		_ = serveUntil(simulating, wire.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
 	})
 
-	base := "http://" + process.doors.public.Addr().String() + "/api/v1"
+	base := "http://" + process.listeners.public.Addr().String() + "/api/v1"
 	if err := errors.Join(process.console.writeLink(p.stdout), writeDemo(p.stdout, base, teams)); err != nil {
 		return err
 	}
@@ -77,13 +77,6 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 		running.Go(func() { sendTraffic(ctx, base, teams) })
 	}
 	return process.serve(ctx)
-}
-
-// keepDirectory gives the demonstration a directory of teams that ends with it.
-func (c *configuration) keepDirectory() (forget func(), err error) {
-	path, err := os.MkdirTemp("", "sluice-demo-")
-	c.DirectoryFile = filepath.Join(path, "directory.json")
-	return func() { _ = os.RemoveAll(path) }, err
 }
 
 // freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.
@@ -160,4 +153,113 @@ func writeDemo(w io.Writer, base string, teams demoTeams) error {
 		"python3 - <<'END'\n" + demoPython(strings.TrimSuffix(base, "/api/v1")+"/v1", teams.search.Reveal()) + "END\n")
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// step is one line of the demonstration, for a POSIX shell with curl, grep and sed.
+type step struct{ about, line string }
+
+// demoSteps are the lines in order; those with $TASK need the one that sets it. The comments have no quotes and brackets,
+// because an interactive shell may not know comments.
+func demoSteps(base string, teams demoTeams) []step {
+	task := line(quiet, teams.search, base+"/tasks/$TASK")
+	return []step{
+		{"Text, with the key of team search.", post(quiet, teams.search, base+textPath, demoText)},
+		{"The same as a stream.", post("curl -sN -H 'X-Service-SSE: enable'", teams.search, base+textPath, demoStream)},
+		{"A synchronous image: the answer holds its address, to open in a browser.", post(quiet, teams.search, base+multimodalPath, demoPicture)},
+		{"An asynchronous image task: created,", "TASK=$(" + post(quiet+async, teams.search, base+imagePath, demoEdit) +
+			` | sed 's/.*"task_id":"\([^"]*\)".*/\1/'); echo "$TASK"`},
+		{"polled to its end, which takes some 4 seconds,", "until " + task +
+			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
+		{"and its images.", task},
+		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.ads, base+"/tasks/$TASK")},
+		{"Team ads may not use that model: 403.", post(quiet+" -i"+async, teams.ads, base+imagePath, demoEdit)},
+		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
+	}
+}
+
+// How the lines call curl: without its progress bar, and with a line end behind the body.
+const (
+	quiet = `curl -s -w '\n'`
+	async = " -H 'X-Service-Async: enable'"
+)
+
+// Paths of the service, behind the version prefix.
+const (
+	textPath       = "/services/aigc/text-generation/generation"
+	multimodalPath = "/services/aigc/multimodal-generation/generation"
+	imagePath      = "/services/aigc/image-generation/generation"
+)
+
+// Bodies of the demonstration.
+const (
+	demoText    = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}`
+	demoStream  = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message","incremental_output":true}}`
+	demoPicture = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}]}]},"parameters":{"size":"1024*768"}}`
+	demoEdit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
+)
+
+// line is a curl call with a key, which exists in this demonstration only.
+func line(curl string, key gateway.Secret, url string) string {
+	return strings.Join([]string{curl, url, "-H 'Authorization: Bearer " + key.Reveal() + "'"}, " ")
+}
+
+func post(curl string, key gateway.Secret, url, body string) string {
+	return line(curl, key, url) + " -H 'Content-Type: application/json' -d '" + body + "'"
+}
+
+// demoPython are five lines for OpenAI's library for Python, each a statement that can also be typed to Python.
+func demoPython(base, key string) string {
+	return `from openai import OpenAI
+client = OpenAI(base_url="` + base + `", api_key="` + key + `")
+chat = client.chat.completions.create(model="llm-plus", messages=[{"role": "user", "content": "What is a sluice?"}])
+picture = client.images.generate(model="gen2.5-t2i", prompt="A mill in winter", n=1)
+print(chat.choices[0].message.content, picture.data[0].url, sep="\n")
+`
+}
+
+// The simulator's pace: slow enough to see a task in every state and a stream's frames arrive.
+const (
+	simulatedPending = 1 * time.Second
+	simulatedRunning = 3 * time.Second
+	simulatedFrame   = 120 * time.Millisecond
+)
+
+// simulateCommand is sluice simulate.
+type simulateCommand struct {
+	Listen string   `default:"127.0.0.1:9000" placeholder:"ADDRESS" help:"Where to listen (${default})."`
+	Key    []string `placeholder:"K" help:"A key that is accepted; may be repeated. None: any key is."`
+	Prefix string   `name:"header-prefix" default:"X-Service-" placeholder:"WORD" help:"The word in the service's header names, as in SLUICE_HEADER_PREFIX (${default})."`
+}
+
+// Run simulates the service until it is stopped.
+func (s simulateCommand) Run(ctx context.Context, p program) error {
+	listener, err := listen(ctx, "--listen", s.Listen)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	service := newSimulator(listener.Addr(), s.Key, s.Prefix, func(format string, args ...any) {
+		log.Info("request", "line", fmt.Sprintf(format, args...))
+	})
+	if _, err := fmt.Fprintf(p.stdout, "http://%s/api/v1\n", listener.Addr()); err != nil {
+		return err
+	}
+	return serveUntil(ctx, wire.NewServer(service, log), listener)
+}
+
+func newSimulator(address net.Addr, keys []string, prefix string, log func(format string, args ...any)) *simulator.Simulator {
+	return simulator.New(simulator.Config{
+		Keys: keys, HeaderPrefix: prefix, BaseURL: "http://" + address.String(), Log: log,
+		Pending: simulatedPending, Running: simulatedRunning, FrameDelay: simulatedFrame,
+	})
+}
+
+// serveUntil serves until ctx ends and then cuts running requests.
+func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+	cut := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer cut()
+	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	}
+	return nil
 }

@@ -55,9 +55,9 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 
 // past makes up what the demonstration's teams did.
 type past struct {
-	*process
+	configuration
+	kept   *kept
 	clock  *pastClock
-	prices *teams.File
 	random *mrand.Rand
 	due    map[pastRow]limit.Amounts // not in the ledger yet
 }
@@ -71,8 +71,8 @@ type pastRow struct {
 
 // makePast adds teams to the directory and gives all a month of use, of which the last day is in detail. Whatever shows it reads it
 // like any other.
-func (p *process) makePast(ctx context.Context, clock *pastClock) error {
-	m := &past{process: p, clock: clock, prices: p.teams, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}}
+func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) error {
+	m := &past{configuration: c, kept: k, clock: clock, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}}
 	if err := m.addTeams(ctx); err != nil {
 		return err
 	}
@@ -91,12 +91,12 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 			for range m.many(pastTeams[i].share * busy(at)) {
 				r := m.request(&pastTeams[i], 1)
 				r.Time = at.Add(time.Duration(m.random.Int64N(int64(time.Minute - r.Duration%time.Minute))))
-				p.recent.Note(r, r.AppendLine(nil))
+				k.collector.Note(r, r.AppendLine(nil))
 			}
 		}
 		if at.Minute() == 59 || now.Sub(at) <= 2*time.Minute {
 			m.post(at)
-			if err := p.recent.Post(ctx); err != nil {
+			if err := k.collector.Post(ctx); err != nil {
 				return err
 			}
 		}
@@ -150,7 +150,7 @@ func (m *past) many(mean float64) int {
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
-	if price, ok := m.prices.Price(model); ok && price.Image > 0 {
+	if price, ok := m.teams.Price(model); ok && price.Image > 0 {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
@@ -193,7 +193,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 // cost is what a request of a model costs.
 func (m *past) cost(model string, images int64) limit.Amounts {
 	cost := limit.Amounts{limit.Requests: 1, limit.Images: images}
-	price, _ := m.prices.Price(model)
+	price, _ := m.teams.Price(model)
 	if images > 0 {
 		cost[limit.Spend] = images * price.Image
 		return cost
@@ -209,9 +209,9 @@ func (m *past) post(at time.Time) {
 	m.clock.set(at)
 	for row, amounts := range m.due {
 		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: amounts, Lease: time.Minute}
-		verdict, err := m.accounts.Admit(context.Background(), hold)
+		verdict, err := m.kept.accounts.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts, Estimated: row.estimated})
+			_, _ = m.kept.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts, Estimated: row.estimated})
 		}
 	}
 	clear(m.due)

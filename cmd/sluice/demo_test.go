@@ -127,10 +127,9 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	c.clock, c.DirectoryFile = clock.now, filepath.Join(t.TempDir(), "directory.json")
 	log := openLog(c.settings, io.Discard)
 	defer closeLog(log)
-	p, err := open(t.Context(), c, log)
+	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil})
 	must(t, err)
-	defer p.closeDoors()
-	must(t, p.makePast(t.Context(), clock))
+	must(t, makePast(t.Context(), c, p, clock))
 
 	now := time.Now().UTC()
 	newest, err := p.lately.Requests(t.Context(), recent.Filter{Size: 1})

@@ -61,7 +61,7 @@ func (r *removing) follower(name string) *follower {
 	file, err := teams.Parse([]byte(someTeams))
 	must(r.T, err)
 	f, kept, log, clock := &follower{}, r.another(), slog.New(slog.DiscardHandler), func() time.Time { return r.now }
-	known := newRoster(file, "sk-upstream", func(*teams.File, gateway.Secret) {})
+	known := &roster{file: file, key: "sk-upstream", apply: func(*teams.File, gateway.Secret) {}}
 	f.directoryWatch = &directoryWatch{store: kept, roster: known, log: log, now: clock}
 	f.removal = &removal{
 		store: kept, roster: known, alive: func() int64 { return 2 },

@@ -51,7 +51,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
 	w.directoryWatch = &directoryWatch{
 		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: teams.Order{Who: "replica"},
-		roster: newRoster(file, "sk-upstream", func(file *teams.File, _ gateway.Secret) { w.teams = file }),
+		roster: &roster{file: file, key: "sk-upstream", apply: func(file *teams.File, _ gateway.Secret) { w.teams = file }},
 	}
 	w.start(t.Context())
 	return w

@@ -2,12 +2,20 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	"sluice/policy"
 	"sluice/policy/teams"
 )
 
@@ -139,4 +147,80 @@ func (s *settings) readSecretFiles(fs *faults) {
 		}
 		*twin.secret = secret
 	}
+}
+
+// values are settings as text, by variable, the way the environment has them. A secret that is set is "[redacted]".
+func (s settings) values() map[string]string {
+	texts := make(map[string]string)
+	for field, value := range reflect.ValueOf(s).Fields() {
+		texts[prefix+field.Tag.Get("env")] = show(value.Interface())
+	}
+	return texts
+}
+
+func show(value any) string {
+	switch v := value.(type) {
+	case gateway.Secret:
+		if v == "" {
+			return ""
+		}
+	case *url.URL:
+		if v == nil {
+			return ""
+		}
+	case time.Duration:
+		return showDuration(v)
+	case policy.Modes:
+		return showModes(v)
+	case slog.Level:
+		return strings.ToLower(v.String())
+	}
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice {
+		words := make([]string, v.Len())
+		for i := range words {
+			words[i] = show(v.Index(i).Interface())
+		}
+		return strings.Join(words, ",")
+	}
+	return fmt.Sprint(value)
+}
+
+func showModes(modes policy.Modes) string {
+	var pairs []string
+	for _, id := range slices.Sorted(maps.Keys(modes)) {
+		pairs = append(pairs, id+"="+string(modes[id]))
+	}
+	return strings.Join(pairs, ",")
+}
+
+// showDuration leaves out the zeros that the standard form ends in: 24h, not 24h0m0s.
+func showDuration(d time.Duration) string {
+	text := d.String()
+	for _, zeros := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zeros) {
+			text = strings.TrimSuffix(text, zeros[1:])
+		}
+	}
+	return text
+}
+
+const (
+	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
+	// and files.
+	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
+	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
+	mostByDefault = 16_384
+	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
+	adminConnections = 64
+	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
+	consoleConnections = 128
+	// adminIdle is how long a connection stays open there without a request. Probes make a new one each time.
+	adminIdle = 5 * time.Second
+)
+
+// connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
+// to the service, too.
+func connectionsFor(files uint64) int {
+	half := (max(files, ownFiles) - ownFiles) / 2
+	return int(max(1, min(max(half, files/4), mostByDefault)))
 }

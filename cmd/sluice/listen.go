@@ -7,31 +7,75 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
-	"time"
+	"syscall"
 
-	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/wire"
 )
 
-const (
-	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
-	// and files.
-	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
-	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
-	mostByDefault = 16_384
-	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
-	adminConnections = 64
-	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
-	consoleConnections = 128
-	// adminIdle is how long a connection stays open there without a request. Probes make a new one each time.
-	adminIdle = 5 * time.Second
-)
+// listeners are where a process takes connections.
+type listeners struct {
+	public  *acceptor
+	admin   net.Listener
+	console net.Listener // nil: there is no console
+}
 
-// connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
-// to the service, too.
-func connectionsFor(files uint64) int {
-	half := (max(files, ownFiles) - ownFiles) / 2
-	return int(max(1, min(max(half, files/4), mostByDefault)))
+// openListeners opens them all, or none.
+func openListeners(ctx context.Context, c configuration, log *slog.Logger) (l listeners, err error) {
+	public, err := listen(ctx, prefix+"LISTEN", c.Listen)
+	if err != nil {
+		return l, err
+	}
+	l.public = &acceptor{Listener: public, log: log}
+	if l.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen); err == nil {
+		l.console, err = listenConsole(ctx, c, log)
+	}
+	if err != nil {
+		l.close()
+		return listeners{}, err
+	}
+	return l, nil
+}
+
+// close is for a process that does not start.
+func (l listeners) close() {
+	if l.public == nil {
+		return
+	}
+	for _, one := range []net.Listener{l.public, l.admin, l.console} {
+		if one != nil {
+			_ = one.Close()
+		}
+	}
+}
+
+// listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.
+func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.Listener, error) {
+	if c.ConsoleListen == consoleOff {
+		return nil, nil
+	}
+	listener, err := listen(ctx, prefix+"CONSOLE_LISTEN", c.ConsoleListen)
+	switch {
+	case err == nil || c.door == doorMustOpen:
+		return listener, err
+	case c.door == doorMayMove && errors.Is(err, syscall.EADDRINUSE):
+		return listen(ctx, "the console", net.JoinHostPort(hostIn(c.ConsoleListen), "0"))
+	}
+	log.Warn("console", "warning", "there is no console: "+err.Error())
+	return nil, nil
+}
+
+// consoleState is the console's line in readiness.
+func (l listeners) consoleState(setting string) error {
+	if l.console == nil && setting != consoleOff {
+		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
+	}
+	return nil
+}
+
+// hostIn is the host of an address with a port.
+func hostIn(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
 }
 
 // listen opens an address. The error names the setting and the cause, without the address.

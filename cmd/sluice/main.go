@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 func main() {
@@ -35,4 +37,42 @@ func forgetSecrets() {
 	for _, name := range secretNames {
 		_ = os.Unsetenv(name)
 	}
+}
+
+// commandLine is every command there is.
+type commandLine struct {
+	Serve     serveCommand     `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
+	Demo      demoCommand      `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
+	Simulate  simulateCommand  `cmd:"" help:"Run the upstream simulator alone."`
+	Check     checkCommand     `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
+	Key       keyCommand       `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file."`
+	Team      teamCommand      `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`
+	Usage     usageCommand     `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
+	Adjust    adjustCommand    `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
+	Directory directoryCommand `cmd:"" help:"Export or import the teams that are changed at run time."`
+	Audit     auditCommand     `cmd:"" help:"Show who changed the directory, and prove it."`
+	Health    healthCommand    `cmd:"" help:"Ask the running gateway whether it is healthy, for a container's healthcheck."`
+	Version   versionCommand   `cmd:"" help:"Show what this binary was built from."`
+}
+
+// run executes the command in the arguments and returns the exit code. It ends soon after ctx does.
+func run(ctx context.Context, p program, args []string) int {
+	var line commandLine
+	helped := false
+	parser := kong.Must(&line,
+		kong.Name("sluice"),
+		kong.Description("A gateway in front of a hosted model service. Settings are environment variables: see config.example.env."),
+		kong.UsageOnError(),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(int) { helped = true }), // called by --help alone; run returns then
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	command, err := parser.Parse(args)
+	if helped {
+		return exitClean
+	}
+	if err != nil {
+		return report(p.stderr, badUsage{err})
+	}
+	return report(p.stderr, command.Run(p))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 )
 
 // Exit codes.
@@ -38,4 +39,47 @@ func report(stderr io.Writer, err error) int {
 	}
 	_, _ = fmt.Fprintf(stderr, "sluice: %v\n", err)
 	return exitFailure
+}
+
+// versionCommand is sluice version.
+type versionCommand struct{}
+
+// Run prints the build's facts, one a line.
+func (versionCommand) Run(p program) error {
+	b := readBuild()
+	_, err := fmt.Fprintf(p.stdout, "sluice %s\ngo %s\nrevision %s\n", b.version, b.goVersion, b.revision)
+	return err
+}
+
+// build tells the binary's version and source.
+type build struct {
+	version   string // of the module; "(devel)" when built from a checkout
+	goVersion string
+	revision  string // of version control, "+changes" behind it when the checkout had some; "unknown" without one
+}
+
+func readBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build{"unknown", "unknown", "unknown"}
+	}
+	return buildOf(info)
+}
+
+func buildOf(info *debug.BuildInfo) build {
+	settings := make(map[string]string)
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	b := build{info.Main.Version, info.GoVersion, settings["vcs.revision"]}
+	if b.version == "" {
+		b.version = "(devel)"
+	}
+	if b.revision == "" {
+		b.revision = "unknown"
+	}
+	if settings["vcs.modified"] == "true" {
+		b.revision += "+changes"
+	}
+	return b
 }

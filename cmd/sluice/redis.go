@@ -10,7 +10,6 @@ import (
 
 	"sluice/cache"
 	"sluice/cmd/sluice/redisclient"
-	"sluice/gateway"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
@@ -61,31 +60,17 @@ func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now fun
 	store.OnDesync, store.Cluster = c.DropConnections, c.IsCluster()
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
-		Changed:    func(away bool, lasted time.Duration) { logRedisState(log, away, lasted) },
+		Changed: func(away bool, lasted time.Duration) {
+			if away {
+				log.Error("Redis is away")
+			} else {
+				log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
+			}
+		},
 		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // other replicas are alive than the settings say
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts
-}
-
-// remoteOf says how the gateway may use Redis; nil: the claims are in memory. A team has a quarter of the connections.
-func remoteOf(claims claims, b *bounds) *gateway.Remote {
-	inRedis, ok := claims.(*cache.Redis)
-	if !ok {
-		return nil
-	}
-	const most = redisclient.PoolSize / 4
-	crowded := b.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))
-	return &gateway.Remote{Calls: most, Sight: inRedis, Crowded: crowded}
-}
-
-// logRedisState logs that Redis is away, or back; nothing in between.
-func logRedisState(log *slog.Logger, away bool, lasted time.Duration) {
-	if away {
-		log.Error("Redis is away")
-		return
-	}
-	log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 }
 
 // redisWarnings are about a Redis that may lose its data, or has less memory than the teams may need.

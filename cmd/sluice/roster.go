@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"sync"
+	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // roster joins the teams of the teams file and those of the directory, and puts the result in force. Each of the two may be
@@ -24,10 +31,6 @@ type roster struct {
 	teams    int      // of the directory
 	removing []string // those of them that are to be removed
 	ignored  error    // what of the directory is not in force, because the file has it too
-}
-
-func newRoster(file *teams.File, key gateway.Secret, apply func(*teams.File, gateway.Secret)) *roster {
-	return &roster{file: file, key: key, apply: apply}
 }
 
 // setFile puts a new teams file and a new upstream key in force.
@@ -113,4 +116,75 @@ func (r *roster) inForce() (s teams.State, version int64, ignored error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state, r.version, r.ignored
+}
+
+// directoryPath is the directory's file without Redis.
+func (s settings) directoryPath() string {
+	if s.DirectoryFile != "" {
+		return s.DirectoryFile
+	}
+	return filepath.Join(filepath.Dir(s.TeamsFile), "directory.json")
+}
+
+// directoryStore is where the directory is: in Redis if its address is set, else in a file.
+func (s settings) directoryStore(client *redisclient.Client) teams.Store {
+	if s.RedisURL == "" {
+		return store.NewFile(s.directoryPath(), time.Now)
+	}
+	return store.NewRedis(client)
+}
+
+// directoryParts are the parts that the directory's teams are put into.
+type directoryParts struct {
+	kept    *kept
+	gateway *gateway.Gateway
+	force   *inForce
+	used    *lastUse
+	log     *slog.Logger
+}
+
+// directory follows the directory while the process serves.
+type directory struct {
+	store  teams.Store
+	roster *roster
+	watch  *directoryWatch
+	works  []func(context.Context)
+}
+
+// openDirectory reads the directory and joins it to the teams of the file, whose part the roster's setFile replaces.
+func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
+	var told sync.Once
+	apply := func(file *teams.File, key gateway.Secret) { // teams and key are in force together with the next request
+		parts.gateway.SetTeams(file)
+		parts.force.file.Store(file)
+		parts.gateway.SetUpstreamKey(key)
+		parts.force.key.Store(&key)
+		parts.used.follow(file)
+		for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
+			told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
+		}
+	}
+	parts.force.file.Store(c.teams)
+	parts.force.key.Store(&c.UpstreamKey)
+	parts.used.follow(c.teams)
+	d := &directory{store: c.directoryStore(parts.kept.redis), roster: &roster{file: c.teams, key: c.UpstreamKey, apply: apply}}
+	d.watch = &directoryWatch{
+		store: d.store, roster: d.roster, log: parts.log, now: time.Now, who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
+	}
+	if c.StateDir != "" && c.RedisURL != "" {
+		d.watch.copy = filepath.Join(c.StateDir, "directory.json")
+	}
+	d.watch.start(ctx)
+	removes := &removal{
+		store: d.store, roster: d.roster, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
+		open: func(ctx context.Context, team string) (int, error) {
+			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
+				return int(used), nil
+			}
+			return parts.kept.openOf(ctx, team)
+		},
+	}
+	d.works = []func(context.Context){d.watch.run, removes.run, func(ctx context.Context) { parts.used.run(ctx, d.store, d.watch.whole) }}
+	return d
 }

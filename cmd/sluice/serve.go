@@ -2,17 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/oidc"
+	"sluice/gateway/wire"
 	"sluice/policy"
-	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -32,55 +41,193 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	log := openLog(c.settings, p.stdout)
 	defer closeLog(log)
 	slog.SetDefault(log.Logger()) // libraries log here too, not to standard error
-	announce(log.Logger(), c)
-	process, err := open(ctx, c, log)
+	b := readBuild()
+	log.Logger().Info("starting", "version", b.version, "go", b.goVersion, "revision", b.revision, "teams", len(c.teams.List))
+	for _, warning := range c.warnings {
+		log.Logger().Warn("configuration", "warning", warning)
+	}
+	process, err := open(ctx, c, log, start{hangups: hangups})
 	if err != nil {
 		return err
 	}
-	w := newWatch(c, log.Logger(), process.openDirectory(ctx).setFile)
-	w.count = process.tells.Metrics.Reload
-	if err := process.tells.Metrics.Watch(telemetry.Watched{TeamsFaulty: func() bool { return w.state() != nil }}); err != nil {
-		return err
-	}
-	process.checks = append(process.checks, admin.Check{Name: "teams", State: w.state})
-	// Changes of the teams file still apply while the process stops, because requests are still taken.
-	watching, enough := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { w.run(watching, hangups) })
-	defer running.Wait()
-	defer enough()
 	if err := process.console.writeLink(p.stderr); err != nil {
 		return err
 	}
 	return process.serve(ctx)
 }
 
-// reload puts new teams and a new key in force together with the next request.
-func (p *process) reload(file *teams.File, key gateway.Secret) {
-	p.gateway.SetTeams(file)
-	p.inForce.file.Store(file)
-	p.gateway.SetUpstreamKey(key)
-	p.upstreamKey.Store(&key)
+// process is a running gateway. Make it with [open] and run it with serve.
+type process struct {
+	configuration
+	log        *telemetry.Log
+	telemetry  *telemetry.Telemetry
+	listeners  listeners
+	kept       *kept
+	identities *oidc.Verifier // verifies tokens that stand in place of keys
+	gateway    *gateway.Gateway
+	console    *consoleServer // nil: there is no console
+	public     *http.Server
+	admin      *http.Server
+	phase      *phase
+	works      []func(context.Context) // run beside the listeners, until their context ends
+}
+
+// start is in what a process differs from the demonstration.
+type start struct {
+	hangups <-chan os.Signal                   // each has the teams file read again; nil: the teams are in no file
+	fill    func(context.Context, *kept) error // puts into what is kept what is there at the start; nil: nothing
+}
+
+// open opens the listeners and builds every part from those before it, without serving yet. The caller closes the log.
+func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ *process, err error) {
+	logger, used, force := log.Logger(), &lastUse{}, &inForce{}
+	bounds := &bounds{now: time.Now, log: logger}
+	p := &process{configuration: c, log: log, phase: newPhase("starting")}
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
+		p.telemetry, err = openTelemetry(ctx, c.settings, log)
+	}
+	if err == nil {
+		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics})
+	}
+	if err == nil && s.fill != nil {
+		err = s.fill(ctx, p.kept)
+	}
+	if err != nil {
+		closeTelemetry(p.telemetry, logger)
+		p.listeners.close()
+		return nil, err
+	}
+	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
+		Now: time.Now, Teams: c.teams, UpstreamKey: c.UpstreamKey, Identities: p.identities, Logger: logger,
+		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote,
+		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
+		KeyAccepted:   wire.AcceptKey,
+		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
+	})
+	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
+	watched := telemetry.Watched{LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas}
+	p.works = append(directory.works, p.kept.collector.Run, p.gateway.Work)
+	connections := new(wire.Listeners)
+	checks := slices.Concat([]admin.Check{
+		{Name: "accept", State: p.listeners.public.state}, {Name: "connections", State: func() error { return connections.State() }}, {Name: "bounds", State: bounds.state},
+		{Name: "log", State: func() error { return logState(log) }}, {Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
+	}, p.kept.checks, []admin.Check{{Name: "directory", State: directory.watch.state}})
+	if s.hangups != nil {
+		files := newWatch(c, logger, directory.roster.setFile, p.telemetry.Metrics.Reload)
+		watched.TeamsFaulty = func() bool { return files.state() != nil }
+		checks = append(checks, admin.Check{Name: "teams", State: files.state})
+		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })
+	}
+	if p.listeners.console != nil {
+		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, logger})
+		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: consoleConnections, Proxies: prefixes(c.TrustedProxies), Log: logger})
+		p.works = append(p.works, p.console.works...)
+	}
+	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks)
+	p.public.TLSConfig = c.tlsConfig()
+	connections.Bound(p.public, wire.Config{
+		Listener: "public", Setting: prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
+	})
+	connections.Bound(p.admin, wire.Config{Listener: "admin", Most: adminConnections, Log: logger})
+	return p, p.telemetry.Metrics.Watch(watched)
+}
+
+// newAdmin is the admin listener's server.
+func (p *process) newAdmin(checks []admin.Check) *http.Server {
+	host, _, _ := net.SplitHostPort(p.AdminListen)
+	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // clients may use the names of the setting, and that in the address
+	server := wire.NewServer(admin.New(admin.Deps{
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Pprof: p.AdminPprof, Hosts: hosts,
+	}), p.log.Logger())
+	server.IdleTimeout = adminIdle
+	forPeople(server)
+	return server
+}
+
+// serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
+func (p *process) serve(ctx context.Context) error {
+	logger, failed := p.log.Logger(), make(chan error, 2)
+	var serving sync.WaitGroup
+	serving.Go(func() { failed <- serveOn(p.public, p.listeners.public) })
+	serving.Go(func() { failed <- serveOn(p.admin, p.listeners.admin) })
+	working, enough := context.WithCancel(context.WithoutCancel(ctx)) // requests are still taken while the process stops
+	for _, work := range p.works {
+		serving.Go(func() { work(working) })
+	}
+	defer closeTelemetry(p.telemetry, logger)
+	defer p.kept.close(logger)
+	defer p.identities.Close()
+	defer serving.Wait()
+	defer enough()
+	defer func() { _ = p.admin.Close() }()
+	defer func() { _ = p.public.Close() }()
+
+	p.phase.enter("")
+	logger.Info("serving",
+		"listen", p.listeners.public.Addr().String(), "tls", p.certificate != nil,
+		"admin", p.listeners.admin.Addr().String(), "upstream", p.UpstreamURL.String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	// Readiness fails first, so that balancers send no more. What still comes for ShutdownDelay is served, on connections that close
+	// after it. Then requests have ShutdownGrace to end.
+	p.phase.enter("stopping")
+	p.gateway.BeginDrain()
+	logger.Info("stopping", "delay", showDuration(p.ShutdownDelay), "grace", showDuration(p.ShutdownGrace))
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-time.After(p.ShutdownDelay):
+	}
+	p.gateway.BeginStop()
+	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
+	defer cancel()
+	if err := p.public.Shutdown(grace); err != nil {
+		return fmt.Errorf("requests ran longer than %sSHUTDOWN_GRACE and were cut: %w", prefix, err)
+	}
+	logger.Info("stopped")
+	return nil
+}
+
+// serveOn serves a listener, with TLS if the server has a certificate.
+func serveOn(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
+}
+
+// phase is why the process is not ready; "": it is ready.
+type phase struct{ why atomic.Pointer[string] }
+
+func newPhase(why string) *phase {
+	p := new(phase)
+	p.enter(why)
+	return p
+}
+
+func (p *phase) enter(why string) { p.why.Store(&why) }
+
+func (p *phase) state() error {
+	if why := *p.why.Load(); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // gatewayConfig is the gateway's part of the settings.
 func (c configuration) gatewayConfig() gateway.Config {
-	paths := make([]string, len(c.ForwardPaths))
-	for i, path := range c.ForwardPaths {
-		paths[i] = string(path)
-	}
-	origins := make([]string, len(c.CORSOrigins))
-	for i, origin := range c.CORSOrigins {
-		origins[i] = string(origin)
-	}
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,
 		HeaderPrefix:   c.HeaderPrefix,
 		Workspace:      c.Workspace,
 		DataInspection: c.DataInspection,
-		ForwardPaths:   paths,
+		ForwardPaths:   wordsOf(c.ForwardPaths),
 		TrustedProxies: prefixes(c.TrustedProxies),
-		CORSOrigins:    origins,
+		CORSOrigins:    wordsOf(c.CORSOrigins),
 		ResultHosts:    c.ResultHosts,
 		ResultNetworks: prefixes(c.ResultNetworks),
 		MaxBody:        int64(c.MaxBody),

@@ -2,51 +2,141 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"sluice/telemetry"
+	"sluice/telemetry/recent"
 )
 
 // sendFor bounds the sending of pending telemetry when the process ends: the collector may be away.
 const sendFor = 5 * time.Second
 
 // openTelemetry makes the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
-func (p *process) openTelemetry(ctx context.Context) error {
+func openTelemetry(ctx context.Context, s settings, log *telemetry.Log) (*telemetry.Telemetry, error) {
 	b := readBuild()
-	tells, err := telemetry.Open(ctx, telemetry.Config{
-		Logger: p.log.Logger(), Version: b.version, Revision: b.revision, GoVersion: b.goVersion,
-		Provider: p.ProviderName, Upstream: p.UpstreamURL,
-		Join: p.TraceContext == contextJoin, SendUpstream: p.TraceUpstream, Capture: p.CaptureContent,
+	t, err := telemetry.Open(ctx, telemetry.Config{
+		Logger: log.Logger(), Version: b.version, Revision: b.revision, GoVersion: b.goVersion,
+		Provider: s.ProviderName, Upstream: s.UpstreamURL,
+		Join: s.TraceContext == contextJoin, SendUpstream: s.TraceUpstream, Capture: s.CaptureContent,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.tells = tells
-	p.log.Tee(tells.Logs)
-	if len(tells.Sent) > 0 {
-		p.log.Logger().Info("telemetry", "sent", strings.Join(tells.Sent, ","))
+	log.Tee(t.Logs)
+	if len(t.Sent) > 0 {
+		log.Logger().Info("telemetry", "sent", strings.Join(t.Sent, ","))
 	}
-	return tells.Metrics.Watch(telemetry.Watched{LogDropped: p.log.Dropped})
+	return t, nil
 }
 
-// closeTelemetry sends pending telemetry, for a bounded time.
-func (p *process) closeTelemetry() {
-	if p.tells == nil {
+// closeTelemetry sends pending telemetry, for a bounded time; nil: it was not opened.
+func closeTelemetry(t *telemetry.Telemetry, log *slog.Logger) {
+	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sendFor)
 	defer cancel()
-	if err := p.tells.Close(ctx); err != nil {
-		p.log.Logger().Warn("telemetry", "error", "some telemetry was not sent before the process ended: the collector is away or too slow")
+	if err := t.Close(ctx); err != nil {
+		log.Warn("telemetry", "error", "some telemetry was not sent before the process ended: the collector is away or too slow")
 	}
 }
 
-// openHolds is how many holds are open and how old the oldest is, as last counted.
-func (p *process) openHolds() (open int, age time.Duration, known bool) {
-	open, oldest, err := p.accounts.Holds(context.Background())
-	if err != nil || oldest.IsZero() {
-		return open, 0, err == nil
+// logFlush bounds the wait for a blocked log output when the process ends.
+const logFlush = 2 * time.Second
+
+// closeLog writes pending lines, for a bounded time.
+func closeLog(log *telemetry.Log) {
+	ctx, cancel := context.WithTimeout(context.Background(), logFlush)
+	defer cancel()
+	_ = log.Close(ctx) // there is no log to write the error to
+}
+
+// openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
+// for its output.
+func openLog(s settings, w io.Writer) *telemetry.Log {
+	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
+}
+
+// logState is the log's line in readiness.
+func logState(log *telemetry.Log) error {
+	if n := log.Dropped(); n > 0 {
+		return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
 	}
-	return open, max(time.Since(oldest), 0), true
+	return nil
+}
+
+// usualLine is more bytes than most log lines have.
+const usualLine = 1 << 10
+
+// recorder takes finished requests. A request's line is made once, for the log and for the requests that the console shows.
+func recorder(used *lastUse, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
+	return func(r *telemetry.Record) {
+		used.note(r.Key, r.Time)
+		var room [usualLine]byte
+		line := r.AppendLine(room[:0])
+		shown.Note(r, line)
+		log.Write(r, line)
+	}
+}
+
+// bounds are the limits that protect the process from a single client, person or team. Readiness lists those that were reached
+// within the last minute, and the log names each at most once a minute.
+type bounds struct {
+	now func() time.Time
+	log *slog.Logger
+
+	mu   sync.Mutex
+	list []*bound
+}
+
+// bound is one limit, such as "readings of the console: 20 a second for each person".
+type bound struct {
+	text    string
+	reached int       // times since the start
+	last    time.Time // when it was reached
+	logging *rate.Limiter
+}
+
+// add registers a limit. The text says what is limited and to how much. The caller calls reached each time the limit turns
+// something away.
+func (b *bounds) add(text string) (reached func()) {
+	one := &bound{text: text, logging: rate.NewLimiter(rate.Every(time.Minute), 1)}
+	b.mu.Lock()
+	b.list = append(b.list, one)
+	b.mu.Unlock()
+	return func() { b.note(one) }
+}
+
+func (b *bounds) note(one *bound) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one.reached++
+	one.last = b.now()
+	if one.logging.AllowN(one.last, 1) {
+		b.log.Warn("bound reached", "bound", one.text, "times", one.reached)
+	}
+}
+
+// state is the line in readiness.
+func (b *bounds) state() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []string
+	for _, one := range b.list {
+		if one.reached > 0 && b.now().Sub(one.last) <= time.Minute {
+			list = append(list, fmt.Sprintf("%s (reached %d times since the start, the last within a minute)", one.text, one.reached))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(list, "; "))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,34 +21,6 @@ const (
 	settleTries = 8
 )
 
-// look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link
-// is seen.
-type look struct {
-	teams    []byte
-	teamsErr error
-	key      gateway.Secret // empty: the key is not in a file
-	keyErr   error
-}
-
-func lookAt(teamsPath, keyPath string) look {
-	var l look
-	l.teams, l.teamsErr = readFile(teamsPath)
-	if keyPath != "" {
-		l.key, l.keyErr = readSecret(keyPath)
-	}
-	return l
-}
-
-// sum identifies a look by content alone: on mounted files, times and inodes may not change.
-func (l look) sum() [sha256.Size]byte {
-	var all []byte
-	for _, part := range []string{string(l.teams), fmt.Sprint(l.teamsErr), l.key.Reveal(), fmt.Sprint(l.keyErr)} {
-		all = binary.AppendUvarint(all, uint64(len(part)))
-		all = append(all, part...)
-	}
-	return sha256.Sum256(all)
-}
-
 // watch keeps the gateway's teams and upstream key as their files say. A faulty content is not applied; the log and
 // readiness report it.
 type watch struct {
@@ -66,10 +37,9 @@ type watch struct {
 	fault  atomic.Pointer[string]
 }
 
-func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway.Secret)) *watch {
+func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway.Secret), count func(ok bool)) *watch {
 	return &watch{
-		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll,
-		apply: apply, count: func(bool) {}, log: log, key: c.UpstreamKey, seen: c.first.sum(),
+		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll, apply: apply, count: count, log: log, key: c.UpstreamKey, seen: c.first.sum(),
 	}
 }
 

@@ -42,7 +42,7 @@ func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, key gateway.Secret) {
 		w.teams, w.key = file, key
 		w.applied++
-	})
+	}, func(bool) {})
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
 	go func() {

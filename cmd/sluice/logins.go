@@ -3,12 +3,54 @@ package main
 import (
 	"crypto/sha256"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sluice/gateway"
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
+
+// inForce are the teams in force, file and directory together, and the service's key, with which the console may sign its sessions.
+type inForce struct {
+	file atomic.Pointer[teams.File]
+	key  atomic.Pointer[gateway.Secret]
+}
+
+// OfKey implements [access.Teams].
+func (f *inForce) OfKey(presented string) (team, key string, ok bool) {
+	t, k, ok := f.file.Load().Lookup(presented, time.Now())
+	if !ok {
+		return "", "", false
+	}
+	return t.ID, k.ID, true
+}
+
+// Digest implements [access.Teams].
+func (f *inForce) Digest(team, key string) (digest [sha256.Size]byte, ok bool) {
+	t := f.file.Load().Team(team)
+	if t == nil || t.Disabled {
+		return digest, false
+	}
+	i := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == key })
+	if i < 0 || t.Keys[i].Disabled || !t.Keys[i].Expires.IsZero() && !time.Now().Before(t.Keys[i].Expires) {
+		return digest, false
+	}
+	return t.Keys[i].SHA256, true
+}
+
+// OfMembers implements [access.Teams].
+func (f *inForce) OfMembers(groups []string, email string) (ids []string) {
+	for _, team := range f.file.Load().List {
+		if slices.ContainsFunc(team.Members, func(m string) bool { return access.Names(m, groups, email) }) {
+			ids = append(ids, team.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
 
 // tokenEvery is the time between two looks at the token's file.
 const tokenEvery = time.Second

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
+	"sluice/gateway"
+	"sluice/gateway/admin"
+	"sluice/gateway/console/api"
+	"sluice/gateway/console/figures"
+	"sluice/policy/limit"
+	"sluice/telemetry"
+	"sluice/telemetry/recent"
+)
+
+// kept is what outlives a request, all in Redis or all in this process's memory.
+type kept struct {
+	accounts  accounts        // the teams' limits and usage
+	claims    claims          // their tasks
+	queries   gateway.Queries // the account's rates of task queries and of cancels
+	cancels   gateway.Queries
+	outcomes  gateway.Outcomes // of requests that run once
+	lately    lately           // what all replicas did in the last two days
+	collector *recent.Collector
+	redis     *redisclient.Client       // nil: all is in memory
+	remote    *gateway.Remote           // how the gateway may use Redis; nil as above
+	memory    func() int64              // numbers the memories of Redis; nil as above
+	replicas  func() (alive, set int64) // nil as above
+	alive     func() int64              // how many replicas share the accounts
+	degraded  func() bool               // Redis is away, or was not told yet what teams spent meanwhile
+	checks    []admin.Check
+}
+
+// accounts are the teams' limits and usage.
+type accounts interface {
+	gateway.Accounts
+	api.Accounts
+	figures.Accounts
+	api.Ledger
+	// Open returns how many requests and tasks of a team are not settled.
+	Open(ctx context.Context, team string) (int, error)
+	// Holds returns how many holds are open, and when the oldest was made.
+	Holds(ctx context.Context) (open int, oldest time.Time, err error)
+	// Close posts pending charges; the error counts those that could not be posted.
+	Close(ctx context.Context) error
+}
+
+// claims are the teams' tasks, for the gateway and for the console.
+type claims interface {
+	gateway.Claims
+	figures.Tasks
+}
+
+// lately is what this process and the other replicas did in the last two days.
+type lately interface {
+	recent.Store
+	// Minutes returns the counts of teams in the minutes of a span; an empty name is all requests together.
+	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
+	// Day returns the counts of teams on the day of a moment.
+	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
+	// Requests returns a page of the last requests.
+	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
+}
+
+// keptParts are what is needed to keep anything.
+type keptParts struct {
+	log     *slog.Logger
+	bounds  *bounds
+	metrics *telemetry.Metrics
+}
+
+// openKept opens what is kept: in Redis if its address is set, else in memory.
+func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
+	k := &kept{lately: recent.NewMemory(time.Now), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
+	if c.RedisURL == "" {
+		now := c.clock
+		if now == nil {
+			now = time.Now
+		}
+		k.accounts, k.claims, k.outcomes = limit.NewMemory(now), cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
+		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
+	} else if err := k.inRedis(ctx, c.settings, redisNeed(c.teams), parts); err != nil {
+		return nil, err
+	}
+	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
+		if err == nil && dropped > 0 { // posts succeed again; that Redis is away is logged by the accounts
+			parts.log.Warn("recent", "error", fmt.Sprintf("Redis did not take the counts of requests for so long that %d minutes of teams were dropped", dropped))
+		}
+	}})
+	k.checks = append(k.checks, admin.Check{Name: "recent", State: k.collector.State})
+	return k, nil
+}
+
+// inRedis keeps it in Redis, of whose memory the teams need so many bytes.
+func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptParts) error {
+	client := openRedis(s, parts.log, parts.metrics, need)
+	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
+	if err := client.RequireNoEviction(ctx); err != nil {
+		_ = client.Close()
+		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
+	}
+	shared := sharedAccounts(client, s, parts.log, time.Now)
+	tasks := cache.NewRedis(cache.RedisConfig{
+		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
+	})
+	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.memory, k.alive, k.degraded = shared.Memory, shared.Alive, shared.Degraded
+	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
+	const most = redisclient.PoolSize / 4 // a team's share of the connections
+	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}
+	k.checks = []admin.Check{{Name: "redis", State: func() error {
+		if err := shared.State(); err != nil {
+			return err
+		}
+		return client.EvictionFault()
+	}}}
+	return nil
+}
+
+// settleFor bounds the time to post pending charges and claims when the process ends.
+const settleFor = 5 * time.Second
+
+// close posts pending charges and claims, and logs what could not be posted.
+func (k *kept) close(log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
+	defer cancel()
+	if tasks, ok := k.claims.(*cache.Redis); ok {
+		_ = tasks.Maintain(ctx) // Unwritten counts the failures
+		if n := tasks.Unwritten(); n > 0 {
+			log.Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
+		}
+	}
+	if err := k.accounts.Close(ctx); err != nil {
+		log.Error("accounts", "error", err.Error())
+	}
+	if err := k.collector.Close(ctx); err != nil {
+		log.Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
+	}
+	if k.redis != nil {
+		_ = k.redis.Close()
+	}
+}
+
+// openHolds is how many holds are open and how old the oldest is, as last counted.
+func (k *kept) openHolds() (open int, age time.Duration, known bool) {
+	open, oldest, err := k.accounts.Holds(context.Background())
+	if err != nil || oldest.IsZero() {
+		return open, 0, err == nil
+	}
+	return open, max(time.Since(oldest), 0), true
+}
+
+// openOf counts the requests and tasks of a team that are not settled, as this process knows them.
+func (k *kept) openOf(ctx context.Context, team string) (int, error) {
+	if holds, err := k.accounts.Open(ctx, team); err != nil || holds > 0 {
+		return holds, err
+	}
+	_, tasks, err := k.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
+	return tasks, err
+}
