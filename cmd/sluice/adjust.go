@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"sluice/gateway/console/api"
 	"sluice/policy/limit"
@@ -36,7 +35,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	client := openPatient(s)
 	defer func() { _ = client.Close() }()
 	accounts := redisstore.New(client)
 	kept := s.directoryStore(client)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -212,12 +211,6 @@ func pathless(err error) error {
 	return err
 }
 
-// worldReadable reports whether every user of the machine may read the file.
-func worldReadable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().Perm()&0o004 != 0
-}
-
 // warn notes settings that are allowed but may be mistakes.
 func (c *configuration) warn() {
 	if c.teams != nil {
@@ -233,33 +226,28 @@ func (c *configuration) warn() {
 		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile},
 		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
 	} {
-		if secret.path != "" && worldReadable(secret.path) {
+		if info, err := os.Stat(secret.path); err == nil && info.Mode().Perm()&0o004 != 0 {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
 		}
 	}
-	if files := filesAllowed(); uint64(max(c.MaxConnections, 0))+ownFiles > files {
-		c.warnings = append(c.warnings, fmt.Sprintf("%sMAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", prefix, files, c.MaxConnections))
-	}
-	if c.RedisURL == "" {
-		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends")
-	}
-	if c.RedisURL != "" && c.DirectoryFile != "" {
-		c.warnings = append(c.warnings, prefix+"DIRECTORY_FILE: not used, because the directory is in Redis")
-	}
-	if c.RedisURL == "" && c.StateDir != "" {
-		c.warnings = append(c.warnings, prefix+"STATE_DIR: not used, because the directory is not in Redis")
-	}
-	if c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != "") {
-		c.warnings = append(c.warnings, prefix+"CONSOLE_LISTEN: off, so the other settings of the console are not used")
-	}
-	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
-	}
-	if host, _, _ := net.SplitHostPort(c.AdminListen); c.AdminPprof && !isLoopback(host) {
-		c.warnings = append(c.warnings, prefix+"ADMIN_PPROF: profiles can contain prompts and keys, and "+prefix+"ADMIN_LISTEN is not loopback")
-	}
-	if c.CaptureContent {
-		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: spans that are sent contain prompts and answers")
+	files, open := filesAllowed(), uint64(max(c.MaxConnections, 0))+ownFiles
+	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
+	for _, w := range []struct {
+		mistake bool
+		text    string
+	}{
+		{open > files, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", files, c.MaxConnections)},
+		{c.RedisURL == "", "REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends"},
+		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
+		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},
+		{c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
+		{u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
+		{c.AdminPprof && !isLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + prefix + "ADMIN_LISTEN is not loopback"},
+		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
+	} {
+		if w.mistake {
+			c.warnings = append(c.warnings, prefix+w.text)
+		}
 	}
 }
 

@@ -31,8 +31,8 @@ type consoleClient struct {
 var errNoConsole = errors.New(prefix + "CONSOLE_URL is not set: it is the console's address, such as https://sluice.example")
 
 // newConsoleClient returns a client of the console that the environment names.
-func newConsoleClient(environ []string) (*consoleClient, error) {
-	s, err := settingsFor(environ, "CONSOLE_URL", "CONSOLE_TOKEN_FILE")
+func newConsoleClient(p program) (*consoleClient, error) {
+	s, err := settingsFor(p.environ, "CONSOLE_URL", "CONSOLE_TOKEN_FILE")
 	switch {
 	case err != nil:
 		return nil, err
@@ -147,7 +147,7 @@ func (k keyCommand) mint(p program) error {
 
 // order asks the console for a key.
 func (k keyCommand) order(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
+	console, err := newConsoleClient(p)
 	if err != nil {
 		return err
 	}

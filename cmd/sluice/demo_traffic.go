@@ -29,7 +29,10 @@ type traffic struct {
 func sendTraffic(ctx context.Context, base string, teams demoTeams) {
 	t := &traffic{base: base, teams: teams, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: trafficWorkers}}}
 	defer t.client.CloseIdleConnections()
-	scenes := []func(context.Context){t.text, t.stream, t.picture, t.text, t.task, t.stream, t.foreign, t.forbidden, t.text, t.wrongKey}
+	text, stream := t.request(teams.ads, textPath, "", demoText), t.request(teams.search, textPath, "X-Service-SSE", demoStream)
+	picture, foreign := t.request(teams.search, multimodalPath, "", demoPicture), t.request(teams.ads, "/tasks/somebody-elses", "", "")
+	forbidden, wrongKey := t.request(teams.ads, imagePath, "X-Service-Async", demoEdit), t.request("slk_wrong", textPath, "", demoText)
+	scenes := []func(context.Context){text, stream, picture, text, t.task, stream, foreign, forbidden, text, wrongKey}
 	var playing sync.WaitGroup
 	defer playing.Wait()
 	slots := make(chan struct{}, trafficWorkers)
@@ -52,28 +55,9 @@ func sendTraffic(ctx context.Context, base string, teams demoTeams) {
 	}
 }
 
-func (t *traffic) text(ctx context.Context) {
-	t.send(ctx, t.teams.ads, textPath, "", demoText)
-}
-
-func (t *traffic) stream(ctx context.Context) {
-	t.send(ctx, t.teams.search, textPath, "X-Service-SSE", demoStream)
-}
-
-func (t *traffic) picture(ctx context.Context) {
-	t.send(ctx, t.teams.search, multimodalPath, "", demoPicture)
-}
-
-func (t *traffic) forbidden(ctx context.Context) {
-	t.send(ctx, t.teams.ads, imagePath, "X-Service-Async", demoEdit)
-}
-
-func (t *traffic) wrongKey(ctx context.Context) {
-	t.send(ctx, "slk_wrong", textPath, "", demoText)
-}
-
-func (t *traffic) foreign(ctx context.Context) {
-	t.send(ctx, t.teams.ads, "/tasks/somebody-elses", "", "")
+// request is what a scene sends: one request, which leaves its mark in the log.
+func (t *traffic) request(key gateway.Secret, path, enable, body string) func(context.Context) {
+	return func(ctx context.Context) { t.send(ctx, key, path, enable, body) }
 }
 
 // Answers of the service that the task scene reads.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/user"
 	"strings"
@@ -51,7 +50,7 @@ type importCommand struct {
 
 // Run replaces the directory and says what has changed.
 func (c importCommand) Run(ctx context.Context, p program) error {
-	text, err := c.read()
+	text, err := contentIn(c.File)
 	if err != nil {
 		return fmt.Errorf("read the file to import: %w", err)
 	}
@@ -78,11 +77,12 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 	})
 }
 
-func (c importCommand) read() ([]byte, error) {
-	if c.File == "-" {
+// contentIn reads the file that a command names; - is standard input.
+func contentIn(file string) ([]byte, error) {
+	if file == "-" {
 		return readAll(os.Stdin)
 	}
-	return readFile(c.File)
+	return readFile(file)
 }
 
 // directoryFaults are the faults of a document as those of a configuration: a line each, with the faulty word marked.
@@ -124,7 +124,7 @@ func withDirectory(ctx context.Context, p program, do func(context.Context, sett
 	if s.RedisURL == "" {
 		return do(ctx, s, s.directoryStore(nil))
 	}
-	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	client := openPatient(s)
 	defer func() { _ = client.Close() }()
 	return do(ctx, s, s.directoryStore(client))
 }

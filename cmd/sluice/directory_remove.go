@@ -30,17 +30,8 @@ type removal struct {
 
 // run looks until ctx ends. Then the others no longer wait for this process, which has ended its requests.
 func (r *removal) run(ctx context.Context) {
-	ticker := time.NewTicker(removeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			r.report(context.WithoutCancel(ctx), teams.Report{Replica: r.replica, Left: true})
-			return
-		case <-ticker.C:
-			r.look(ctx)
-		}
-	}
+	every(ctx, removeEvery, r.look)
+	r.report(context.WithoutCancel(ctx), teams.Report{Replica: r.replica, Left: true})
 }
 
 // report says it, and returns what all say; nil: it is not known.
@@ -56,12 +47,18 @@ func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 
 // look reports with which teams this process is through, and removes those with which all are.
 func (r *removal) look(ctx context.Context) {
-	ids, version := r.roster.toRemove()
+	_, d, _ := r.roster.inForce()
+	ids, version := d.Removing(), d.Version
 	own := teams.Report{Replica: r.replica, Version: version}
 	for _, id := range ids {
-		if slices.Contains(r.seen, id) && r.isThrough(ctx, id) {
+		if !slices.Contains(r.seen, id) {
+			continue
+		}
+		call, cancel := context.WithTimeout(ctx, directoryCall)
+		if n, err := r.open(call, id); err == nil && n == 0 {
 			own.Through = append(own.Through, id)
 		}
+		cancel()
 	}
 	r.seen = ids
 	all := r.report(ctx, own)
@@ -73,14 +70,6 @@ func (r *removal) look(ctx context.Context) {
 			version = r.remove(ctx, id, version)
 		}
 	}
-}
-
-// isThrough reports whether nothing of a team is open.
-func (r *removal) isThrough(ctx context.Context, team string) bool {
-	ctx, cancel := context.WithTimeout(ctx, directoryCall)
-	defer cancel()
-	n, err := r.open(ctx, team)
-	return err == nil && n == 0
 }
 
 var errOtherVersion = errors.New("the directory has changed since the reports")

@@ -49,20 +49,20 @@ func (w *directoryWatch) start(ctx context.Context) {
 		}
 	}
 	w.look(ctx)
-	_, version, _ := w.roster.inForce()
-	w.log.Info("directory", "version", version)
+	_, d, _ := w.roster.inForce()
+	w.log.Info("directory", "version", d.Version)
 }
 
-// run looks at the store until ctx ends.
-func (w *directoryWatch) run(ctx context.Context) {
-	ticker := time.NewTicker(directoryEvery)
+// every does something at every interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			w.look(ctx)
+			do(ctx)
 		}
 	}
 }
@@ -107,8 +107,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 		return
 	}
 	if teams.Lost(s, known) {
-		_, version, _ := w.roster.inForce()
-		w.restore(ctx, s, known, version)
+		w.restore(ctx, s, known)
 		return
 	}
 	if err := w.roster.setDirectory(s); err != nil {
@@ -117,14 +116,9 @@ func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 	}
 	w.bad.Store(nil)
 	if !bytes.Equal(s.Document, known.Document) {
-		_, version, _ := w.roster.inForce()
-		w.log.Info("directory loaded", "version", version, "teams", w.roster.count())
+		_, d, _ := w.roster.inForce()
+		w.log.Info("directory loaded", "version", d.Version, "teams", len(d.Teams))
 	}
-	w.keep(s)
-}
-
-// keep writes the copy.
-func (w *directoryWatch) keep(s teams.State) {
 	if w.copy == "" {
 		return
 	}
@@ -134,7 +128,7 @@ func (w *directoryWatch) keep(s teams.State) {
 }
 
 // restore writes what this process knows to a store that has lost it.
-func (w *directoryWatch) restore(ctx context.Context, has, known teams.State, version int64) {
+func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	order := w.who
 	order.Now = w.now()
 	next, err := teams.Restored(has, known, order)
@@ -147,7 +141,8 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State, ve
 	case err != nil:
 		w.refuse("is lost and cannot be restored", err)
 	default:
-		w.log.Warn("directory restored, because the store had lost it", "version", version)
+		_, d, _ := w.roster.inForce()
+		w.log.Warn("directory restored, because the store had lost it", "version", d.Version)
 	}
 }
 
@@ -170,14 +165,14 @@ func brief(err error) error {
 
 // state is the directory's line in readiness.
 func (w *directoryWatch) state() error {
-	_, version, ignored := w.roster.inForce()
+	_, d, ignored := w.roster.inForce()
 	for _, fault := range []*string{w.away.Load(), w.bad.Load()} {
 		switch {
 		case fault == nil:
-		case version == 0:
+		case d.Version == 0:
 			return fmt.Errorf("%s; no version is in force", *fault)
 		default:
-			return fmt.Errorf("%s; version %d stays in force", *fault, version)
+			return fmt.Errorf("%s; version %d stays in force", *fault, d.Version)
 		}
 	}
 	return ignored

@@ -46,9 +46,13 @@ func ours(environ []string, fs *faults) map[string]string {
 	for _, assignment := range environ {
 		name, value, _ := strings.Cut(assignment, "=")
 		switch {
-		case !strings.HasPrefix(name, prefix) || isInjected(name):
+		case !strings.HasPrefix(name, prefix) || slices.ContainsFunc(injected, func(start string) bool { return strings.HasPrefix(name, start) }):
 		case allowed[name] == "":
-			fs.add(name, unknownSetting(name))
+			text := "is not a setting; config.example.env lists all"
+			if nearest := teams.Nearest(name, settingNames); nearest != "" {
+				text = "is not a setting; the nearest is " + nearest
+			}
+			fs.add(name, text)
 		case value == "":
 		case strings.TrimSpace(value) != value:
 			fs.add(name, "begins or ends with white space; allowed: "+allowed[name])
@@ -57,22 +61,6 @@ func ours(environ []string, fs *faults) map[string]string {
 		}
 	}
 	return variables
-}
-
-func unknownSetting(name string) string {
-	if nearest := teams.Nearest(name, settingNames); nearest != "" {
-		return "is not a setting; the nearest is " + nearest
-	}
-	return "is not a setting; config.example.env lists all"
-}
-
-func isInjected(name string) bool {
-	for _, start := range injected {
-		if strings.HasPrefix(name, start) {
-			return true
-		}
-	}
-	return false
 }
 
 // parse fills s. The library's errors quote the value, which may be a secret, so only the field is shown; of rules also the

@@ -58,12 +58,7 @@ type claims interface {
 // lately is what this process and the other replicas did in the last two days.
 type lately interface {
 	recent.Store
-	// Minutes returns the counts of teams in the minutes of a span; an empty name is all requests together.
-	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
-	// Day returns the counts of teams on the day of a moment.
-	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
-	// Requests returns a page of the last requests.
-	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
+	figures.Lately
 }
 
 // keptParts are what is needed to keep anything.

@@ -100,23 +100,15 @@ type usedHours interface {
 
 // run writes at every interval, and once more when ctx ends. Once an hour it forgets, if every team is known.
 func (u *lastUse) run(ctx context.Context, kept usedHours, whole func() bool) {
-	ticker := time.NewTicker(usedEvery)
-	defer ticker.Stop()
-	for minute := 1; ; minute++ {
-		over := false
-		select {
-		case <-ctx.Done():
-			over = true
-		case <-ticker.C:
-		}
+	minute := 0
+	write := func(ctx context.Context) {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), directoryCall)
+		defer cancel()
 		u.write(call, kept.NoteUsed)
-		if !over && minute%60 == 0 && whole() {
+		if minute++; ctx.Err() == nil && minute%60 == 0 && whole() {
 			_ = u.forget(call, time.Now(), kept) // what stays is tried again
 		}
-		cancel()
-		if over {
-			return
-		}
 	}
+	every(ctx, usedEvery, write)
+	write(ctx)
 }

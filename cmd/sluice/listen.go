@@ -64,14 +64,6 @@ func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.
 	return nil, nil
 }
 
-// consoleState is the console's line in readiness.
-func (l listeners) consoleState(setting string) error {
-	if l.console == nil && setting != consoleOff {
-		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
-	}
-	return nil
-}
-
 // hostIn is the host of an address with a port.
 func hostIn(address string) string {
 	host, _, _ := net.SplitHostPort(address)
@@ -97,6 +89,14 @@ func addressless(err error) error {
 		return outer.Err
 	}
 	return err
+}
+
+// consoleState is the console's line in readiness.
+func (l listeners) consoleState(setting string) error {
+	if l.console == nil && setting != consoleOff {
+		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
+	}
+	return nil
 }
 
 // acceptor is a listener that logs when it cannot accept connections. net/http tries again by itself within a second, but

@@ -15,20 +15,17 @@ import (
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
-	go stopOnSignal(stop)
+	go func() {
+		signals := make(chan os.Signal, 2)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+		<-signals
+		stop() // a clean stop
+		<-signals
+		os.Exit(exitFailure)
+	}()
 	environ := os.Environ()
 	forgetSecrets()
 	os.Exit(run(ctx, program{environ, os.Stdout, os.Stderr}, os.Args[1:]))
-}
-
-// stopOnSignal asks for a clean stop at the first signal and ends the process at the second.
-func stopOnSignal(stop func()) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	<-signals
-	stop()
-	<-signals
-	os.Exit(exitFailure)
 }
 
 // forgetSecrets removes the secrets from the process's environment once they are read, so that child processes and dumps do
@@ -65,7 +62,7 @@ func run(ctx context.Context, p program, args []string) int {
 		kong.UsageOnError(),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { helped = true }), // called by --help alone; run returns then
-		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p), kong.BindToProvider(newConsoleClient),
 	)
 	command, err := parser.Parse(args)
 	if helped {
@@ -74,5 +71,5 @@ func run(ctx context.Context, p program, args []string) int {
 	if err != nil {
 		return report(p.stderr, badUsage{err})
 	}
-	return report(p.stderr, command.Run(p))
+	return report(p.stderr, command.Run())
 }

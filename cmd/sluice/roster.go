@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,11 +27,9 @@ type roster struct {
 	mu       sync.Mutex
 	file     *teams.File
 	key      gateway.Secret
-	state    teams.State // of the directory in force; the zero State: none was ever read
-	version  int64
-	teams    int      // of the directory
-	removing []string // those of them that are to be removed
-	ignored  error    // what of the directory is not in force, because the file has it too
+	state    teams.State    // of the directory in force; the zero State: none was ever read
+	document teams.Document // of that state
+	ignored  error          // what of the directory is not in force, because the file has it too
 }
 
 // setFile puts a new teams file and a new upstream key in force.
@@ -62,7 +61,7 @@ func (r *roster) setDirectory(s teams.State) error {
 	if err := r.join(s); err != nil {
 		return err
 	}
-	r.state, r.version, r.teams, r.removing = s, d.Version, len(d.Teams), d.Removing()
+	r.state, r.document = s, d
 	return nil
 }
 
@@ -87,51 +86,29 @@ func (r *roster) join(s teams.State) error {
 
 // oneLine joins faults for the log and for readiness.
 func oneLine(all teams.Faults) error {
-	text := ""
+	texts := make([]string, len(all))
 	for i, f := range all {
-		if i > 0 {
-			text += "; "
-		}
-		text += f.String()
+		texts[i] = f.String()
 	}
-	return errors.New(text)
-}
-
-// count is how many teams the directory in force has.
-func (r *roster) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.teams
-}
-
-// toRemove are the teams that are to be removed, by the version in force.
-func (r *roster) toRemove() (ids []string, version int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.removing, r.version
+	return errors.New(strings.Join(texts, "; "))
 }
 
 // inForce is the directory in force, and what of it is ignored.
-func (r *roster) inForce() (s teams.State, version int64, ignored error) {
+func (r *roster) inForce() (s teams.State, d teams.Document, ignored error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.state, r.version, r.ignored
-}
-
-// directoryPath is the directory's file without Redis.
-func (s settings) directoryPath() string {
-	if s.DirectoryFile != "" {
-		return s.DirectoryFile
-	}
-	return filepath.Join(filepath.Dir(s.TeamsFile), "directory.json")
+	return r.state, r.document, r.ignored
 }
 
 // directoryStore is where the directory is: in Redis if its address is set, else in a file.
 func (s settings) directoryStore(client *redisclient.Client) teams.Store {
-	if s.RedisURL == "" {
-		return store.NewFile(s.directoryPath(), time.Now)
+	switch {
+	case s.RedisURL != "":
+		return store.NewRedis(client)
+	case s.DirectoryFile != "":
+		return store.NewFile(s.DirectoryFile, time.Now)
 	}
-	return store.NewRedis(client)
+	return store.NewFile(filepath.Join(filepath.Dir(s.TeamsFile), "directory.json"), time.Now)
 }
 
 // directoryParts are the parts that the directory's teams are put into.
@@ -185,6 +162,6 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			return parts.kept.openOf(ctx, team)
 		},
 	}
-	d.works = []func(context.Context){d.watch.run, removes.run, func(ctx context.Context) { parts.used.run(ctx, d.store, d.watch.whole) }}
+	d.works = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { parts.used.run(ctx, d.store, d.watch.whole) }}
 	return d
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -41,11 +39,7 @@ type listed struct {
 }
 
 // Run lists all teams.
-func (c teamListCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
-	if err != nil {
-		return err
-	}
+func (c teamListCommand) Run(ctx context.Context, p program, console *consoleClient) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		_, _ = fmt.Fprintln(table, "TEAM\tOWNER\tKEYS\tDISABLED\tDESCRIPTION")
@@ -86,11 +80,7 @@ type teamShowCommand struct {
 }
 
 // Run writes a team, with its ETag as the member etag.
-func (c teamShowCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
-	if err != nil {
-		return err
-	}
+func (c teamShowCommand) Run(ctx context.Context, p program, console *consoleClient) error {
 	answer, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
 	if err != nil {
 		return err
@@ -122,11 +112,7 @@ type teamSetCommand struct {
 }
 
 // Run makes the team if it does not exist, else replaces it.
-func (c teamSetCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
-	if err != nil {
-		return err
-	}
+func (c teamSetCommand) Run(ctx context.Context, p program, console *consoleClient) error {
 	id, etag, body, err := c.read()
 	if err != nil {
 		return err
@@ -158,7 +144,7 @@ func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, e
 
 // read reads the file and takes its etag out.
 func (c teamSetCommand) read() (id, etag string, body []byte, err error) {
-	text, err := c.content()
+	text, err := contentIn(c.File)
 	if err != nil {
 		return "", "", nil, fmt.Errorf("read the file: %w", err)
 	}
@@ -181,13 +167,6 @@ func (c teamSetCommand) read() (id, etag string, body []byte, err error) {
 	return id, etag, body, err
 }
 
-func (c teamSetCommand) content() ([]byte, error) {
-	if c.File == "-" {
-		return readAll(os.Stdin)
-	}
-	return readFile(c.File)
-}
-
 // teamRmCommand is sluice team rm.
 type teamRmCommand struct {
 	Team   string        `arg:"" help:"The team's id."`
@@ -196,19 +175,11 @@ type teamRmCommand struct {
 }
 
 // Run has the team removed, and waits for it.
-func (c teamRmCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
-	if err != nil {
-		return err
-	}
-	return c.remove(ctx, console, p.stdout)
-}
-
-func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.Writer) error {
+func (c teamRmCommand) Run(ctx context.Context, p program, console *consoleClient) error {
 	if _, err := console.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "disabled: team %s\n", admin.Printable(c.Team))
+	_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", admin.Printable(c.Team))
 	for waited := time.Duration(0); waited < c.Wait; waited += time.Second {
 		select {
 		case <-ctx.Done():
@@ -219,13 +190,13 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-			_, err = fmt.Fprintf(w, "removed: team %s\n", admin.Printable(c.Team))
+			_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", admin.Printable(c.Team))
 			return err
 		case err != nil:
 			return err
 		}
 	}
 	const later = "is removed by itself once none of its requests and tasks is open, and every replica has seen that it ends"
-	_, err := fmt.Fprintf(w, "team %s %s\n", admin.Printable(c.Team), later)
+	_, err := fmt.Fprintf(p.stdout, "team %s %s\n", admin.Printable(c.Team), later)
 	return err
 }

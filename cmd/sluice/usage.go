@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
@@ -65,7 +66,12 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	case u.CSV:
 		return u.writeCSV(p.stdout, report)
 	case u.Focus:
-		return writeFocus(p.stdout, report, s.ProviderName)
+		bill, err := admin.NewFocus(p.stdout, report.Currency, s.ProviderName)
+		if err != nil {
+			return fmt.Errorf("--focus: %w", err)
+		}
+		bill.Add(report.Rows)
+		return bill.Flush()
 	}
 	return u.writeTable(p.stdout, report)
 }
@@ -109,7 +115,7 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 
 func (u usageCommand) readLedger(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
-	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	client := openPatient(s)
 	defer func() { _ = client.Close() }()
 	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, u.Tags))
 	if err != nil {
@@ -122,10 +128,10 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	return admin.NewUsageReport(currency, from, to, rows), nil
 }
 
-// patient has a long timeout of Redis: a person waits longer than a request.
-func patient(s settings) settings {
+// openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.
+func openPatient(s settings) *redisclient.Client {
 	s.RedisTimeout = usageTimeout
-	return s
+	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 }
 
 // contentOf is a file's content; empty: it cannot be read.
@@ -194,16 +200,6 @@ func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 	return out.Error()
 }
 
-// writeFocus writes a bill.
-func writeFocus(w io.Writer, report admin.UsageReport, provider string) error {
-	bill, err := admin.NewFocus(w, report.Currency, provider)
-	if err != nil {
-		return fmt.Errorf("--focus: %w", err)
-	}
-	bill.Add(report.Rows)
-	return bill.Flush()
-}
-
 // writeTable writes a table, and below it the sum of each team and unit with the share that is estimated.
 func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -231,18 +227,14 @@ func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 		if n.unit == teams.UnitSpend && report.Currency != "" {
 			unit += " " + report.Currency
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
+		share := "0%" // that is estimated
+		if s.used != 0 {
+			share = new(big.Rat).Mul(big.NewRat(s.estimated, s.used), big.NewRat(100, 1)).FloatString(1) + "%"
+		}
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share)
 	}
 	if len(report.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)
 	}
 	return out.Flush()
-}
-
-// share is a part of a whole in percent.
-func share(part, whole int64) string {
-	if whole == 0 {
-		return "0%"
-	}
-	return new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(1) + "%"
 }

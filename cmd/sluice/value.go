@@ -23,14 +23,14 @@ import (
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
-	reflect.TypeFor[policy.Pattern](): func(v string) (any, error) { return parsePattern(v) },
+	reflect.TypeFor[policy.Pattern](): parseWord[policy.Pattern],
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
 	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[fetch.Host]():     func(v string) (any, error) { return fetch.ParseHost(strings.TrimSpace(v)) },
-	reflect.TypeFor[member]():         func(v string) (any, error) { return parseMember(v) },
+	reflect.TypeFor[member]():         parseWord[member],
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 
@@ -95,25 +95,16 @@ func parseNetwork(text string) (network, error) {
 	return network(read), nil
 }
 
-// parsePattern reads one element of a comma-separated list, blanks around it ignored.
-func parsePattern(text string) (policy.Pattern, error) {
-	text = strings.TrimSpace(text)
-	if text == "" || strings.ContainsFunc(text, isControl) {
-		return "", errValue
-	}
-	return policy.Pattern(text), nil
-}
-
 // member is a group or an e-mail address of the issuer.
 type member string
 
-// parseMember reads one element of a list.
-func parseMember(text string) (member, error) {
+// parseWord reads one element of a comma-separated list, blanks around it ignored.
+func parseWord[T ~string](text string) (any, error) {
 	text = strings.TrimSpace(text)
-	if text == "" || strings.ContainsFunc(text, isControl) {
-		return "", errValue
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+		return nil, errValue
 	}
-	return member(text), nil
+	return T(text), nil
 }
 
 // forwardPath is a path prefix relative to the version prefix, no slash at either end.
@@ -164,8 +155,6 @@ func parseHostName(text string) (hostName, error) {
 	}
 	return hostName(text), nil
 }
-
-func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
 // origin is the address of a page's site as browsers send it in the Origin header: scheme, host, and a port if it is not the
 // scheme's own.
