@@ -167,7 +167,7 @@ var mutations = []mutation{
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
 	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
 	{about: "a buffer that requests have needed is dropped", file: "gateway/wire/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
-	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/body.go", old: "b.reusable = false //", new: "//"},
+	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/exchange.go", old: "b.reusable = false //", new: "//"},
 	{about: "one unsettled end is kept", file: "gateway/tasks/finish.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/slots.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -347,3 +348,51 @@ func (p *pool) breakIdle() int {
 type mute struct{ net.Conn }
 
 func (mute) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// A connection carries the next request if its answer is whole, but not if the client left while it was read: a deadline may stand on it.
+func TestAConnectionIsUsedAgainIfNobodyLeft(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		more := make(chan struct{})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			_, _ = w.Write([]byte("a"))
+			_ = http.NewResponseController(w).Flush()
+			<-more
+			_, _ = w.Write([]byte("b"))
+		}))
+		u := clientOf(t, server.URL)
+		client, leave := context.WithCancel(t.Context())
+		x := &Exchange{Sent: time.Now(), Client: client, Listener: &leaving{leave: func() {
+			if left {
+				leave()
+			}
+			close(more)
+		}}}
+		out, err := http.NewRequestWithContext(WithExchange(t.Context(), x), http.MethodGet, server.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := u.RoundTrip(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(answer.Body)
+		if _ = answer.Body.Close(); err != nil || string(got) != "ab" || !x.Whole {
+			t.Errorf("%q, %v", got, err)
+		}
+		if again := len(u.pool.idle) == 1; again == left {
+			t.Errorf("the client left: %v; the connection is used again: %v", left, again)
+		}
+		leave()
+		server.Close()
+	}
+}
+
+// leaving is a listener that does something at the first wait for the body.
+type leaving struct {
+	nobody
+	leave func()
+	once  sync.Once
+}
+
+func (l *leaving) Runs(time.Time) { l.once.Do(l.leave) }

@@ -63,7 +63,7 @@ func connected(t *testing.T, version uint16) (*conn, *peer) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	p := &pool{network: "tcp", address: l.Addr().String(), now: time.Now, silence: time.Minute, dialer: net.Dialer{Timeout: time.Minute}}
+	p := &pool{network: "tcp", address: l.Addr().String(), config: &Config{Now: time.Now, IdleTimeout: time.Minute}, dialer: net.Dialer{Timeout: time.Minute}}
 	far := &peer{TB: t, open: true}
 	if version != 0 {
 		server := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate

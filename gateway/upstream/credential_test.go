@@ -3,7 +3,9 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -115,5 +117,20 @@ func TestTheKeyBeforeIsCovered(t *testing.T) {
 	base, _ := url.Parse("http://service.example:8080/api/v1")
 	if got := NewCredential("sk-new-key", base, old).Cover("sk-old-key or sk-new-key"); got != "********** or **********" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestTheKeyIsRecognised(t *testing.T) {
+	if c := credentialOf(t, "sk-key"); !c.Is("sk-key") || c.Is("sk-kez") || c.Is("") {
+		t.Error("the key is taken for another text, or another text for the key")
+	}
+}
+
+func TestNamedHeadersAreCovered(t *testing.T) {
+	h := http.Header{"Content-Type": {"service.example/sk-key"}, "Retry-After": {"sk-key at service.example"}, "Date": {"sk-key"}}
+	credentialOf(t, "sk-key").CoverHeader(h, []string{"Content-Type", "Retry-After", "Server"})
+	want := http.Header{"Content-Type": {"service.example/******"}, "Retry-After": {"****** at ***************"}, "Date": {"sk-key"}}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("%v", h)
 	}
 }

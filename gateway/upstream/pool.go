@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/url"
 	"slices"
@@ -19,15 +20,28 @@ const (
 	idleConns = 512
 )
 
+// Config has the operator's settings for the way to the service. Every field is required unless it says otherwise.
+type Config struct {
+	URL *url.URL // scheme and host of the service
+
+	ConnectTimeout time.Duration // to connect, TLS included
+	HeaderTimeout  time.Duration // from the request's last byte to the answer's header
+	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
+	DrainTime      time.Duration // to read the rest of an answer whose client has left
+
+	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
+	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
+	Now     func() time.Time // the clock
+	Surplus func()           // called for each connection on which the service sent unrequested bytes
+}
+
 // pool keeps connections to the service. It ignores a proxy in the environment, which would see the key.
 type pool struct {
 	network string
 	address string
 	secure  *tls.Config // nil: plain
 	dialer  net.Dialer
-	now     func() time.Time
-	silence time.Duration // the longest time in which the service may take no byte
-	surplus func()        // counts connections on which the service sent unrequested bytes
+	config  *Config
 
 	mu    sync.Mutex
 	idle  []*conn // in the order of use
@@ -37,8 +51,7 @@ type pool struct {
 
 func newPool(config *Config) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.URL), now: config.Now, silence: config.IdleTimeout, surplus: config.Surplus,
-		dialer: net.Dialer{Timeout: config.ConnectTimeout},
+		network: "tcp", address: hostPort(config.URL), dialer: net.Dialer{Timeout: config.ConnectTimeout}, config: config,
 	}
 	if config.URL.Scheme == "https" {
 		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), RootCAs: config.Roots, NextProtos: []string{"http/1.1"}}
@@ -76,7 +89,7 @@ func (p *pool) get(ctx context.Context, now time.Time) (*conn, error) {
 func (p *pool) check(c *conn) error {
 	err := c.look()
 	if err == errSurplus {
-		p.surplus()
+		p.config.Surplus()
 	}
 	if err != nil {
 		_ = c.Close()
@@ -110,7 +123,7 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	if <-connected; err != nil {
 		return nil, err
 	}
-	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()
+	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.config.Now()
 	return c, p.check(c)
 }
 
@@ -126,7 +139,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 		_ = socket.Close()
 		return nil, err
 	}
-	c.wire.now, c.wire.silence = p.now, p.silence
+	c.wire.now, c.wire.silence = p.config.Now, p.config.IdleTimeout
 	if c.Conn = c.wire; p.secure == nil {
 		return c, nil
 	}
@@ -158,7 +171,7 @@ func (p *pool) put(c *conn, silent time.Time) {
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	limit := p.now().Add(-idleConn)
+	limit := p.config.Now().Add(-idleConn)
 	p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
 		old := !c.idle.After(limit)
 		if old {

@@ -10,7 +10,7 @@ import (
 // A connection is closed by the time since upstream last sent something on it, in whatever order connections were returned.
 func TestPoolExpiresByAge(t *testing.T) {
 	now := time.Now()
-	p := &pool{now: func() time.Time { return now }}
+	p := &pool{config: &Config{Now: func() time.Time { return now }}}
 	defer p.close()
 	for _, silent := range []time.Duration{0, 2 * idleConn, idleConn / 2, idleConn} {
 		near, far := net.Pipe()
@@ -55,5 +55,19 @@ func TestPoolGivesNoneThatIsTooOld(t *testing.T) {
 		if again := next == first; again != (age < idleConn) {
 			t.Errorf("one that was idle for %v is used: %v", age, again)
 		}
+	}
+}
+
+// A connection on which the service has spoken without a request carries none.
+func TestPoolGivesNoneOnWhichTheServiceSpoke(t *testing.T) {
+	c, service := connected(t, 0)
+	spoke := 0
+	c.pool.config.Surplus = func() { spoke++ }
+	c.pool.put(c, time.Now())
+	service.say("HTTP/1.1 200 OK\r\n\r\n")
+	service.flush(0)
+	arrived(t, c)
+	if again, err := c.pool.get(t.Context(), time.Now()); err == nil || spoke != 1 { // a new one cannot be had here
+		t.Errorf("%v is used; the service spoke on %d", again, spoke)
 	}
 }
