@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,7 +77,7 @@ type Client struct {
 
 // Open builds the client. It connects to nothing yet.
 func Open(config Config) *Client {
-	redis.SetLogger(newQuietLog(config.Log))
+	redis.SetLogger(&quietLog{log: config.Log})
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
 		own := config
@@ -128,13 +129,6 @@ func (c *Client) credentials() (user, password string) {
 	return address.user, address.password
 }
 
-// measure reports a call.
-func (c *Client) measure(command, failure string, took time.Duration) {
-	if c.config.Measure != nil {
-		c.config.Measure(command, failure, took)
-	}
-}
-
 // IsCluster reports whether the client talks to a cluster, whose nodes each have a part of the keys.
 func (c *Client) IsCluster() bool { return c.config.Address.topology == cluster }
 
@@ -161,4 +155,79 @@ func (c *Client) Close() error {
 		err = errors.Join(err, c.aside.Close())
 	}
 	return err
+}
+
+// OnConnect sets a function that is called for each new connection, before anything else is sent over it, with the context of the
+// call that makes it and the name of Redis's process (run_id) at the other end; empty if Redis refuses to say it. If the function
+// returns an error the connection is closed and the call fails with that error. Sentinels and a cluster's nodes are not asked.
+func (c *Client) OnConnect(connected func(ctx context.Context, run string) error) {
+	c.connected.Store(&connected)
+	if c.aside != nil {
+		c.aside.OnConnect(connected)
+	}
+}
+
+// OnFull sets a function that is called when a call has waited for a connection for [PlaceWait] in vain.
+func (c *Client) OnFull(full func()) {
+	c.full.Store(&full)
+	if c.aside != nil {
+		c.aside.OnFull(full)
+	}
+}
+
+func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
+	connected := c.connected.Load()
+	if connected == nil {
+		return nil
+	}
+	info, err := conn.Info(context.WithValue(ctx, connecting{}, true), "server").Result()
+	var said redis.Error
+	if err != nil && !errors.As(err, &said) { // else Redis refused to say it
+		return err
+	}
+	if strings.Contains(info, "redis_mode:sentinel") { // it only tells the master's address
+		return nil
+	}
+	_, run, _ := strings.Cut(info, "run_id:")
+	run, _, _ = strings.Cut(run, "\r")
+	return (*connected)(ctx, run)
+}
+
+type aside struct{}
+
+// Aside marks a context: its calls go over connections of their own, behind a breaker of their own, so that they keep no other call
+// waiting and their failures stop no other. It is for what people look at, not for the work on requests.
+func Aside(ctx context.Context) context.Context { return context.WithValue(ctx, aside{}, true) }
+
+// divertHook sends the calls whose context is Aside through another client.
+type divertHook struct{ to *Client } // nil: to none
+
+func (d divertHook) takes(ctx context.Context) bool { return d.to != nil && ctx.Value(aside{}) != nil }
+
+// DialHook leaves dialling alone.
+func (divertHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook diverts a call.
+func (d divertHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if d.takes(ctx) {
+			return d.to.Process(ctx, cmd)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook diverts several calls in one round trip.
+func (d divertHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if !d.takes(ctx) {
+			return next(ctx, cmds)
+		}
+		pipe := d.to.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd) // it only queues
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	}
 }

@@ -41,9 +41,8 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 		g.address = node.Options().Addr
 	}
 	g.places = &places{most: c.size - ownConnections, make: g.connect}
-	address := g.address
 	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name: address, MaxRequests: 1, Interval: c.window(), Timeout: probeEvery / 2,
+		Name: g.address, MaxRequests: 1, Interval: windowOf(c.config.Timeout), Timeout: probeEvery / 2,
 		ReadyToTrip: func(n gobreaker.Counts) bool {
 			return n.ConsecutiveFailures >= failuresInRow || n.Requests >= failuresOf && 2*n.TotalFailures >= n.Requests
 		},
@@ -56,10 +55,8 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	return g
 }
 
-// window is how long calls are counted together: long enough for failuresInRow calls that time out one after another.
-func (c *Client) window() time.Duration {
-	return max(breakerWindow, 2*failuresInRow*c.config.Timeout)
-}
+// windowOf is how long calls are counted together: long enough for failuresInRow calls that time out one after another.
+func windowOf(timeout time.Duration) time.Duration { return max(breakerWindow, 2*failuresInRow*timeout) }
 
 // changed logs that a node of a cluster is away, or back. That a single Redis is away is logged by the user of the client.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
@@ -137,7 +134,10 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 	if err = g.places.take(ctx); err != nil {
 		return g.noPlace(err), false
 	}
-	defer func() { g.places.give(sent && isLost(err)) }()
+	defer func() { // after an error that is no answer the library has closed the connection
+		var said redis.Error
+		g.places.give(sent && err != nil && !errors.As(err, &said))
+	}()
 	_, failed := g.breaker.Execute(func() (struct{}, error) {
 		sent = true
 		return struct{}{}, g.send(lasting(ctx, lasts), next, cmd, &err)
@@ -156,7 +156,9 @@ func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd 
 	begun := time.Now()
 	*err = next(ctx)
 	failed = g.judge(*err)
-	g.client.measure(operation(cmd), callFailure(failed), time.Since(begun))
+	if measure := g.client.config.Measure; measure != nil {
+		measure(operation(cmd), callFailure(failed), time.Since(begun))
+	}
 	return failed
 }
 
@@ -184,12 +186,6 @@ func opens(cmd redis.Cmder) bool {
 		return true
 	}
 	return false
-}
-
-// isLost reports whether the library has closed the connection after a call with that error.
-func isLost(err error) bool {
-	var said redis.Error
-	return err != nil && !errors.As(err, &said)
 }
 
 // operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few; Sluice
@@ -250,4 +246,40 @@ func (g *guard) judge(err error) error {
 		}
 	}
 	return nil
+}
+
+// noRetry is a command that a cluster's client does not send again when the reply is lost. MaxRetries does not forbid that.
+// The command may have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to
+// another node are still followed, which MaxRedirects would end too.
+type noRetry struct{ redis.Cmder }
+
+// NoRetry implements the library's interface.
+func (noRetry) NoRetry() bool { return true }
+
+// noRetryHook makes every command of a cluster's client a noRetry.
+type noRetryHook struct{}
+
+// DialHook leaves dialling alone.
+func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook wraps a call. DEL is left alone: the library splits it over nodes if it knows the type, and to send it twice
+// does no harm.
+func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "del" {
+			return next(ctx, cmd)
+		}
+		return next(ctx, noRetry{cmd})
+	}
+}
+
+// ProcessPipelineHook wraps several calls.
+func (noRetryHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		each := make([]redis.Cmder, len(cmds))
+		for i, cmd := range cmds {
+			each[i] = noRetry{cmd}
+		}
+		return next(ctx, each)
+	}
 }
