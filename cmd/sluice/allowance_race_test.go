@@ -26,7 +26,8 @@ type race struct {
 	proxies []*toxiproxy.Proxy         // before Redis, one for each replica
 	gates   []atomic.Pointer[raceGate] // one at each place, also while another replaces it
 	environ []string
-	heats   int // how often load was made; each heat has its own teams
+	binary  string // that is launched
+	heats   int    // how often load was made; each heat has its own teams
 }
 
 // lane is a team and its requests.
@@ -38,6 +39,7 @@ type lane struct {
 	limit   int64
 	unit    string // of the limit; empty: open tasks
 	request raceRequest
+	streams bool // every other worker of texts asks for a stream
 }
 
 // raceRequest is a request, and the amount that the service counts for it.
@@ -71,11 +73,17 @@ const raceHeats = 64 // the most of one race, except a soak
 // heat.
 func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string) *race {
 	t.Helper()
-	r := &race{T: t, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas)}
+	return newRaceOf(t, os.Args[0], replicas, told, lanes, variables...)
+}
+
+// newRaceOf is newRace of another binary of sluice.
+func newRaceOf(t *testing.T, binary string, replicas, told int, lanes []lane, variables ...string) *race {
+	t.Helper()
+	r := &race{T: t, binary: binary, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas)}
 	service, upstream := newService(t, simulator.Config{Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1})
 	r.service = service
 	var doc strings.Builder
-	doc.WriteString("teams:\n")
+	doc.WriteString("currency: CNY\nprices: [{model: \"*\", image: 0.20}]\nteams:\n")
 	for heat := range raceHeats {
 		for _, l := range lanes {
 			fmt.Fprintf(&doc, "  - id: %s\n    keys:\n      - id: %s\n        sha256: %x\n    %s\n", l.team(heat), l.keyID(heat), sha256.Sum256([]byte(l.key(heat))), l.limits)
@@ -178,8 +186,11 @@ func (h *heat) ask(i, worker int) {
 	}
 	request.Header.Set("Authorization", "Bearer "+l.key(h.n))
 	request.Header.Set("Content-Type", "application/json")
-	if l.request.creates {
+	switch {
+	case l.request.creates:
 		request.Header.Set("X-Service-Async", "enable")
+	case l.streams && worker%2 == 1:
+		request.Header.Set("X-Service-SSE", "enable")
 	}
 	pause, alone, late := l.pause, gate.alone.Load(), count.turnedAway() > 0
 	answer, err := h.client.Do(request)

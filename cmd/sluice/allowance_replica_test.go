@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -33,7 +32,7 @@ func (r *race) launch(i, lanes int) {
 	r.Helper()
 	before := r.replicas()
 	said := newTranscript()
-	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(os.Args[0])}, turnedAway: make([]atomic.Int64, lanes)}
+	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(r.binary)}, turnedAway: make([]atomic.Int64, lanes)}
 	g.cmd.Args = []string{"sluice", "serve"}
 	g.cmd.Env = append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
 	g.cmd.Stdout, g.cmd.Stderr = said, said

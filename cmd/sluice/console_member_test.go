@@ -22,6 +22,7 @@ import (
 // TestAMembersDay in a browser: a member logs in with the team's key, sees a task appear and run without a word of the member's, and
 // looks at its picture. An operator logs in with the token and sees the same task, from which the service serves no picture to others.
 func TestAMembersDay(t *testing.T) {
+	t.Parallel()
 	tab := browsertest.New(t)
 	var late atomic.Int64 // how far the service's clock is ahead, in seconds
 	now := func() time.Time { return time.Now().Add(time.Duration(late.Load()) * time.Second) }

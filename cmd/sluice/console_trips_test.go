@@ -91,7 +91,7 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 		must(t, <-served)
 		closeLog(log)
 	})
-	from := time.Now().UTC().AddDate(0, 0, -399).Format(time.DateOnly)
+	from := time.Now().UTC().AddDate(0, 0, -60).Format(time.DateOnly)
 	// The sums of past days are made with rests of four times what a day takes, and each look takes from that time.
 	for begun := time.Now(); visitCounted(t, process, cookie, "/money?by=model&from="+from).status != http.StatusOK; time.Sleep(500 * time.Millisecond) {
 		if time.Since(begun) > 3*patience {

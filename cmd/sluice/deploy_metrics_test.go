@@ -232,16 +232,6 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 	}
 }
 
-func TestPrometheusTakesItsFiles(t *testing.T) {
-	t.Parallel()
-	promtool := deployTool(t, "promtool")
-	for _, args := range [][]string{{"check", "config", deployed + "prometheus.yml"}, {"test", "rules", deployed + "alerts_test.yml"}} {
-		if _, err := promtool(args...); err != nil {
-			t.Errorf("promtool %q: %v", args, err)
-		}
-	}
-}
-
 // TestPrometheusReadsEveryExpression hands them to Prometheus's own parser, as rules.
 func TestPrometheusReadsEveryExpression(t *testing.T) {
 	promtool := deployTool(t, "promtool")

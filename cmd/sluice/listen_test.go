@@ -25,6 +25,7 @@ func TestConnectionsForTheDescriptors(t *testing.T) {
 }
 
 func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
+	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=8", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
 	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))
@@ -82,6 +83,7 @@ func TestAStopWithConnectionsThatSendNothing(t *testing.T) {
 }
 
 func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
+	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=16", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
 	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))

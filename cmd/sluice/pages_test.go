@@ -96,6 +96,7 @@ func anchorsOf(text string) (names []string) {
 }
 
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	t.Parallel()
 	texts := documents(t)
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]+))?\)`)
 	for page, text := range texts {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -197,50 +199,56 @@ func (s source) isTest() bool { return strings.HasSuffix(s.name, "_test.go") }
 // positions are those of every parsed file.
 var positions = token.NewFileSet()
 
-// sources parses every Go file that the build knows, whatever tags it has.
+// sources are all Go files that the build knows, whatever tags they have.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsed()
+	must(t, err)
+	return all
+}
+
+var parsed = sync.OnceValues(func() (all []source, _ error) {
 	list := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	list.Dir = "../.."
 	listed, err := list.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var all []source
 	for decoder := json.NewDecoder(bytes.NewReader(listed)); ; {
 		var pkg struct {
 			ImportPath, Dir                                    string
 			GoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 		}
 		if err := decoder.Decode(&pkg); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		for _, name := range slices.Concat(pkg.GoFiles, pkg.IgnoredGoFiles, pkg.TestGoFiles, pkg.XTestGoFiles) {
-			all = append(all, parseSource(t, strings.TrimPrefix(pkg.ImportPath, "sluice/"), filepath.Join(pkg.Dir, name)))
+			s, err := parseSource(strings.TrimPrefix(pkg.ImportPath, "sluice/"), filepath.Join(pkg.Dir, name))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
 		}
 	}
-}
+})
 
-func parseSource(t *testing.T, pkg, file string) source {
-	t.Helper()
+func parseSource(pkg, file string) (source, error) {
 	syntax, err := parser.ParseFile(positions, file, nil, parser.SkipObjectResolution)
 	if err != nil {
-		t.Fatal(err)
+		return source{}, err
 	}
 	s := source{pkg: pkg, name: filepath.Base(file), syntax: syntax}
 	for _, spec := range syntax.Imports {
-		name, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name, _ := strconv.Unquote(spec.Path.Value) // it was parsed
 		s.imports = append(s.imports, name)
 	}
-	return s
+	return s, nil
 }
 
 func TestEveryPackageIsOnThePlan(t *testing.T) {
+	t.Parallel()
 	found := map[string]bool{}
 	for _, s := range sources(t) {
 		if _, planned := floorPlan[s.pkg]; !planned && !found[s.pkg] {
@@ -256,6 +264,7 @@ func TestEveryPackageIsOnThePlan(t *testing.T) {
 }
 
 func TestImportsFollowThePlan(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		for _, imported := range s.imports {
 			if fault := floorPlan[s.pkg].judge(s, imported); fault != "" {
@@ -301,6 +310,7 @@ func below(imported string, list []string) bool {
 
 // TestTheCellarReadsNoClock: the time is an argument, so that equal input gives equal output.
 func TestTheCellarReadsNoClock(t *testing.T) {
+	t.Parallel()
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	for _, s := range sources(t) {
 		if s.isTest() || !floorPlan[s.pkg].timeless {

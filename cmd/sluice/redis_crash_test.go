@@ -203,6 +203,7 @@ func crashingUpstream(t *testing.T, c crash, moment string, kill func()) string 
 
 // A gateway that is killed before the request is whole has held nothing and sent nothing.
 func TestKilledBeforeTheHold(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	service, upstream := newService(t, simulator.Config{})
 	gate := startGatewayProcess(t, crashEnviron(t, server, upstream.URL))
@@ -226,6 +227,7 @@ func TestKilledBeforeTheHold(t *testing.T) {
 
 // A request that was settled before the crash stays settled.
 func TestKilledAfterTheSettlement(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	_, upstream := newService(t, simulator.Config{})
 	gate := startGatewayProcess(t, crashEnviron(t, server, upstream.URL))

@@ -73,7 +73,7 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 // A real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
 // FR4Q10 ./cmd/sluice.
 func TestFlappingNetwork(t *testing.T) {
-	long := 6 * time.Second
+	long := 4 * time.Second
 	if isLong() {
 		long = time.Minute
 	}

@@ -91,6 +91,7 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 // 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
 // requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
 func TestQuotaIsExact(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
@@ -193,6 +194,7 @@ func TestClocksDoNotMatter(t *testing.T) {
 
 // The accounts in the memory of a single gateway are as exact: 64 workers against a limit of 1,000.
 func TestQuotaIsExactInMemory(t *testing.T) {
+	t.Parallel()
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))
 	defer h.stop()

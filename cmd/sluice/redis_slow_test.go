@@ -144,7 +144,7 @@ func TestAHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 // request, also the first ones, and never counts as away. With LONG=1 it is 150 ms of the default 250 for longer, and most requests take
 // two round trips at most.
 func TestASlowNetworkAnswers(t *testing.T) {
-	trip, timeout, lasts := 250*time.Millisecond, 750*time.Millisecond, 6*time.Second
+	trip, timeout, lasts := 250*time.Millisecond, 750*time.Millisecond, 3*time.Second
 	if isLong() {
 		trip, timeout, lasts = 150*time.Millisecond, 250*time.Millisecond, 30*time.Second
 	}

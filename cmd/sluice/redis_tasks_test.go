@@ -120,6 +120,7 @@ func (r *taskReplicas) images() (charged, held int64) {
 // A team can poll a task at every replica, whichever created it: upstream is queried once an interval for all, and the end
 // is charged once.
 func TestATaskOverReplicas(t *testing.T) {
+	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
 	id := r.create(0, 3)
 	begun := time.Now()
@@ -265,6 +266,7 @@ func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
 // 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute:
 // LONG=1 go test -v -run A133 ./cmd/sluice.
 func TestManyPollersOverReplicas(t *testing.T) {
+	t.Parallel()
 	long, tasks, interval := 3*time.Second, 10, 500*time.Millisecond
 	if isLong() {
 		long = time.Minute

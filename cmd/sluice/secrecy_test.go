@@ -67,6 +67,7 @@ func TestTheConfigurationPrintsWithoutSecrets(t *testing.T) {
 
 // TestNoValueShows puts a canary into every variable, one at a time, and reads the whole output of check and serve.
 func TestNoValueShows(t *testing.T) {
+	t.Parallel()
 	const canary = "CANARY-4f1e9b"
 	teams := "SLUICE_TEAMS_FILE=" + write(t, someTeams)
 	listeners := []string{"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0"}

@@ -278,6 +278,7 @@ func TestSpansOfCuts(t *testing.T) {
 
 // A task is its creation's span, queries of upstream linked to it, and a task span below it, over all replicas.
 func TestSpansOfATaskOverReplicas(t *testing.T) {
+	t.Parallel()
 	collector := newCollector(t, nil)
 	r := startTaskReplicas(t, 2, simulator.Config{Pending: 300 * time.Millisecond, Running: 300 * time.Millisecond},
 		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20")

@@ -66,6 +66,7 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 
 // TestLedgerInRedis: the team's own ledger by GET /sluice/v1/usage, the same as sluice usage prints it.
 func TestLedgerInRedis(t *testing.T) {
+	t.Parallel()
 	houses, server, _ := replicas(t, 1)
 	h, client := houses[0], newClient(t)
 	ask := func(method, path, body string) string {

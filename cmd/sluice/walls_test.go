@@ -51,6 +51,7 @@ var beyond = map[string]walls{
 }
 
 func TestPackagesHaveWalls(t *testing.T) {
+	t.Parallel()
 	for pkg, files := range filesByPackage(t) {
 		allowed := wallsOf(len(files))
 		allowed.knot, allowed.lines, allowed.methods = max(allowed.knot, beyond[pkg].knot), max(allowed.lines, beyond[pkg].lines), beyond[pkg].methods

@@ -56,7 +56,9 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 }
 
 // windowOf is how long calls are counted together: long enough for failuresInRow calls that time out one after another.
-func windowOf(timeout time.Duration) time.Duration { return max(breakerWindow, 2*failuresInRow*timeout) }
+func windowOf(timeout time.Duration) time.Duration {
+	return max(breakerWindow, 2*failuresInRow*timeout)
+}
 
 // changed logs that a node of a cluster is away, or back. That a single Redis is away is logged by the user of the client.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
