@@ -2,7 +2,10 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -74,5 +77,123 @@ func TestCIKeepsScreenshots(t *testing.T) {
 	const directory = "/.ci/screenshots"
 	if !strings.Contains(readRoot(t, ".ci/run"), "\nexport SCREENSHOTS=$PWD"+directory+"\n") || !strings.Contains(readRoot(t, ".gitignore"), "\n"+directory+"/\n") {
 		t.Errorf(".ci/run does not keep screenshots in %s, or git does not ignore them", directory)
+	}
+}
+
+// part runs one function of .ci/run, with a program in place of go that prints what it is given and exits as it is told.
+func part(t *testing.T, function, says, exits string) (string, error) {
+	t.Helper()
+	text := regexp.MustCompile(`(?ms)^` + function + `\(\) \{\n.*?^\}\n`).FindString(readRoot(t, ".ci/run"))
+	if text == "" {
+		t.Fatalf(".ci/run has no function %s", function)
+	}
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$GO_SAYS\"\nexit $GO_EXITS\n"), 0o700))
+	c := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text+function)
+	c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "GO_SAYS=" + says, "GO_EXITS=" + exits}
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// TestAKnownHoleFailsTheRun, and a database that cannot be had does not, but the run says so.
+func TestAKnownHoleFailsTheRun(t *testing.T) {
+	for _, tt := range []struct {
+		says, exits, prints string
+		ok                  bool
+	}{
+		{"No vulnerabilities found.", "0", "", true},
+		{"Vulnerability #1: GO-2026-1", "3", "GO-2026-1", false},
+		{"Vulnerability #1: GO-2026-1", "1", "GO-2026-1", false},
+		{"govulncheck: loading packages: broken", "1", "loading packages", false},
+		{`govulncheck: fetching vulnerabilities: Get "https://vuln.go.dev/index/modules.json.gz": no such host`, "1", "govulncheck was not run: its database, vuln.go.dev, cannot be had here.\n", true},
+		{"", "124", "govulncheck was not run", true}, // timeout's
+	} {
+		if out, err := part(t, "holes", tt.says, tt.exits); (err == nil) != tt.ok || !strings.Contains(out, tt.prints) || tt.prints == "" && out != "" {
+			t.Errorf("%q: %v, %q", tt.says, err, out)
+		}
+	}
+}
+
+// TestTheMachinesOwnGoIsTheReaders where it can build the module.
+func TestTheMachinesOwnGoIsTheReaders(t *testing.T) {
+	for version, ok := range map[string]bool{"go1.26.0": true, "go1.26.8": true, "go1.26.11": true, "go1.27": true, "go1.25.9": false, "go1.9": false} {
+		out, err := part(t, "own", version, "0")
+		if (err == nil) != ok || ok && strings.TrimSpace(out) != version {
+			t.Errorf("%s: %v, %q", version, err, out)
+		}
+	}
+	if !strings.Contains(readRoot(t, ".ci/run"), `check "$tests with $version" env ${chosen:-} bash`) {
+		t.Error(".ci/run does not run the README's command with the chosen Go")
+	}
+}
+
+func TestPaceOfTheCollector(t *testing.T) {
+	const container = 1000
+	for _, tt := range []struct {
+		about     string
+		environ   []string
+		container int64
+		want      pace
+	}{
+		{"nothing is known", nil, 0, pace{percent: paceFree}},
+		{"a container's limit", nil, container, pace{percent: paceBounded, limit: 900}},
+		{"a limit is set", []string{"GOMEMLIMIT=500"}, container, pace{percent: paceBounded}},
+		{"no limit is wanted", []string{"GOMEMLIMIT=off"}, container, pace{percent: paceFree}},
+		{"a pace is set", []string{"A=b", "GOGC=50"}, 0, pace{}},
+		{"a pace is set in a container", []string{"GOGC=off"}, container, pace{limit: 900}},
+		{"both are set", []string{"GOGC=50", "GOMEMLIMIT=500"}, container, pace{}},
+	} {
+		if got := paceFor(tt.environ, tt.container); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.about, got, tt.want)
+		}
+	}
+}
+
+func TestPaceIsRestored(t *testing.T) {
+	before := debug.SetGCPercent(123)
+	defer debug.SetGCPercent(before)
+	restore := pace{percent: 300, limit: 1 << 40}.set()
+	if got := debug.SetMemoryLimit(-1); got != 1<<40 {
+		t.Errorf("the limit in force is %d", got)
+	}
+	restore()
+	if got := debug.SetGCPercent(123); got != 123 {
+		t.Errorf("the restored pace is %d", got)
+	}
+	if got := debug.SetMemoryLimit(-1); got == 1<<40 {
+		t.Error("the limit is still in force")
+	}
+}
+
+func TestContainersMemoryLimit(t *testing.T) {
+	for _, tt := range []struct {
+		about, group string
+		limits       map[string]string
+		want         int64
+	}{
+		{"no control groups", "", nil, 0},
+		{"a container's own root", "0::/\n", map[string]string{"": "1073741824\n"}, 1 << 30},
+		{"no limit", "0::/\n", map[string]string{"": "max\n"}, 0},
+		{"a group above has less", "0::/a/b\n", map[string]string{"a": "500\n", "a/b": "1000\n"}, 500},
+		{"a group above has none", "0::/a/b\n", map[string]string{"a": "max\n", "a/b": "1000\n"}, 1000},
+		{"version 1", "9:memory:/a\n", map[string]string{"a": "1000\n"}, 0},
+	} {
+		root := t.TempDir()
+		files := map[string]string{"proc/self/cgroup": tt.group}
+		for group, limit := range tt.limits {
+			files[filepath.Join("sys/fs/cgroup", group, "memory.max")] = limit
+		}
+		for name, text := range files {
+			file := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := containerLimit(root); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.about, got, tt.want)
+		}
 	}
 }

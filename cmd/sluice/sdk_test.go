@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"image"
 	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,4 +168,67 @@ func chargedImages(t *testing.T, h *house) (images int) {
 		}
 	}
 	return images
+}
+
+// flaky is a way to a gateway on which no first attempt of a library gets its answer. What happens to it is the first segment of
+// the path: a status, which is answered in the gateway's place; "after-" and a status, which replaces the gateway's answer; or
+// "lost": the connection ends where the gateway's answer would come. Later attempts pass.
+func flaky(t *testing.T, gateway string) string {
+	t.Helper()
+	to, err := url.Parse(gateway)
+	must(t, err)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		way, rest, _ := strings.Cut(r.URL.Path[1:], "/")
+		r.URL.Path = "/" + rest
+		if r.Header.Get("X-Stainless-Retry-Count") != "0" {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		status, after := strings.CutPrefix(way, "after-")
+		if after || way == "lost" {
+			answer := httptest.NewRecorder()
+			proxy.ServeHTTP(answer, r)
+			if answer.Code != http.StatusOK {
+				t.Errorf("%s: the gateway answers the first attempt with %d %s", way, answer.Code, answer.Body)
+			}
+		}
+		if way == "lost" {
+			panic(http.ErrAbortHandler)
+		}
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			t.Errorf("%s is no way", way)
+		}
+		w.Header().Set("Retry-After-Ms", "1")
+		http.Error(w, "", code)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestLibrariesRunTheDemonstrationsLines pastes its five lines of Python, as they are printed.
+func TestLibrariesRunTheDemonstrationsLines(t *testing.T) {
+	t.Parallel()
+	dir := sdkDir(t)
+	base, search, _, stop := demonstrating(t, "--listen=127.0.0.1:0")
+	var said, failed bytes.Buffer
+	python := exec.CommandContext(t.Context(), filepath.Join(dir, "openai/bin/python"), "-")
+	python.Stdin = strings.NewReader(demoPython(strings.TrimSuffix(base, "/api/v1")+"/v1", search))
+	python.Dir, python.Env = t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}
+	python.Stdout, python.Stderr = &said, &failed
+	if err := python.Run(); err != nil || !regexp.MustCompile(`(?s)^.{20,}\nhttp://127\.0\.0\.1:\d+/pictures/\S+\n$`).MatchString(said.String()) {
+		t.Errorf("%v; it said\n%s%s", err, said.String(), failed.String())
+	}
+	if code := stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestReadmeShowsTheDemonstrationsLines on its first screen.
+func TestReadmeShowsTheDemonstrationsLines(t *testing.T) {
+	above, _, shown := strings.Cut(readRoot(t, "README.md"), "\n```python\n"+demoPython("http://127.0.0.1:8080/v1", "slk_…")+"```\n")
+	if screen := strings.Count(above, "\n"); !shown || screen > 30 {
+		t.Errorf("README.md shows the lines: %v, below %d others", shown, screen)
+	}
 }

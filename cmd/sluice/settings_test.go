@@ -1,8 +1,21 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,6 +134,96 @@ func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
 			if value.IsZero() {
 				t.Errorf("%T.%s is empty", part, field.Name)
 			}
+		}
+	}
+}
+
+// selfSigned writes a certificate for 127.0.0.1 and its key, and returns their paths and the pool that trusts it.
+func selfSigned(t *testing.T) (certificate, key string, roots *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots = x509.NewCertPool()
+	roots.AddCert(parsed)
+	certificate = write(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	key = write(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})))
+	return certificate, key, roots
+}
+
+// Only regular files are read: anything else may have no end, or wait for a writer for ever.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	for what, path := range map[string]string{"an endless device": "/dev/zero", "an empty device": "/dev/null", "a directory": t.TempDir(), "a FIFO": fifo(t)} {
+		if _, err := readFile(path); !errors.Is(err, errFileKind) {
+			t.Errorf("reading %s: %v, want %v", what, err, errFileKind)
+		}
+	}
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int64]error{maxFile: nil, maxFile + 1: errFileSize, 1 << 40: errFileSize} {
+		if err := os.Truncate(large, size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readFile(large); !errors.Is(err, want) {
+			t.Errorf("reading %d bytes: %v, want %v", size, err, want)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(write(t, "behind a link"), link); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := readFile(link); string(content) != "behind a link" || err != nil {
+		t.Errorf("a link to a regular file: %q %v", content, err)
+	}
+	if _, err := readFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// fifo makes a FIFO that no process writes to.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// If a file is a FIFO, check names it as a fault and does not wait for it, whichever setting names it.
+func TestAFIFOIsAFault(t *testing.T) {
+	certificate, key, _ := selfSigned(t)
+	for setting, more := range map[string]string{
+		"SLUICE_TEAMS_FILE":        enough[1],
+		"SLUICE_UPSTREAM_KEY_FILE": "SLUICE_TASK_TTL=24h",
+		"SLUICE_REDIS_URL_FILE":    enough[1],
+		"SLUICE_TLS_CERT_FILE":     "SLUICE_TLS_KEY_FILE=" + key,
+		"SLUICE_TLS_KEY_FILE":      "SLUICE_TLS_CERT_FILE=" + certificate,
+	} {
+		got := command(t.Context(), []string{enough[0], "SLUICE_TEAMS_FILE=" + write(t, someTeams), more, setting + "=" + fifo(t)}, "check")
+		if got.code != exitFaulty || !strings.Contains(got.stderr, setting+": "+errFileKind.Error()) {
+			t.Errorf("%s: %+v", setting, got)
 		}
 	}
 }

@@ -109,3 +109,135 @@ func TestFaultyRulesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// Each row is one variable with valid and invalid values.
+var settingBounds = []struct {
+	name       string
+	good, evil []string
+}{
+	{"LISTEN", []string{":0", "127.0.0.1:80", "[::1]:65535", "host:1"}, []string{"8080", "host", ":http", ":65536", ":-1", "a:b:c"}},
+	{"ADMIN_LISTEN", []string{":8081", "127.0.0.1:0"}, []string{"8081", ":8080"}},
+	{"ADMIN_PPROF", []string{"true", "false", "1"}, []string{"yes", "on"}},
+	{"TRUSTED_PROXIES", []string{"10.0.0.0/8", "10.0.0.1/32, fd00::/8", "0.0.0.0/0"}, []string{
+		"10.0.0.1", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example", "10.0.0.0/08", "fe80::%eth0/10",
+	}},
+	{"CORS_ORIGINS", []string{
+		"https://chat.example", "http://localhost:3000, https://a.example:8443", "https://CHAT.example", "http://127.0.0.1:8080", "http://[::1]:3000", "https://[fd00::1]",
+		"chrome-extension://abcdefghijklmnop", "tauri://localhost", "app://obsidian.md",
+	}, []string{
+		"*", "https://*", "https://*.example", "null", "chat.example", "//chat.example", "https:chat.example", "https://", "https://chat.example/", "https://chat.example/ui",
+		"https://chat.example?a", "https://chat.example#a", "https://user@chat.example", "https://chat.example:443", "http://chat.example:80", "https://chat.example:",
+		"https://chat.example:0", "https://chat.example:08443", "https://chat.example:65536", "https://chat.example:http", "https://ch at.example", "https://münchen.example",
+		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]", "http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
+	}},
+	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"}, []string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
+	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1", "10.0.0.1/8", ",", "store.example"}},
+	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
+		"service.example/api/v1", "//service.example/api/v1", "ftp://service.example/api/v1", "https:///api/v1", "https://:443/api/v1",
+		"https://service.example", "https://service.example/api/v1/", "https://service.example/api/v2", "https://service.example/api/v1?a=b",
+		"https://service.example/api/v1?", "https://service.example/api/v1#a", "https://user:pass@service.example/api/v1",
+		"https://user@service.example/api/v1", "http:api/v1", "https://service.example/%61pi/v1/x%2f/api/v1", "https://ser vice/api/v1",
+	}},
+	{"HEADER_PREFIX", []string{"X-Service-", "X-Other-Word-"}, []string{"X-Service", "-", "X Service-", "X-Sérvice-", "X:-"}},
+	{"WORKSPACE", []string{"strip", "forward", "ws 1"}, []string{"w\ns", "wörk", "w\x7f"}},
+	{"DATA_INSPECTION", []string{"strip", `{"input":"cip"}`}, []string{"\x01"}},
+	{"FORWARD_PATHS", []string{"uploads", "uploads,services/embeddings", "services/aigc/video-generation", "task"}, []string{
+		"/uploads", "uploads/", "uploads,", ",", "a//b", "../x", "a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
+		"tasks", "tasks/x", "TASKS", "services", "services/aigc", "services/aigc/text-generation",
+		"services/aigc/image-generation/generation", "services/aigc/image-generation/generation/v2", "Services/AIGC",
+	}},
+	{"TEAMS_POLL", []string{"10ms", "1m"}, []string{"9ms", "0", "0s", "-5s", "5", "soon"}},
+	{"REDIS_URL", []string{
+		"redis://h", "rediss://:pass@h:6379/0", "redis+cluster://h1:1,h2", "rediss+cluster://h1,h2", "redis+sentinel://h1,h2/master/0",
+	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h", "red://h"}},
+	{"REDIS_TIMEOUT", []string{"50ms"}, []string{"0", "-1ms"}},
+	{"ON_STATE_LOSS", []string{"local", "refuse"}, []string{"Local", "open"}},
+	{"OUTAGE_BRIDGE", []string{"1m", "10m", "1h"}, []string{"0", "59s", "61m", "-10m", "10"}},
+	{"REPLICAS", []string{"1", "100"}, []string{"0", "-1", "1.5", "99999999999999999999"}},
+	{"POLL_INTERVAL", []string{"100ms", "5s"}, []string{"99ms", "0", "-5s"}},
+	{"TASK_QUERY_RATE", []string{"1", "20"}, []string{"0", "-20", "20/s"}},
+	{"TASK_TTL", []string{"24h"}, []string{"0", "-24h", "1d"}},
+	{"TASK_TIMEZONE", []string{"+08:00", "-03:30", "+00:00"}, []string{"UTC", "Asia/Shanghai", "8", "+8", "+08:60", "+25:00"}},
+	{"MAX_BODY", []string{"1", "1B", "64KiB", "256MiB"}, []string{"0", "-1", "64MB", "1.5MiB", "64 MiB", "MiB", "8589934592GiB", "257MiB"}},
+	{"BODY_BUDGET", []string{"128MiB", "1GiB"}, []string{"0", "127MiB", "64MiB", "-1GiB"}},
+	{"CONNECT_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"HEADER_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"IDLE_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"WRITE_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"SHUTDOWN_DELAY", []string{"0", "0s", "5s"}, []string{"-1s", "5"}},
+	{"SHUTDOWN_GRACE", []string{"1s"}, []string{"0", "-1s"}},
+	{"RULES", []string{"image.prompt.length=refuse", "text.top_p=off, image.prompt.length=warn"}, []string{
+		"image.prompt.length", "image.prompt.length=", "image.prompt.length=on", "image.prompt.length=Refuse", "=off", "no.such.rule=off",
+		"image.prompt.length=off,", "image.prompt.length=off,image.prompt.length=warn", "image.prompt.length =off", "image.prompt.length=off=off",
+	}},
+	{"SYNC_IMAGE_MODELS", []string{"*", "a,b*"}, []string{"a,", ",a", "a,,b", "a\x01"}},
+	{"EDIT_IMAGE_MODELS", []string{"gen2.6-image"}, []string{","}},
+	{"THINKING_MODELS", []string{"llm-*"}, []string{","}},
+	{"VISION_MODELS", []string{"llm-*"}, []string{","}},
+	{"REASONING_MODELS", []string{"llm-*"}, []string{","}},
+	{"PROVIDER_NAME", []string{"service", "acme.cloud_1"}, []string{"a b", "é", strings.Repeat("a", 65)}},
+	{"TRACE_CONTEXT", []string{"link", "join"}, []string{"Link", "follow"}},
+	{"TRACE_UPSTREAM", []string{"true"}, []string{"always"}},
+	{"CAPTURE_CONTENT", []string{"true"}, []string{"some"}},
+	{"LOG_LEVEL", []string{"debug", "INFO", "warn", "error"}, []string{"loud", "trace"}},
+	{"LOG_FORMAT", []string{"json", "text"}, []string{"JSON", "xml"}},
+}
+
+func TestBoundsOfEverySetting(t *testing.T) {
+	for _, tt := range settingBounds {
+		name := prefix + tt.name
+		for _, value := range tt.good {
+			if text, bad := faultsOf(t, with(name+"="+value))[name]; bad {
+				t.Errorf("%s=%s is refused: %s", name, value, text)
+			}
+		}
+		for _, value := range tt.evil {
+			if _, bad := faultsOf(t, with(name+"="+value))[name]; !bad && !faulty(t, name, value) {
+				t.Errorf("%s=%q passes", name, value)
+			}
+		}
+	}
+}
+
+// faulty is for the pair of settings in which the fault of one names the other.
+func faulty(t *testing.T, name, value string) bool {
+	t.Helper()
+	return name == "SLUICE_MAX_BODY" && faultsOf(t, with(name+"="+value))["SLUICE_BODY_BUDGET"] != ""
+}
+
+func TestTLSFilesComeInPairs(t *testing.T) {
+	for set, missing := range map[string]string{
+		"SLUICE_TLS_CERT_FILE": "SLUICE_TLS_KEY_FILE",
+		"SLUICE_TLS_KEY_FILE":  "SLUICE_TLS_CERT_FILE",
+	} {
+		if text := faultsOf(t, with(set+"=file.pem"))[missing]; !strings.Contains(text, set) {
+			t.Errorf("%s alone: %q, want a fault of %s", set, text, missing)
+		}
+	}
+}
+
+func TestEqualListenersAreRefusedUnlessTheSystemPicksThePort(t *testing.T) {
+	if fs := faultsOf(t, with("SLUICE_LISTEN=:0", "SLUICE_ADMIN_LISTEN=:0")); len(fs) > 0 {
+		t.Errorf("faults: %v", fs)
+	}
+	if fs := faultsOf(t, with("SLUICE_LISTEN=:1", "SLUICE_ADMIN_LISTEN=:1")); len(fs) != 1 {
+		t.Errorf("faults: %v, want one", fs)
+	}
+}
+
+func TestTheAddressOfTraces(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"https://traces.example/trace/{trace}":              true,
+		"http://localhost:16686/trace/{trace}?uiEmbed=v0":   true,
+		"https://grafana.example/explore?trace={trace}&a=b": true,
+		"https://traces.example/trace/":                     false,
+		"traces.example/{trace}":                            false,
+		"javascript:alert({trace})":                         false,
+		"https://user:secret@traces.example/{trace}":        false,
+		"https:///{trace}":                                  false,
+	} {
+		if got, err := parseTraceTemplate(text); (err == nil) != ok || ok && string(got) != text {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}

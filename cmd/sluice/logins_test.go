@@ -2,13 +2,20 @@ package main
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"sluice/gateway"
+	"sluice/gateway/console"
+	"sluice/gateway/console/pages"
+	"sluice/policy/teams"
 )
 
 func TestConsoleSettingsDependOnEachOther(t *testing.T) {
@@ -101,5 +108,71 @@ func TestWhatSignsSessions(t *testing.T) {
 	upstream.Store(&keys[1])
 	if got := new(consoleToken).signing("", &upstream)(); string(got) != "second-CANARY" {
 		t.Errorf("%q after the upstream key was replaced", got)
+	}
+}
+
+func TestTheConsolesTeamsAreThoseOfTheGateway(t *testing.T) {
+	key := func(id, secret, more string) string {
+		return fmt.Sprintf("      - {id: %s, sha256: %x%s}\n", id, sha256.Sum256([]byte(secret)), more)
+	}
+	file, err := teams.Parse([]byte("teams:\n  - id: maps\n    members: [map-people, Alice@Example.com]\n    keys:\n" +
+		key("aaaaaaaaaaaa", "good", "") + key("bbbbbbbbbbbb", "expired", ", expires: 2020-01-01T00:00:00Z") + key("cccccccccccc", "disabled", ", disabled: true") +
+		"  - id: closed\n    disabled: true\n    members: [map-people]\n    keys:\n" + key("dddddddddddd", "closed", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c inForce
+	c.file.Store(file)
+	for _, tt := range []struct {
+		secret, team, key string
+		works             bool
+	}{
+		{"good", "maps", "aaaaaaaaaaaa", true},
+		{"expired", "maps", "bbbbbbbbbbbb", false},
+		{"disabled", "maps", "cccccccccccc", false},
+		{"closed", "closed", "dddddddddddd", false},
+		{"unknown", "maps", "eeeeeeeeeeee", false},
+		{"unknown", "unknown", "aaaaaaaaaaaa", false},
+	} {
+		team, id, ok := c.OfKey(tt.secret)
+		if ok != tt.works || ok && (team != tt.team || id != tt.key) {
+			t.Errorf("%s belongs to %s, %s, %v", tt.secret, team, id, ok)
+		}
+		digest, ok := c.Digest(tt.team, tt.key)
+		if ok != tt.works || ok && digest != sha256.Sum256([]byte(tt.secret)) {
+			t.Errorf("the digest of %s: %x %v", tt.secret, digest, ok)
+		}
+	}
+	for names, want := range map[[2]string][]string{
+		{"map-people", "bob@example.com"}: {"closed", "maps"}, {"x", "alice@example.COM"}: {"maps"}, {"MAP-PEOPLE", "example.com"}: nil,
+	} {
+		if got := c.OfMembers(names[:1], names[1]); !slices.Equal(got, want) {
+			t.Errorf("%v are members of %v, want %v", names, got, want)
+		}
+	}
+}
+
+// TestReadinessNamesThePaceOfTheConsole once a program reads faster than it may.
+func TestReadinessNamesThePaceOfTheConsole(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	secret := strings.Repeat("operator-", 5)
+	must(t, os.WriteFile(token, []byte(secret), 0o600))
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token)
+	address, client := consoleOf(t, h), newClient(t)
+	status := 0
+	for range 1000 {
+		if status = apiStatus(t, client, address, secret); status != http.StatusNotFound {
+			break
+		}
+	}
+	if status != http.StatusTooManyRequests {
+		t.Errorf("a program that reads on and on: %d", status)
+	}
+	_, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", "")
+	if err != nil || !strings.Contains(text, console.PaceBound) || strings.Contains(text, pages.LiveBound) {
+		t.Errorf("readiness: %s, %v", text, err)
+	}
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
 	}
 }
