@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -35,22 +33,8 @@ func (g *raceGate) answered(lane int, admitted, alone bool) {
 func (r *race) launch(i, lanes int) {
 	r.Helper()
 	before := r.replicas()
-	said := newTranscript()
-	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(r.binary)}, turnedAway: make([]atomic.Int64, lanes)}
-	g.cmd.Args = []string{"sluice", "serve"}
-	g.cmd.Env = append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
-	g.cmd.Stdout, g.cmd.Stderr = said, said
-	if err := g.cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = g.cmd.Process.Kill(); _ = g.cmd.Wait() })
-	waiting, enough := context.WithTimeout(r.Context(), patience)
-	defer enough()
-	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
-	if err != nil {
-		r.Fatalf("%v; it said\n%s", err, said.bytes())
-	}
-	g.public, g.admin = string(match[1]), string(match[2])
+	environ := append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
+	g := &raceGate{gatewayProcess: startBinary(r.T, r.binary, environ), turnedAway: make([]atomic.Int64, lanes)}
 	wait(r.T, "the replica is known to Redis", func() bool {
 		for id := range r.replicas() {
 			if !before[id] {

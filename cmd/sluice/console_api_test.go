@@ -33,10 +33,7 @@ type consoled struct {
 func openConsoled(t *testing.T, variables ...string) consoled {
 	t.Helper()
 	_, service := newService(t, simulator.Config{Pending: time.Hour})
-	c, err := loadConfiguration(append([]string{
-		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_LOG_LEVEL=error",
-	}, variables...))
+	c, err := loadConfiguration(servingEnviron(t, service.URL, append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=error"}, variables...)...))
 	must(t, err)
 	log := openLog(c.settings, io.Discard)
 	process, err := open(t.Context(), c, log, start{})

@@ -98,10 +98,7 @@ func TestTheConsolePrintsALinkAndNeverLogsIt(t *testing.T) {
 	_, service := newService(t, simulator.Config{})
 	ctx, sigterm := context.WithCancel(context.Background())
 	out, shown, code := newTranscript(), newTranscript(), make(chan int, 1)
-	environ := []string{
-		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams), "SLUICE_LOG_LEVEL=debug",
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-	}
+	environ := servingEnviron(t, service.URL, "SLUICE_LOG_LEVEL=debug", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
 	go func() { code <- run(ctx, program{environ, out, shown}, []string{"serve"}) }()
 	link := find(t, shown, `# The console, for one login within ten minutes: (http://127\.0\.0\.1:\d+/login\?code=\S{43})\n`)
 	browser := newBrowser(t)
@@ -329,10 +326,7 @@ func TestChromiumTakesTheCookie(t *testing.T) {
 	} {
 		ctx, sigterm := context.WithCancel(context.Background())
 		shown, code := newTranscript(), make(chan int, 1)
-		environ := append([]string{
-			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-			"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-		}, tt.secured...)
+		environ := servingEnviron(t, "http://127.0.0.1:1", append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0"}, tt.secured...)...)
 		go func() { code <- run(ctx, program{environ, io.Discard, shown}, []string{"serve"}) }()
 		link := find(t, shown, `(https?://127\.0\.0\.1:\d+/login\?code=\S+)`)
 		link = strings.Replace(link, "127.0.0.1", tt.host, 1)

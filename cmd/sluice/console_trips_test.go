@@ -68,11 +68,8 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, service := newService(t, simulator.Config{})
 	store := startRedis(t)
-	c, err := loadConfiguration([]string{
-		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE=" + write(t, operatorsToken),
-		"SLUICE_REDIS_URL=" + store.url(), "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_LOG_LEVEL=error",
-	})
+	c, err := loadConfiguration(servingEnviron(t, service.URL, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
+		"SLUICE_REDIS_URL="+store.url(), "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_LOG_LEVEL=error"))
 	must(t, err)
 	log := openLog(c.settings, io.Discard)
 	process, err := open(t.Context(), c, log, start{})

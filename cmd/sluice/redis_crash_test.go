@@ -28,8 +28,14 @@ type gatewayProcess struct {
 
 func startGatewayProcess(t *testing.T, environ []string) *gatewayProcess {
 	t.Helper()
+	return startBinary(t, os.Args[0], environ)
+}
+
+// startBinary is startGatewayProcess of another binary of sluice.
+func startBinary(t *testing.T, binary string, environ []string) *gatewayProcess {
+	t.Helper()
 	said := newTranscript()
-	p := &gatewayProcess{cmd: exec.Command(os.Args[0]), log: said}
+	p := &gatewayProcess{cmd: exec.Command(binary), log: said}
 	p.cmd.Args = []string{"sluice", "serve"}
 	p.cmd.Env = append(environ, "PATH="+os.Getenv("PATH"))
 	p.cmd.Stdout, p.cmd.Stderr = said, said
@@ -147,10 +153,7 @@ func simulated(t *testing.T) string {
 }
 
 func crashEnviron(t *testing.T, server *redisServer, upstream string) []string {
-	return []string{
-		"SLUICE_UPSTREAM_URL=" + upstream + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_REDIS_URL=" + server.url(),
-	}
+	return servingEnviron(t, upstream, "SLUICE_REDIS_URL="+server.url())
 }
 
 func usageOf(t *testing.T, server *redisServer) (report admin.UsageReport) {

@@ -31,10 +31,7 @@ func serving(t testing.TB, service string, variables ...string) *house {
 	t.Helper()
 	ctx, sigterm := context.WithCancel(context.Background())
 	h := &house{log: newTranscript(), sigterm: sigterm, code: make(chan int, 1)}
-	environ := append([]string{
-		"SLUICE_UPSTREAM_URL=" + service + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-	}, variables...)
+	environ := servingEnviron(t, service, variables...)
 	go func() { h.code <- run(ctx, program{environ, h.log, h.log}, []string{"serve"}) }()
 	waiting, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
@@ -44,6 +41,15 @@ func serving(t testing.TB, service string, variables ...string) *house {
 	}
 	h.public, h.admin = string(match[1]), string(match[2])
 	return h
+}
+
+// servingEnviron is the environment of a gateway of someTeams in front of a service.
+func servingEnviron(t testing.TB, service string, variables ...string) []string {
+	t.Helper()
+	return append([]string{
+		"SLUICE_UPSTREAM_URL=" + service + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+	}, variables...)
 }
 
 // stop stops serve and returns its exit code.

@@ -112,13 +112,11 @@ func TestACollectorThatHangs(t *testing.T) {
 	t.Parallel()
 	collector := newCollector(t, hangs)
 	_, upstream := newService(t, simulator.Config{})
-	p := startGatewayProcess(t, []string{ // which has variables of its own
-		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=16",
+	p := startGatewayProcess(t, servingEnviron(t, upstream.URL, // which has variables of its own
+		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=16",
 		"OTEL_LOGS_EXPORTER=otlp", "OTEL_BLRP_SCHEDULE_DELAY=20", "OTEL_METRIC_EXPORT_INTERVAL=60000",
 		fmt.Sprintf("OTEL_EXPORTER_OTLP_TIMEOUT=%d", 2*patience.Milliseconds()), // the longest time of an export
-	})
+	))
 	h := &house{public: p.public, admin: p.admin}
 	const requests = 300
 	if well := h.load(t, requests); well != requests {
