@@ -35,7 +35,6 @@ func loadSettings(environ []string) (settings, error) {
 	}
 	s.readSecretFiles(&fs)
 	s.validate(&fs)
-	s.validateConsole(&fs)
 	return s, fs.err()
 }
 

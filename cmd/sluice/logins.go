@@ -126,10 +126,7 @@ var errToken = errors.New("the token is not one line of visible ASCII characters
 func (s *settings) validateConsole(fs *faults) {
 	host, _, _ := net.SplitHostPort(s.ConsoleListen)
 	url := s.consoleURL()
-	for _, check := range []struct {
-		name string
-		ok   bool
-	}{
+	fs.require([]requirement{
 		{"CONSOLE_LISTEN", s.ConsoleListen == consoleOff || isAddress(s.ConsoleListen) && !s.consoleCollides()},
 		{"CONSOLE_URL", url == nil || url.Scheme == "https" || url.Scheme == "http" && isLoopback(url.Hostname())},
 		{"CONSOLE_URL", url != nil || !isAddress(s.ConsoleListen) || isLoopback(host)},
@@ -140,11 +137,7 @@ func (s *settings) validateConsole(fs *faults) {
 		{"OIDC_CLIENT_SECRET_FILE", s.OIDCClientSecretFile == "" || s.OIDCIssuer != "" && (s.OIDCClientSecret == "" || isHeaderSecret(s.OIDCClientSecret))},
 		{"OIDC_OPERATORS", len(s.OIDCOperators) == 0 || s.OIDCIssuer != ""},
 		{"OIDC_VIEWERS", len(s.OIDCViewers) == 0 || s.OIDCIssuer != ""},
-	} {
-		if !check.ok {
-			fs.add(prefix+check.name, "allowed: "+allowed[prefix+check.name])
-		}
-	}
+	})
 	if s.ConsoleTokenFile != "" {
 		if _, err := readToken(s.ConsoleTokenFile); err != nil {
 			fs.add(prefix+"CONSOLE_TOKEN_FILE", err.Error()+"; allowed: "+allowed[prefix+"CONSOLE_TOKEN_FILE"])

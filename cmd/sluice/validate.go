@@ -28,10 +28,7 @@ const (
 
 // validate checks parsed settings. A setting that could not be parsed has its fault already.
 func (s *settings) validate(fs *faults) {
-	for _, check := range []struct {
-		name string
-		ok   bool
-	}{
+	fs.require([]requirement{
 		{"LISTEN", isAddress(s.Listen)},
 		{"ADMIN_LISTEN", isAddress(s.AdminListen) && (s.AdminListen != s.Listen || freePort(s.Listen))},
 		{"MAX_CONNECTIONS", s.MaxConnections >= 1},
@@ -57,28 +54,29 @@ func (s *settings) validate(fs *faults) {
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
 		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, contextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
-	} {
-		if !check.ok {
-			fs.add(prefix+check.name, "allowed: "+allowed[prefix+check.name])
-		}
-	}
-	s.validateDurations(fs)
+		// A wait without an end holds memory, connections and tasks for ever.
+		{"REDIS_TIMEOUT", s.RedisTimeout > 0},
+		{"TASK_TTL", s.TaskTTL > 0},
+		{"CONNECT_TIMEOUT", s.ConnectTimeout > 0},
+		{"HEADER_TIMEOUT", s.HeaderTimeout > 0},
+		{"IDLE_TIMEOUT", s.IdleTimeout > 0},
+		{"WRITE_TIMEOUT", s.WriteTimeout > 0},
+		{"IMAGE_WAIT", s.ImageWait > 0},
+		{"SHUTDOWN_GRACE", s.ShutdownGrace > 0},
+	})
+	s.validateConsole(fs)
 }
 
-// validateDurations refuses durations of zero or less: a wait without an end holds memory, connections and tasks for ever.
-func (s *settings) validateDurations(fs *faults) {
-	for name, d := range map[string]time.Duration{
-		"REDIS_TIMEOUT":   s.RedisTimeout,
-		"TASK_TTL":        s.TaskTTL,
-		"CONNECT_TIMEOUT": s.ConnectTimeout,
-		"HEADER_TIMEOUT":  s.HeaderTimeout,
-		"IDLE_TIMEOUT":    s.IdleTimeout,
-		"WRITE_TIMEOUT":   s.WriteTimeout,
-		"IMAGE_WAIT":      s.ImageWait,
-		"SHUTDOWN_GRACE":  s.ShutdownGrace,
-	} {
-		if d <= 0 {
-			fs.add(prefix+name, "allowed: "+allowed[prefix+name])
+// requirement is that a setting is as allowed.
+type requirement struct {
+	name string
+	ok   bool
+}
+
+func (fs *faults) require(all []requirement) {
+	for _, r := range all {
+		if !r.ok {
+			fs.add(prefix+r.name, "allowed: "+allowed[prefix+r.name])
 		}
 	}
 }
