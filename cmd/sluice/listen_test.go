@@ -30,6 +30,7 @@ func TestConnectionsForTheDescriptors(t *testing.T) {
 	}
 }
 
+// Every listener has a bound of its own, at which idle connections make room: probes are answered, and readiness names each listener.
 func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
 	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
@@ -88,6 +89,8 @@ func TestAStopWithConnectionsThatSendNothing(t *testing.T) {
 	}
 }
 
+// Requests whose bodies do not end, and requests without a valid key, keep nobody from a listener: five addresses hold as many
+// connections as they may, and a sixth is answered.
 func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
 	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})

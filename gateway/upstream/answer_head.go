@@ -32,7 +32,11 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 	if status == 0 || !plain(statusLine) || out.Method == http.MethodHead || out.Method == http.MethodConnect {
 		return nil
 	}
-	h.begin()
+	if h.header == nil {
+		h.header = make(http.Header)
+	}
+	clear(h.header)
+	h.values, h.length = h.values[:0], -1
 	line, rest, whole := cutLine(rest)
 	for ; len(line) > 0; line, rest, whole = cutLine(rest) {
 		if !h.field(line, keep) {
@@ -52,14 +56,6 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 	}
 	_, _ = in.Discard(len(text) - len(rest)) // it is in the buffer
 	return &h.response
-}
-
-func (h *answerHead) begin() {
-	if h.header == nil {
-		h.header = make(http.Header)
-	}
-	clear(h.header)
-	h.values, h.length = h.values[:0], -1
 }
 
 // cutLine cuts a head behind its first line, of which it drops the end; false: there is no line that ends with two characters.

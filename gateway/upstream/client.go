@@ -8,7 +8,6 @@ package upstream
 import (
 	"context"
 	"net/http"
-	"time"
 )
 
 // Client is the one way to the service. It is safe for concurrent use.
@@ -73,7 +72,11 @@ func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x
 	if ctx := out.Context(); ctx.Done() != nil {
 		stay = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	}
-	if err = conn.send(x, out, body, u.headerTime(x)); err == nil {
+	bound := u.config.HeaderTimeout // for the service to begin its answer
+	if x.Limit > 0 {
+		bound = min(bound, x.Limit)
+	}
+	if err = conn.send(x, out, body, bound); err == nil {
 		answer, err = conn.receive(x, out, u.config.Keep)
 	}
 	if err != nil {
@@ -88,14 +91,6 @@ func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x
 	x.body.stay = stay
 	answer.Body = &x.body
 	return answer, true, nil
-}
-
-// headerTime is how long the service may take to begin its answer.
-func (u *Client) headerTime(x *Exchange) time.Duration {
-	if x.Limit > 0 {
-		return min(u.config.HeaderTimeout, x.Limit)
-	}
-	return u.config.HeaderTimeout
 }
 
 // exchangeOf is the exchange that follows a request, or one that nobody looks at.

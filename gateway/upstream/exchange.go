@@ -48,7 +48,11 @@ func (b *body) arm() {
 	}
 	now := time.Now()
 	b.exchange.Listener.Runs(now)
-	b.boundSilence(now)
+	// The deadline in force may be late enough: most frames of a stream come soon after the one before.
+	if bound := b.conn.pool.config.IdleTimeout; b.readBy.Sub(now) < bound {
+		b.readBy = now.Add(bound + bound/deadlineSlack)
+		_ = b.conn.SetReadDeadline(b.readBy) // on a closed connection the read fails
+	}
 	// This check follows the deadline, so that a client that leaves in between is not missed.
 	if b.limit.IsZero() && b.clientLeft() {
 		b.limit = time.Now().Add(b.conn.pool.config.DrainTime)
@@ -56,16 +60,6 @@ func (b *body) arm() {
 	if !b.limit.IsZero() && b.readBy.After(b.limit) {
 		b.readBy = b.limit
 		_ = b.conn.SetReadDeadline(b.limit)
-	}
-}
-
-// boundSilence sets a deadline for reading, unless the one in force is late enough: most frames of a stream come soon after the
-// one before.
-func (b *body) boundSilence(now time.Time) {
-	bound := b.conn.pool.config.IdleTimeout
-	if b.readBy.Sub(now) < bound {
-		b.readBy = now.Add(bound + bound/deadlineSlack)
-		_ = b.conn.SetReadDeadline(b.readBy) // on a closed connection the read fails
 	}
 }
 

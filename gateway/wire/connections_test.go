@@ -414,10 +414,6 @@ func (c *Connections) counted() int {
 	return len(c.open) + len(c.of)
 }
 
-// Every listener has a bound of its own, at which idle connections make room: probes are answered, and readiness names each listener.
-// A stop does not wait for clients that announced a body and send none.
-// Requests whose bodies do not end, and requests without a valid key, keep nobody from a listener: five addresses hold as many
-// connections as they may, and a sixth is answered.
 // A request works on its connection from the moment its key is accepted, though its body is still on its way: it is not closed for
 // another. Without a key it is.
 func TestARequestWithAKeyKeepsItsConnection(t *testing.T) {
