@@ -105,11 +105,7 @@ func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*team
 	var bad teams.Faults
 	switch {
 	case errors.As(err, &bad):
-		fs := make(faults, len(bad))
-		for i, f := range bad {
-			fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
-		}
-		return nil, fs
+		return nil, documentFaults(name, bad)
 	case err != nil:
 		return nil, faults{{Name: name, Text: err.Error()}}
 	case upstreamKey != "" && file.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):

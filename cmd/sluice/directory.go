@@ -55,8 +55,10 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 		return fmt.Errorf("read the file to import: %w", err)
 	}
 	given, err := teams.ReadDocument(text)
-	if err != nil {
-		return directoryFaults(err)
+	if bad := (teams.Faults)(nil); errors.As(err, &bad) {
+		return documentFaults("directory", bad)
+	} else if err != nil {
+		return err
 	}
 	return withDirectory(ctx, p, func(ctx context.Context, s settings, kept teams.Store) error {
 		var was int64
@@ -83,19 +85,6 @@ func contentIn(file string) ([]byte, error) {
 		return readAll(os.Stdin)
 	}
 	return readFile(file)
-}
-
-// directoryFaults are the faults of a document as those of a configuration: a line each, with the faulty word marked.
-func directoryFaults(err error) error {
-	var bad teams.Faults
-	if !errors.As(err, &bad) {
-		return err
-	}
-	fs := make(faults, len(bad))
-	for i, f := range bad {
-		fs[i] = fault{Name: "directory", Text: f.String(), Mark: f.Caret()}
-	}
-	return fs
 }
 
 // warnOfOwners warns of what is not in force because the teams file has it too. A teams file that this command cannot read

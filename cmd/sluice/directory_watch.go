@@ -155,15 +155,6 @@ func (w *directoryWatch) refuse(what string, err error) {
 	}
 }
 
-// brief is an error in one line without paths.
-func brief(err error) error {
-	var all teams.Faults
-	if errors.As(err, &all) {
-		return oneLine(all)
-	}
-	return err
-}
-
 // state is the directory's line in readiness.
 func (w *directoryWatch) state() error {
 	_, d, ignored := w.roster.inForce()

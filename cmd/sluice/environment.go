@@ -86,11 +86,7 @@ func parseFault(name string, bad env.ParseError) string {
 	if !errors.As(bad.Err, &named) {
 		return "allowed: " + allowed[name]
 	}
-	texts := make([]string, len(named))
-	for i := range named {
-		texts[i] = named[i].String()
-	}
-	return strings.Join(texts, "; ")
+	return oneLine(named).Error()
 }
 
 // settingNames are the variables in the order of the struct, and allowed describes the values of each.

@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,15 +80,6 @@ func (r *roster) join(s teams.State) error {
 	}
 	r.apply(joined, r.key)
 	return nil
-}
-
-// oneLine joins faults for the log and for readiness.
-func oneLine(all teams.Faults) error {
-	texts := make([]string, len(all))
-	for i, f := range all {
-		texts[i] = f.String()
-	}
-	return errors.New(strings.Join(texts, "; "))
 }
 
 // inForce is the directory in force, and what of it is ignored.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"net/url"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	"sluice/policy/teams"
 )
 
 // What ON_STATE_LOSS may say.
@@ -162,6 +164,33 @@ func (fs faults) oneLine() string {
 		texts[i] = f.Name + ": " + f.Text
 	}
 	return strings.Join(texts, "; ")
+}
+
+// documentFaults are the faults of a document, with the faulty words marked.
+func documentFaults(name string, bad teams.Faults) faults {
+	fs := make(faults, len(bad))
+	for i, f := range bad {
+		fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
+	}
+	return fs
+}
+
+// oneLine joins faults for the log and for readiness.
+func oneLine(all teams.Faults) error {
+	texts := make([]string, len(all))
+	for i, f := range all {
+		texts[i] = f.String()
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// brief is an error in one line without paths.
+func brief(err error) error {
+	var all teams.Faults
+	if errors.As(err, &all) {
+		return oneLine(all)
+	}
+	return err
 }
 
 // add notes a fault unless the setting has one already.
