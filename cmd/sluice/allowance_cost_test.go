@@ -140,7 +140,6 @@ func (c *costly) cpu() (all time.Duration) {
 
 // TestARequestIsOneCallOfRedis: a request is one call of Redis. Allowances are set aside, given back and posted in the background.
 func TestARequestIsOneCallOfRedis(t *testing.T) {
-	t.Parallel()
 	t.Run("one call for each admission", func(t *testing.T) {
 		c := newCostly(t, 1, 1)
 		c.spend(0, c.teams[0]) // a team's first request may send more

@@ -97,7 +97,6 @@ func TestHealthIgnoresTheEnvironmentsProxy(t *testing.T) {
 
 // TestEveryRequestIsCountedOnce sends requests to two replicas until both have stopped cleanly.
 func TestEveryRequestIsCountedOnce(t *testing.T) {
-	t.Parallel()
 	redis := startRedis(t)
 	one := serving(t, "http://127.0.0.1:1", "SLUICE_REDIS_URL="+redis.url())
 	two := serving(t, "http://127.0.0.1:1", "SLUICE_REDIS_URL="+redis.url())

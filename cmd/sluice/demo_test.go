@@ -120,7 +120,6 @@ func TestStepsCanBePastedAnywhere(t *testing.T) {
 
 // TestTheDemonstrationsPastAddsUp: the ledger has a month, and of the last day what the recent requests have, to the token.
 func TestTheDemonstrationsPastAddsUp(t *testing.T) {
-	t.Parallel()
 	made, err := mintDemoTeams()
 	must(t, err)
 	clock := &pastClock{}

@@ -40,7 +40,6 @@ func oldBinary(t *testing.T) string {
 // places. No request fails but while its replica is stopped, no limit is passed, every task is known, and the accounts have what the
 // service has done: requests, images and tasks of each team, and tokens and money of all.
 func TestOldAndNewShareOneRedis(t *testing.T) {
-	t.Parallel()
 	old := oldBinary(t)
 	lanes := []lane{
 		{name: "requests", limits: "quotas: {requests: {month: 3000}}", workers: 34, limit: 3000, unit: "requests", request: oneText, streams: true, pause: 40 * time.Millisecond},

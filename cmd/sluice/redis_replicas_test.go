@@ -91,7 +91,6 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 // 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
 // requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
 func TestQuotaIsExact(t *testing.T) {
-	t.Parallel()
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
@@ -126,7 +125,7 @@ func TestRateIsKeptInEveryWindow(t *testing.T) {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, _, _ := replicas(t, n, fmt.Sprintf("rates: {requests: {per: 1s, limit: %.0f, burst: %.0f}}", rate, burst))
 			end := time.Now().Add(long)
-			admitted, refused := hammer(t, houses, 16, func(int64) bool { return time.Now().After(end) })
+			admitted, refused := hammer(t, houses, 16, func(n int64) bool { return n > 100 && time.Now().After(end) })
 			over := worstWindow(admitted, burst, rate)
 			t.Logf("%d admitted in %v, %d refused, in the worst window %.2f over the bound", len(admitted), long, refused, over)
 			for _, h := range houses {
@@ -194,7 +193,6 @@ func TestClocksDoNotMatter(t *testing.T) {
 
 // The accounts in the memory of a single gateway are as exact: 64 workers against a limit of 1,000.
 func TestQuotaIsExactInMemory(t *testing.T) {
-	t.Parallel()
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))
 	defer h.stop()

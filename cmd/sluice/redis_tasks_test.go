@@ -266,7 +266,6 @@ func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
 // 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute:
 // LONG=1 go test -v -run A133 ./cmd/sluice.
 func TestManyPollersOverReplicas(t *testing.T) {
-	t.Parallel()
 	long, tasks, interval := 3*time.Second, 10, 500*time.Millisecond
 	if isLong() {
 		long = time.Minute

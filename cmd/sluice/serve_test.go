@@ -199,7 +199,6 @@ func TestWhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 // TestAnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
 // as before, and lost lines are counted.
 func TestAnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
-	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()
 	defer func() { _ = release.Close() }()

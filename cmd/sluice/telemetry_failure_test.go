@@ -196,7 +196,6 @@ func TestNothingSetNothingSent(t *testing.T) {
 
 // Whatever clients send, the page has the same series.
 func TestSeriesAreBounded(t *testing.T) {
-	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL)
 	client := newClient(t)
