@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,10 +108,14 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	watched := telemetry.Watched{LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas}
 	p.works = append(directory.works, p.kept.collector.Run, p.gateway.Work)
 	connections := new(wire.Listeners)
-	checks := slices.Concat([]admin.Check{
-		{Name: "accept", State: p.listeners.public.state}, {Name: "connections", State: func() error { return connections.State() }}, {Name: "bounds", State: bounds.state},
-		{Name: "log", State: func() error { return logState(log) }}, {Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
-	}, p.kept.checks, []admin.Check{{Name: "directory", State: directory.watch.state}})
+	checks := append([]admin.Check{
+		{Name: "accept", State: p.listeners.public.state},
+		{Name: "connections", State: func() error { return connections.State() }},
+		{Name: "bounds", State: bounds.state},
+		{Name: "log", State: func() error { return logState(log) }},
+		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
+	}, p.kept.checks...)
+	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state})
 	if s.hangups != nil {
 		files := newWatch(c, logger, directory.roster.setFile, p.telemetry.Metrics.Reload)
 		watched.TeamsFaulty = func() bool { return files.state() != nil }

@@ -105,9 +105,12 @@ func TestAnEarlierReadDeadlineEndsAWait(t *testing.T) {
 func TestAWriteGoesOnBehindADeadlineThatIsNoLongerWanted(t *testing.T) {
 	conn, client := accepted(t)
 	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than the sockets hold
-	must(t, conn.SetWriteDeadline(time.Now().Add(soon)))
-	_, err := conn.Write(sent[:1])
-	must(t, err)
+	for err := error(errPast); IsTimeout(err); {            // a busy machine may be late for the first deadline
+		must(t, conn.SetWriteDeadline(time.Now().Add(soon)))
+		if _, err = conn.Write(sent[:1]); !IsTimeout(err) {
+			must(t, err)
+		}
+	}
 	must(t, conn.SetWriteDeadline(time.Now().Add(late)))
 	go func() {
 		n, err := conn.Write(sent[1:])
@@ -125,9 +128,12 @@ func TestAWriteGoesOnBehindADeadlineThatIsNoLongerWanted(t *testing.T) {
 
 func TestAWriteEndsAtItsDeadline(t *testing.T) {
 	conn, _ := accepted(t)
-	must(t, conn.SetWriteDeadline(time.Now().Add(soon)))
-	if n, err := conn.Write(make([]byte, 16<<20)); !IsTimeout(err) || n == 0 || n == 16<<20 {
-		t.Errorf("%d bytes and %v", n, err)
+	for n := 0; n == 0; { // a busy machine may be late for the deadline
+		must(t, conn.SetWriteDeadline(time.Now().Add(soon)))
+		var err error
+		if n, err = conn.Write(make([]byte, 16<<20)); !IsTimeout(err) || n == 16<<20 {
+			t.Fatalf("%d bytes and %v", n, err)
+		}
 	}
 }
 
