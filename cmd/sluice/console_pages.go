@@ -20,7 +20,7 @@ func (p *process) openFigures() *figures.Figures {
 		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 	}
 	if p.redis != nil {
-		deps.Days, deps.Memory = figures.NewRedisSums(p.redis), p.memory
+		deps.Days, deps.Versions = figures.NewRedisSums(p.redis), p.versions
 	}
 	return figures.New(deps)
 }

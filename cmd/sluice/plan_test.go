@@ -159,7 +159,7 @@ var floorPlan = map[string]plan{
 		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
-		files:     map[string][]string{"sums_kept.go": {goRedis}},
+		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},

@@ -72,9 +72,9 @@ type process struct {
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
-	redis    *redisclient.Client // nil: the accounts are in memory
-	memory   func() int64        // numbers the memories of Redis
-	alive    func() int64        // how many replicas share the accounts
+	redis    *redisclient.Client                                     // nil: the accounts are in memory
+	versions func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis
+	alive    func() int64                                            // how many replicas share the accounts
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
@@ -177,7 +177,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
 	shared := sharedAccounts(p.redis, p.settings, p.log.Logger(), time.Now)
-	p.accounts, p.memory, p.alive = shared, shared.Memory, shared.Alive
+	p.accounts, p.versions, p.alive = shared, shared.Versions, shared.Alive
 	inRedis := cache.NewRedis(cache.RedisConfig{
 		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 		Memory: shared.Memory,

@@ -69,11 +69,11 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	}
 	byName := adder{}
 	if q.By != "tag" {
-		b.add(byName, asked, q.By)
-	} else if byName, err = f.byTag(ctx, b, tagged, asked, m.Total); err != nil {
+		b.add(&byName, asked, q.By)
+	} else if byName, err = f.byTag(ctx, q.Team == "" && p.SeesAll(), &b, tagged, asked, m.Total); err != nil {
 		return m, err
 	}
-	m.Rows = byName.rows()
+	m.Rows = byName.sorted()
 	if q.By == "day" {
 		slices.SortFunc(m.Rows, func(a, b Row) int { return strings.Compare(b.Name, a.Name) })
 	}
@@ -119,18 +119,22 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 	if !ok {
 		return fmt.Errorf("%w: from %q to %q", ErrQuery, q.From, q.To)
 	}
-	ids, err := f.whose(p, named(q.Team)...)
+	var asked []string
+	if q.Team != "" {
+		asked = []string{q.Team}
+	}
+	ids, err := f.whose(p, asked...)
 	if err != nil {
 		return err
 	}
 	if ids == nil { // all that used something on the days
-		sums, err := f.sums.of(ctx, days, "team")
+		used, err := f.book(ctx, p, "", days, "team")
 		if err != nil {
 			return err
 		}
 		names := map[string]bool{}
-		for _, day := range sums {
-			for row := range day.Rows() {
+		for _, day := range days {
+			for row := range used.each(day, "team") {
 				names[row.Name] = true
 			}
 		}
