@@ -156,7 +156,7 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
