@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 )
 
@@ -165,10 +166,9 @@ func appendCost(b []byte, c *Cost) []byte {
 		return append(b, "null"...)
 	}
 	b = append(b, '{')
-	b = appendNumber(b, `"requests":`, c.Requests)
-	b = appendNumber(b, `,"tokens":`, c.Tokens)
-	b = appendNumber(b, `,"images":`, c.Images)
-	b = appendFloat(b, "spend", float64(c.Spend)/1e9)
+	for i := range unit.Table {
+		b = appendFloat(b, string(unit.Table[i].Name), unit.Table[i].InWhole(c.Amounts[i]))
+	}
 	if c.Flag != "" {
 		b = appendText(b, `,"flag":`, c.Flag)
 	}

@@ -97,13 +97,13 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		ours:    []string{"telemetry/meter", "telemetry/otlp"},
+		ours:    []string{"telemetry/meter", "telemetry/otlp", "policy/unit"},
 		outside: []string{otelAPI, prometheus, xTime},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/recent": {
-		ours:      []string{"telemetry"},
+		ours:      []string{"telemetry", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
@@ -130,7 +130,7 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/api", "policy/teams"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
@@ -144,8 +144,8 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "telemetry/recent"},
-		testsOurs: []string{"cmd/sluice/browsertest"},
+		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "policy/unit", "telemetry/recent"},
+		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/api": {

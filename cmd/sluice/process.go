@@ -158,7 +158,6 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Record:        p.record,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: p.bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
-		TaskEnded:     p.recent.NoteTask,
 		Logger:        p.log.Logger(),
 	}
 }

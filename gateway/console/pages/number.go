@@ -141,6 +141,9 @@ func counts(a limit.Amounts) (list []unitAmount) {
 	return list
 }
 
+// beside are those beside requests; without amounts the units are meant.
+func beside(a ...limit.Amounts) []unitAmount { return counts(append(a, limit.Amounts{})[0])[1:] }
+
 // of is the amount of the unit with a name.
 func of(unit string, a limit.Amounts) int64 { return a[limit.UnitIndex(teams.Unit(unit))] }
 
