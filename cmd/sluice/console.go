@@ -15,7 +15,6 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
@@ -83,7 +82,7 @@ func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
 }
 
 // accessDeps are what logins need, in Redis if the accounts are there.
-func (p *process) accessDeps(audit *api.Registry) access.Deps {
+func (p *process) accessDeps(audit *console.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
 	deps := access.Deps{
 		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),

@@ -8,33 +8,33 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 )
 
 // openRegistry returns the teams as the console shows and changes them.
-func (p *process) openRegistry() *api.Registry {
-	return api.NewRegistry(api.RegistryDeps{
+func (p *process) openRegistry() *console.Registry {
+	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directoryStore(p.redis), File: p.inForce.file.Load, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
-		InForce: p.directoryInForce, PaceReached: p.bounds.add(api.PaceBound), AuditReached: p.bounds.add(api.AuditBound),
+		InForce: p.directoryInForce, PaceReached: p.bounds.add(console.ChangesBound), AuditReached: p.bounds.add(console.AuditBound),
 	})
 }
 
 // consoleAPI is the console's interface for programs.
-func (p *process) consoleAPI(teams *api.Registry, numbers *figures.Figures) http.Handler {
-	return api.New(api.Deps{Registry: teams, Ledger: p.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
+func (p *process) consoleAPI(teams *console.Registry, numbers *figures.Figures) http.Handler {
+	return console.NewAPI(console.APIDeps{Registry: teams, Ledger: p.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
 }
 
 // consoleTasks cancels tasks for the console.
 type consoleTasks struct{ gateway *gateway.Gateway }
 
-// Has implements [api.Tasks].
+// Has implements [console.Tasks].
 func (c consoleTasks) Has(ctx context.Context, team, task string) (bool, error) {
 	return c.gateway.HasTask(ctx, team, task)
 }
 
-// Cancel implements [api.Tasks].
+// Cancel implements [console.Tasks].
 func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
 	return cancelError(c.gateway.CancelTask(ctx, team, task))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 )
@@ -36,7 +36,7 @@ func faultyChecks(checks []admin.Check) (list []figures.Fault) {
 }
 
 // consolePages are the console's pages.
-func (p *process) consolePages(teams *api.Registry, numbers *figures.Figures) http.Handler {
+func (p *process) consolePages(teams *console.Registry, numbers *figures.Figures) http.Handler {
 	return pages.New(pages.Deps{
 		Teams: teams, Figures: numbers, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 		TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),

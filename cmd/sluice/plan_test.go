@@ -132,8 +132,9 @@ var floorPlan = map[string]plan{
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
 	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/api", "policy/teams"},
-		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
+		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
+		outside:   []string{jsonText, xTime},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {
@@ -144,16 +145,9 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
-	},
-	"gateway/console/api": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
-		testsOurs: []string{"policy/teams/store", "policy/limit/limittest", "telemetry/recent"},
-		outside:   []string{jsonText, xTime},
-		never:     []string{"os", otelAPI, goRedis},
-		timeless:  true,
 	},
 	"gateway/console/figures": {
 		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
@@ -169,7 +163,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/console/api", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},

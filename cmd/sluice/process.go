@@ -15,7 +15,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
@@ -44,9 +44,9 @@ const settleFor = 5 * time.Second
 // accounts are the teams' limits and usage, in Redis or in memory.
 type accounts interface {
 	gateway.Accounts
-	api.Accounts
+	console.Accounts
 	figures.Accounts
-	api.Ledger
+	console.Ledger
 	// Open returns how many requests and tasks of a team are not settled.
 	Open(ctx context.Context, team string) (int, error)
 	// Holds returns how many holds are open, and when the oldest was made.

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 )
 
 // teamCommand is sluice team, which speaks to the console.
@@ -42,7 +42,7 @@ type listed struct {
 
 // Run lists all teams.
 func (c teamListCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
+	client, err := newConsoleClient(p.environ)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (c teamListCommand) Run(ctx context.Context, p program) error {
 		_, _ = fmt.Fprintln(table, "TEAM\tOWNER\tKEYS\tDISABLED\tDESCRIPTION")
 	}
 	for path := "/teams?limit=1000"; path != ""; {
-		answer, err := console.call(ctx, http.MethodGet, path, nil, "")
+		answer, err := client.call(ctx, http.MethodGet, path, nil, "")
 		if err != nil {
 			return err
 		}
-		var page api.List[json.RawMessage]
+		var page console.List[json.RawMessage]
 		if err := json.Unmarshal(answer.body, &page); err != nil {
 			return fmt.Errorf("read the console's answer: %w", err)
 		}
@@ -87,11 +87,11 @@ type teamShowCommand struct {
 
 // Run writes a team, with its ETag as the member etag.
 func (c teamShowCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
+	client, err := newConsoleClient(p.environ)
 	if err != nil {
 		return err
 	}
-	answer, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+	answer, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ type teamSetCommand struct {
 
 // Run makes the team if it does not exist, else replaces it.
 func (c teamSetCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
+	client, err := newConsoleClient(p.environ)
 	if err != nil {
 		return err
 	}
@@ -132,11 +132,11 @@ func (c teamSetCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if etag == "" {
-		_, err := console.call(ctx, http.MethodGet, teamPath(id), nil, "")
+		_, err := client.call(ctx, http.MethodGet, teamPath(id), nil, "")
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-			answer, err := console.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
+			answer, err := client.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
 			return c.done(p, "made", id, answer, err)
 		case err != nil:
 			return err
@@ -145,7 +145,7 @@ func (c teamSetCommand) Run(ctx context.Context, p program) error {
 		}
 		etag = "*"
 	}
-	answer, err := console.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
+	answer, err := client.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
 	return c.done(p, "changed", id, answer, err)
 }
 
@@ -197,15 +197,15 @@ type teamRmCommand struct {
 
 // Run has the team removed, and waits for it.
 func (c teamRmCommand) Run(ctx context.Context, p program) error {
-	console, err := newConsoleClient(p.environ)
+	client, err := newConsoleClient(p.environ)
 	if err != nil {
 		return err
 	}
-	return c.remove(ctx, console, p.stdout)
+	return c.remove(ctx, client, p.stdout)
 }
 
-func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.Writer) error {
-	if _, err := console.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
+func (c teamRmCommand) remove(ctx context.Context, client *consoleClient, w io.Writer) error {
+	if _, err := client.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(w, "disabled: team %s\n", admin.Printable(c.Team))
@@ -215,7 +215,7 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 			return ctx.Err()
 		case <-time.After(time.Second):
 		}
-		_, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+		_, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
