@@ -68,18 +68,13 @@ func (b *book) total(day int) (u Use) {
 
 func (b *book) add(to *adder, days []int, by string) {
 	for _, day := range days {
-		if by == "day" {
-			total := b.total(day)
-			to.add(dayName(day), &total)
-			continue
-		}
 		for row := range b.each(day, by) {
 			to.add(row.Name, &row.Use)
 		}
 	}
 }
 
-// nameOf is what a row of the ledger counts under in one of the [ways] to add up.
+// nameOf is what a row of the ledger counts under in one of the [ways] to add up, but for the day.
 func nameOf(row *limit.Row, by string) string {
 	switch by {
 	case "team":
@@ -88,8 +83,6 @@ func nameOf(row *limit.Row, by string) string {
 		return row.Model
 	case "endpoint":
 		return string(row.Endpoint)
-	case "day":
-		return dayName(row.Day)
 	}
 	return row.Tag
 }
