@@ -90,10 +90,6 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-func appendNumber(b []byte, name string, value int64) []byte {
-	return strconv.AppendInt(append(b, name...), value, 10)
-}
-
 // appendTime writes a time as [time.RFC3339Nano] has it, in UTC. The standard library formats each number by a general loop.
 func appendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()

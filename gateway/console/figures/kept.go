@@ -125,10 +125,12 @@ func newSum(version uint64, made time.Time, rows []Row, whole bool) Sum {
 func (s *Sum) Rows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		var row Row
-		for rest, ok := s.rows, true; rest != ""; {
-			if rest, ok = readRow(rest, &row); !ok || !yield(&row) {
+		for rest := s.rows; rest != ""; {
+			next, ok := readRow(rest, &row)
+			if !ok || !yield(&row) {
 				return
 			}
+			rest = next
 		}
 	}
 }
@@ -184,10 +186,12 @@ func readSum(text string) (s Sum, err error) {
 		return s, errForm
 	}
 	var row Row
-	for rest, ok := text[head:], true; rest != ""; {
-		if rest, ok = readRow(rest, &row); !ok {
+	for rest := text[head:]; rest != ""; {
+		next, ok := readRow(rest, &row)
+		if !ok {
 			return s, errForm
 		}
+		rest = next
 	}
 	return Sum{
 		Version: binary.BigEndian.Uint64([]byte(text[2:10])), Made: time.Unix(int64(binary.BigEndian.Uint64([]byte(text[10:head]))), 0).UTC(),
