@@ -64,16 +64,16 @@ func TestSettledByUsage(t *testing.T) {
 		h.ask("POST", textPath, textBody, headers...)
 		record := h.records.await(t, n+1)[n]
 		used, known := record.Usage.Tokens()
-		if !known || record.Cost.Tokens != used || record.Cost.Requests != 1 || record.Cost.Flag != "exact" || record.Held.Tokens <= used {
+		if !known || record.Cost.Amounts[limit.Tokens] != used || record.Cost.Amounts[limit.Requests] != 1 || record.Cost.Flag != "exact" || record.Held.Amounts[limit.Tokens] <= used {
 			t.Errorf("held %+v, charged %+v, used %d", record.Held, record.Cost, used)
 		}
 	}
 	var used int64
 	for _, r := range h.records.await(t, 2) {
-		used += r.Cost.Tokens
+		used += r.Cost.Amounts[limit.Tokens]
 	}
 	left := h.ask("POST", textPath, textBody).header.Get("Ratelimit")
-	held := h.records.await(t, 3)[2].Held.Tokens
+	held := h.records.await(t, 3)[2].Held.Amounts[limit.Tokens]
 	if want := fmt.Sprintf(`"tokens-day";r=%d;`, 100000-used-held); !strings.Contains(left, want) {
 		t.Errorf("RateLimit is %s, want %s", left, want)
 	}
@@ -131,14 +131,14 @@ func TestReleased(t *testing.T) {
 		h := build(t, limited("quotas: {tokens: {day: 100000}}"))
 		h.sim.SetFault(tt.fault)
 		h.ask("POST", textPath, textBody)
-		if r := h.records.await(t, 1)[0]; r.Cost.Tokens != 0 || r.Cost.Requests != tt.requests || r.Cost.Flag != tt.flag {
+		if r := h.records.await(t, 1)[0]; r.Cost.Amounts[limit.Tokens] != 0 || r.Cost.Amounts[limit.Requests] != tt.requests || r.Cost.Flag != tt.flag {
 			t.Errorf("%+v: charged %+v", tt.fault, r.Cost)
 		}
 	}
 	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.address = "http://127.0.0.1:1" })
 	for n := range 2 {
 		h.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
-		if r := h.records.await(t, n+1)[n]; r.Cost.Requests != 0 || r.Cost.Flag != "not-sent" {
+		if r := h.records.await(t, n+1)[n]; r.Cost.Amounts[limit.Requests] != 0 || r.Cost.Flag != "not-sent" {
 			t.Errorf("charged %+v", r.Cost)
 		}
 	}

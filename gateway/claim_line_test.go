@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -79,7 +80,7 @@ func TestAPollThatHearsTheEnd(t *testing.T) {
 	})
 	for n, r := range records {
 		images, used := r.Usage.Get(meter.ImageCount)
-		if heard := n == 2; heard != used || heard != r.Cost.Known || heard != (r.TaskStatus == "SUCCEEDED") || heard && (images != 1 || r.Cost.Images != 1 || r.Cost.Spend != 200_000_000) {
+		if heard := n == 2; heard != used || heard != r.Cost.Known || heard != (r.TaskStatus == "SUCCEEDED") || heard && (images != 1 || r.Cost.Amounts[limit.Images] != 1 || r.Cost.Amounts[limit.Spend] != 200_000_000) {
 			t.Errorf("request %d: usage %v, cost %+v, %q", n, used, r.Cost, r.TaskStatus)
 		}
 		if r.Client != "127.0.0.1" || r.Method == "" || r.Route == "" {

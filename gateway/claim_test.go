@@ -233,7 +233,7 @@ func TestEndedAtCreation(t *testing.T) {
 				}
 				record := h.records.await(t, 1)[0]
 				h.stands(t, "images", tt.used, "0", 0)
-				if used := fmt.Sprint(record.Cost.Images); used != tt.used || record.Cost.Flag != tt.flag || h.settlements() != tt.counted {
+				if used := fmt.Sprint(record.Cost.Amounts[limit.Images]); used != tt.used || record.Cost.Flag != tt.flag || h.settlements() != tt.counted {
 					t.Errorf("told %+v, counted %s", record.Cost, h.settlements())
 				}
 				clock.move(time.Minute)

@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
+	"sluice/policy/limit"
 	"sluice/telemetry/meter"
 )
 
@@ -293,7 +294,7 @@ func TestGoneWhileUpstreamIsSilent(t *testing.T) {
 	leave()
 	_ = resp.Body.Close()
 	r := h.records.await(t, 1)[0] // within 20 s; the bound of silence is 300 s
-	if r.Status != 499 || r.Refusal != "" || r.Cost.Tokens < 12 || r.Cost.Flag != "estimated" {
+	if r.Status != 499 || r.Refusal != "" || r.Cost.Amounts[limit.Tokens] < 12 || r.Cost.Flag != "estimated" {
 		t.Errorf("status %d, refusal %q, charged %+v", r.Status, r.Refusal, r.Cost)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"sluice/policy/limit"
 )
 
 const page = "https://chat.example"
@@ -163,7 +165,7 @@ func TestAPreflightStaysHere(t *testing.T) {
 		}
 	}
 	for _, r := range h.records.await(t, 2) {
-		if r.Held.Requests+r.Held.Images > 0 || r.Task != "" {
+		if r.Held.Amounts[limit.Requests]+r.Held.Amounts[limit.Images] > 0 || r.Task != "" {
 			t.Errorf("%s holds %v for task %q", r.Route, r.Held, r.Task)
 		}
 	}

@@ -82,7 +82,6 @@ type Deps struct {
 	Metrics       *telemetry.Metrics             // nil: no metrics
 	Traces        *telemetry.Traces              // nil: no spans
 	Record        func(record *telemetry.Record) // takes the finished Record of every request, which is valid during the call; must not block
-	TaskEnded     func(task *telemetry.Task)     // takes every task that this process charged; must not block nor keep it; nil: not called
 	KeyAccepted   func(ctx context.Context)      // is called with the context of each request whose key or token is valid, before anything else is done with it; nil: not called
 	UnheldReached func()                         // is called when a refused request for pictures is not noted, because [MostUnheld] are read; nil: not called
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
 )
 
 // Paths of OpenAI's interface.
@@ -64,7 +65,7 @@ func TestFrontMakesPictures(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 	record := h.recordOf(t, got)
-	if record.Front != "openai" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 || record.Held.Images != 2 {
+	if record.Front != "openai" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 || record.Held.Amounts[limit.Images] != 2 {
 		t.Errorf("record %+v", record)
 	}
 	if task := got.header.Get("Sluice-Task"); task != record.Task || got.header.Get("X-Should-Retry") != "" {
@@ -79,7 +80,7 @@ func TestFrontMakesPicturesWithoutATask(t *testing.T) {
 	if made := got.images(t); len(made.Data) != 1 {
 		t.Errorf("got %s", got.body)
 	}
-	if record := h.recordOf(t, got); record.Endpoint != "multimodal" || record.Cost.Images != 1 || got.header.Get("Sluice-Task") != "" {
+	if record := h.recordOf(t, got); record.Endpoint != "multimodal" || record.Cost.Amounts[limit.Images] != 1 || got.header.Get("Sluice-Task") != "" {
 		t.Errorf("record %+v, headers %v", record, got.header)
 	}
 	h.stands(t, "images", "1", "0", 0)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -114,7 +115,7 @@ func TestFrontLongAnswersTakeFromTheBudget(t *testing.T) {
 			})
 			got := h.ask("POST", frontChats, frontChat)
 			record := h.recordOf(t, got)
-			if got.status != tt.status || record.Status != tt.status || record.Cost.Tokens != 7 || record.Cost.Flag != telemetry.FlagExact {
+			if got.status != tt.status || record.Status != tt.status || record.Cost.Amounts[limit.Tokens] != 7 || record.Cost.Flag != telemetry.FlagExact {
 				t.Errorf("%d with %d bytes, status %d, cost %+v", got.status, len(got.body), record.Status, record.Cost)
 			}
 			if tt.status == http.StatusBadGateway {

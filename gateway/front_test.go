@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -118,7 +119,7 @@ func TestFrontAnswersAChat(t *testing.T) {
 	}
 	record := h.recordOf(t, got)
 	if record.Front != "openai" || record.Route != frontChats || record.Endpoint != "text" || record.Kind != "text" || record.Model != "llm-max" || record.Status != 200 ||
-		record.Cost.Tokens != c.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) || record.BytesIn != int64(len(frontChat)) {
+		record.Cost.Amounts[limit.Tokens] != c.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) || record.BytesIn != int64(len(frontChat)) {
 		t.Errorf("record %+v, usage %+v", record, c.Usage)
 	}
 }
@@ -145,7 +146,7 @@ func TestFrontStreamsAChat(t *testing.T) {
 	if text == "" || chunks < 3 || last.Usage == nil || len(last.Choices) != 0 {
 		t.Errorf("%d chunks with %q, the last is %+v", chunks, text, last)
 	}
-	if record := h.recordOf(t, got); record.Cost.Tokens != last.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) {
+	if record := h.recordOf(t, got); record.Cost.Amounts[limit.Tokens] != last.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) {
 		t.Errorf("record %+v, usage %+v", record, last.Usage)
 	}
 }

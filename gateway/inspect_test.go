@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
 )
 
 // TestImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its
@@ -20,7 +21,7 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		t.Fatalf("%d %v %s", got.status, got.header, got.body)
 	}
 	record := h.records.await(t, 1)[0]
-	if c := record.Cost; record.Kind != "image" || c.Images != 6 || c.Tokens != 0 || c.Requests != 1 || c.Flag != "exact" {
+	if c := record.Cost; record.Kind != "image" || c.Amounts[limit.Images] != 6 || c.Amounts[limit.Tokens] != 0 || c.Amounts[limit.Requests] != 1 || c.Flag != "exact" {
 		t.Errorf("images: kind %s, charged %+v", record.Kind, c)
 	}
 	chat := `{"model":"llm-new","parameters":{"watermark":false,"max_tokens":3000},` + input
@@ -28,7 +29,7 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		h.ask("POST", multimodalPath, chat, headers...)
 		record = h.records.await(t, n+2)[n+1]
 		used, known := record.Usage.Tokens()
-		if c := record.Cost; !known || c.Tokens != used || c.Images != 0 || c.Flag != "exact" || record.Held.Tokens < 3000 || record.Held.Images != 4 {
+		if c := record.Cost; !known || c.Amounts[limit.Tokens] != used || c.Amounts[limit.Images] != 0 || c.Flag != "exact" || record.Held.Amounts[limit.Tokens] < 3000 || record.Held.Amounts[limit.Images] != 4 {
 			t.Errorf("text: held %+v, used %d, charged %+v", record.Held, used, c)
 		}
 	}
@@ -63,7 +64,7 @@ func TestAnswerWithoutUsage(t *testing.T) {
 			})
 		})
 		h.ask("POST", multimodalPath, body)
-		if c := h.records.await(t, 1)[0].Cost; min(c.Tokens, 1) != want[0] || c.Images != want[1] {
+		if c := h.records.await(t, 1)[0].Cost; min(c.Amounts[limit.Tokens], 1) != want[0] || c.Amounts[limit.Images] != want[1] {
 			t.Errorf("%s: charged %+v", item, c)
 		}
 	}
@@ -98,7 +99,7 @@ func TestTextIsPaidAsText(t *testing.T) {
 				headers = []string{"X-Service-SSE", "enable"}
 			}
 			h.try(multimodalPath, `{"model":"llm-new","parameters":`+parameters+`,`+input, headers...)
-			if c := h.records.await(t, 1)[0].Cost; c.Images != tt.images || c.Flag != tt.flag || c.Tokens != tt.tokens {
+			if c := h.records.await(t, 1)[0].Cost; c.Amounts[limit.Images] != tt.images || c.Flag != tt.flag || c.Amounts[limit.Tokens] != tt.tokens {
 				t.Errorf("%s, %s: charged %+v, want %+v", about, parameters, c, tt)
 			}
 		}

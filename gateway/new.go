@@ -51,7 +51,7 @@ func (g *Gateway) tasksDeps() tasks.Deps {
 	return tasks.Deps{
 		Now: g.deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: g.service.queryTask, Charge: g.admission.chargeTask, Full: g.admission.fullTeams, Label: g.live.label, Cover: g.live.cover,
-		Metrics: g.deps.Metrics, Traces: g.deps.Traces, Ended: g.deps.TaskEnded, Logger: g.deps.Logger,
+		Metrics: g.deps.Metrics, Traces: g.deps.Traces, Logger: g.deps.Logger,
 	}
 }
 

@@ -36,7 +36,7 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 // report returns what reports the cost of a request once it is charged. That may be much later, so it keeps nothing else of
 // the request, whose body may be large.
 func (a *admission) report(s *requestState) func(first bool) {
-	team, label, flag, images, spend := s.Team, s.Label, s.Cost.Flag, s.Cost.Images, s.Cost.Spend
+	team, label, flag, images, spend := s.Team, s.Label, s.Cost.Flag, s.Cost.Amounts[limit.Images], s.Cost.Amounts[limit.Spend]
 	var task *telemetry.Task
 	if s.claimed {
 		task = streamedTask(s)
@@ -59,7 +59,7 @@ func (a *admission) report(s *requestState) func(first bool) {
 func streamedTask(s *requestState) *telemetry.Task {
 	return &telemetry.Task{
 		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
-		Images: s.Cost.Images, Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
 		Submitted: s.Time, Started: s.Time,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
 )
 
 const streamType = "text/event-stream;charset=UTF-8"
@@ -251,7 +252,7 @@ func TestCleanStreamIsExact(t *testing.T) {
 			h := build(t, tt.says, limited("quotas: {tokens: {day: 100000}}"))
 			h.try(textPath, textBody, "X-Service-SSE", "enable")
 			record := h.records.await(t, 1)[0]
-			if record.Cost.Flag != tt.flag || (record.Cost.Tokens == 3) != (tt.flag == "exact") {
+			if record.Cost.Flag != tt.flag || (record.Cost.Amounts[limit.Tokens] == 3) != (tt.flag == "exact") {
 				t.Errorf("charged %+v, want %s", record.Cost, tt.flag)
 			}
 		})

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sluice/policy/limit"
 )
 
 // A connection that may still have the deadline for draining, because its client left while it was read, is not used again,
@@ -125,7 +127,7 @@ func TestLeftAfterAnyFrame(t *testing.T) {
 				}
 				close(left)
 				record := h.records.await(t, 1)[0]
-				if got := record.Cost; got.Flag != tt.flag || tt.want > 0 && got.Tokens != tt.want || got.Tokens <= 0 || got.Tokens > record.Held.Tokens {
+				if got := record.Cost; got.Flag != tt.flag || tt.want > 0 && got.Amounts[limit.Tokens] != tt.want || got.Amounts[limit.Tokens] <= 0 || got.Amounts[limit.Tokens] > record.Held.Amounts[limit.Tokens] {
 					t.Errorf("left after %d frames: charged %+v, held %+v; want %d, %s", after, got, record.Held, tt.want, tt.flag)
 				}
 			}

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 	"sluice/telemetry/otlp"
 )
@@ -54,8 +55,8 @@ func fullRecord() Record {
 	r := Record{
 		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Client: "2001:db8::1",
 		Method: "GET", Route: "/api/v1/tasks/{id}", Endpoint: "text", Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
-		Cost:     Cost{Known: true, Requests: 1, Tokens: 1292, Spend: 1_033_600, Flag: "exact"},
-		Held:     Cost{Known: true, Requests: 1, Tokens: 3000, Images: 4, Spend: 2_500_000_000},
+		Cost:     Cost{Known: true, Amounts: unit.Amounts{1, 1292, 0, 1_033_600}, Flag: "exact"},
+		Held:     Cost{Known: true, Amounts: unit.Amounts{1, 3000, 4, 2_500_000_000}},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
 		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, TaskStatus: "SUCCEEDED",
 	}
@@ -79,8 +80,8 @@ func fullTask() Task {
 	task := Task{
 		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
 		Team: "search", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
-		Served: 3, Sent: 2, Cost: Cost{Known: true, Requests: 1, Images: 2, Spend: 400_000_000, Flag: "exact"},
-		Held: Cost{Known: true, Requests: 1, Images: 4, Spend: 800_000_000}, SettledBy: "poll",
+		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{1, 0, 2, 400_000_000}, Flag: "exact"},
+		Held: Cost{Known: true, Amounts: unit.Amounts{1, 0, 4, 800_000_000}}, SettledBy: "poll",
 	}
 	task.Usage.Raise(meter.ImageCount, 2)
 	return task

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 )
 
@@ -89,10 +90,6 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-func appendNumber(b []byte, name string, value int64) []byte {
-	return strconv.AppendInt(append(b, name...), value, 10)
-}
-
 // appendTime writes a time as [time.RFC3339Nano] has it, in UTC. The standard library formats each number by a general loop.
 func appendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
@@ -165,10 +162,9 @@ func appendCost(b []byte, c *Cost) []byte {
 		return append(b, "null"...)
 	}
 	b = append(b, '{')
-	b = appendNumber(b, `"requests":`, c.Requests)
-	b = appendNumber(b, `,"tokens":`, c.Tokens)
-	b = appendNumber(b, `,"images":`, c.Images)
-	b = appendFloat(b, "spend", float64(c.Spend)/1e9)
+	for i := range unit.Table {
+		b = appendFloat(b, string(unit.Table[i].Name), unit.Table[i].InWhole(c.Amounts[i]))
+	}
 	if c.Flag != "" {
 		b = appendText(b, `,"flag":`, c.Flag)
 	}

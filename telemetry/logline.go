@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 	"sluice/telemetry/otlp"
 )
@@ -77,8 +78,8 @@ func (l *recordLine) usage(name string, u *meter.Usage) slog.Attr {
 		return slog.Any(name, nil)
 	}
 	start := len(l.groups)
-	for unit, n := range u.All() {
-		l.groups = append(l.groups, slog.Float64(unit, n))
+	for name, n := range u.All() {
+		l.groups = append(l.groups, slog.Float64(name, n))
 	}
 	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
 }
@@ -88,12 +89,13 @@ func (l *recordLine) cost(name string, c *Cost) slog.Attr {
 		return slog.Any(name, nil)
 	}
 	start := len(l.groups)
-	l.groups = append(l.groups,
-		slog.Int64("requests", c.Requests),
-		slog.Int64("tokens", c.Tokens),
-		slog.Int64("images", c.Images),
-		slog.Float64("spend", float64(c.Spend)/1e9),
-	)
+	for i := range unit.Table {
+		attr := slog.Int64(string(unit.Names[i]), c.Amounts[i])
+		if unit.Table[i].Decimals > 0 {
+			attr = slog.Float64(attr.Key, unit.Table[i].InWhole(c.Amounts[i]))
+		}
+		l.groups = append(l.groups, attr)
+	}
 	if c.Flag != "" {
 		l.groups = append(l.groups, slog.String("flag", c.Flag))
 	}

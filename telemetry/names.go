@@ -1,6 +1,10 @@
 package telemetry
 
-import "go.opentelemetry.io/otel/attribute"
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"sluice/policy/unit"
+)
 
 // Every name that leaves the process is in this file. A golden file pins them: dashboards and alerts depend on them.
 
@@ -95,6 +99,14 @@ const (
 	genInstructions   = attribute.Key("gen_ai.system_instructions")
 )
 
+// ownCost are the attributes of what a request cost, by unit.
+var ownCost = func() (keys [unit.Count]attribute.Key) {
+	for i, name := range unit.Names {
+		keys[i] = attribute.Key("sluice.cost." + string(name))
+	}
+	return keys
+}()
+
 // Our own attributes of spans.
 const (
 	ownTeam          = attribute.Key("sluice.team")
@@ -109,10 +121,6 @@ const (
 	ownStage         = attribute.Key("sluice.refusal.stage")
 	ownReason        = attribute.Key("sluice.refusal.reason")
 	ownOverheadTime  = attribute.Key("sluice.overhead") // seconds
-	ownCostRequests  = attribute.Key("sluice.cost.requests")
-	ownCostTokens    = attribute.Key("sluice.cost.tokens")
-	ownCostImages    = attribute.Key("sluice.cost.images")
-	ownCostSpend     = attribute.Key("sluice.cost.spend")
 	ownCostFlag      = attribute.Key("sluice.cost.flag")
 	ownUsageImages   = attribute.Key("sluice.usage.images")
 	ownHeldImages    = attribute.Key("sluice.held.images")

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 	"sluice/telemetry/otlp"
 )
@@ -78,12 +79,15 @@ func writeRequest(s *attributes, r *Record) {
 		s.text(ownReason, reason)
 	}
 	s.float(ownOverheadTime, r.Overhead.Seconds())
-	s.known(ownHeldImages, r.Held.Images)
+	s.known(ownHeldImages, r.Held.Amounts[unit.Images])
 	if c := &r.Cost; c.Known {
-		s.int(ownCostRequests, c.Requests)
-		s.int(ownCostTokens, c.Tokens)
-		s.int(ownCostImages, c.Images)
-		s.float(ownCostSpend, float64(c.Spend)/1e9)
+		for i, n := range c.Amounts {
+			if u := &unit.Table[i]; u.Decimals == 0 {
+				s.int(ownCost[i], n)
+			} else {
+				s.float(ownCost[i], u.InWhole(n))
+			}
+		}
 		s.text(ownCostFlag, c.Flag)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
@@ -55,21 +55,21 @@ type errTooMuch struct{ error }
 // postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
 func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, delta int64) (string, error) {
 	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
-	note := func(step api.Step) error {
-		return teams.Note(ctx, kept, order, api.Adjusted(id, a.Team, a.Unit, delta, step))
+	note := func(step console.Step) error {
+		return teams.Note(ctx, kept, order, console.Adjusted(id, a.Team, a.Unit, delta, step))
 	}
-	if err := note(api.Ordered); err != nil {
+	if err := note(console.Ordered); err != nil {
 		return "", err
 	}
 	result, err := a.post(ctx, accounts, id, delta)
 	tooMuch := errTooMuch{}
 	switch {
 	case errors.As(err, &tooMuch):
-		return "", errors.Join(err, note(api.Refused))
+		return "", errors.Join(err, note(console.Refused))
 	case err != nil:
 		return "", err
 	}
-	if err := note(api.Posted); err != nil { // no failure: it must not be posted again
+	if err := note(console.Posted); err != nil { // no failure: it must not be posted again
 		result += "\nwarning: the audit leaves the outcome open: " + err.Error()
 	}
 	return result, nil
@@ -120,7 +120,7 @@ func (a adjustCommand) read() (delta int64, err error) {
 	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	delta, err = api.Correction{Unit: a.Unit, Delta: a.Delta}.Read(a.Reason)
+	delta, err = console.Correction{Unit: a.Unit, Delta: a.Delta}.Read(a.Reason)
 	if p := (*teams.Problem)(nil); errors.As(err, &p) {
 		return 0, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
 	}

@@ -16,7 +16,6 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/oidc"
@@ -66,7 +65,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	c := &consoleServer{
 		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
-		api:   api.New(api.Deps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
+		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
@@ -87,14 +86,14 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 }
 
 // registry is the teams as the console shows and changes them.
-func (p consoleParts) registry() *api.Registry {
-	return api.NewRegistry(api.RegistryDeps{
+func (p consoleParts) registry() *console.Registry {
+	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
 			s, _, _ := p.directory.roster.inForce()
 			return s
 		},
-		PaceReached: p.bounds.add(api.PaceBound), AuditReached: p.bounds.add(api.AuditBound),
+		PaceReached: p.bounds.add(console.ChangesBound), AuditReached: p.bounds.add(console.AuditBound),
 	})
 }
 
@@ -113,13 +112,13 @@ func (p consoleParts) figures() *figures.Figures {
 		},
 	}
 	if p.kept.redis != nil {
-		deps.Days, deps.Memory = figures.NewRedisSums(p.kept.redis), p.kept.memory
+		deps.Days, deps.Versions = figures.NewRedisSums(p.kept.redis), p.kept.versions
 	}
 	return figures.New(deps)
 }
 
 // access are what logins need, in Redis if the accounts are there.
-func (p consoleParts) access(audit *api.Registry) access.Deps {
+func (p consoleParts) access(audit *console.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log}
 	deps := access.Deps{
 		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: p.force, Token: token.sha256, Log: p.log,
@@ -199,12 +198,12 @@ func (c *consoleServer) writeLink(w io.Writer) error {
 // consoleTasks cancels tasks for the console.
 type consoleTasks struct{ gateway *gateway.Gateway }
 
-// Has implements [api.Tasks].
+// Has implements [console.Tasks].
 func (c consoleTasks) Has(ctx context.Context, team, task string) (bool, error) {
 	return c.gateway.HasTask(ctx, team, task)
 }
 
-// Cancel implements [api.Tasks].
+// Cancel implements [console.Tasks].
 func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
 	return cancelError(c.gateway.CancelTask(ctx, team, task))
 }

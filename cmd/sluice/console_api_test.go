@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"sluice/gateway"
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/simulator"
 	"sluice/policy/teams"
 )
@@ -56,7 +56,7 @@ func (c consoled) ask(line, body string, want int, into any, headers ...string) 
 	c.Helper()
 	method, path, _ := strings.Cut(line, " ")
 	person := access.Person{Name: "token", Role: access.Operator}
-	r := httptest.NewRequestWithContext(access.With(c.Context(), person), method, api.Prefix+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(access.With(c.Context(), person), method, console.Prefix+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
@@ -161,7 +161,7 @@ func TestACancelThatWasNotSent(t *testing.T) {
 // gone reports whether a team is no longer there.
 func (c consoled) gone(team string) bool {
 	person := access.Person{Name: "token", Role: access.Operator}
-	r := httptest.NewRequestWithContext(access.With(c.Context(), person), http.MethodGet, api.Prefix+"/teams/"+team, http.NoBody)
+	r := httptest.NewRequestWithContext(access.With(c.Context(), person), http.MethodGet, console.Prefix+"/teams/"+team, http.NoBody)
 	w := httptest.NewRecorder()
 	c.api.ServeHTTP(w, r)
 	return w.Code == http.StatusNotFound

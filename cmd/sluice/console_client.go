@@ -13,7 +13,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/policy/teams"
 )
 
@@ -57,14 +57,14 @@ type consoleAnswer struct {
 }
 
 // consoleProblem is a refusal.
-type consoleProblem struct{ api.Document }
+type consoleProblem struct{ console.Document }
 
 // Error renders the refusal on one line.
 func (p consoleProblem) Error() string { return admin.Printable(p.Problem.Error()) }
 
 // call sends a request to a path below the interface's prefix. A refusal is a [consoleProblem].
 func (c *consoleClient) call(ctx context.Context, method, path string, body []byte, ifMatch string) (consoleAnswer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+api.Prefix+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, c.base+console.Prefix+path, bytes.NewReader(body))
 	if err != nil {
 		return consoleAnswer{}, errors.New(prefix + "CONSOLE_URL is not an address")
 	}

@@ -178,7 +178,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 		return r
 	}
 	cost := m.cost(model, images)
-	r.Cost = telemetry.Cost{Known: true, Requests: 1, Tokens: cost[limit.Tokens], Images: cost[limit.Images], Spend: cost[limit.Spend], Flag: telemetry.FlagExact}
+	r.Cost = telemetry.Cost{Known: true, Amounts: cost, Flag: telemetry.FlagExact}
 	row := pastRow{t.id, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
 	if row.estimated {
 		r.Cost.Flag = telemetry.FlagEstimated

@@ -12,7 +12,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -31,21 +31,21 @@ type kept struct {
 	outcomes  gateway.Outcomes // of requests that run once
 	lately    lately           // what all replicas did in the last two days
 	collector *recent.Collector
-	redis     *redisclient.Client       // nil: all is in memory
-	remote    *gateway.Remote           // how the gateway may use Redis; nil as above
-	memory    func() int64              // numbers the memories of Redis; nil as above
-	replicas  func() (alive, set int64) // nil as above
-	alive     func() int64              // how many replicas share the accounts
-	degraded  func() bool               // Redis is away, or was not told yet what teams spent meanwhile
+	redis     *redisclient.Client                                     // nil: all is in memory
+	remote    *gateway.Remote                                         // how the gateway may use Redis; nil as above
+	versions  func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
+	replicas  func() (alive, set int64)                               // nil as above
+	alive     func() int64                                            // how many replicas share the accounts
+	degraded  func() bool                                             // Redis is away, or was not told yet what teams spent meanwhile
 	checks    []admin.Check
 }
 
 // accounts are the teams' limits and usage.
 type accounts interface {
 	gateway.Accounts
-	api.Accounts
+	console.Accounts
 	figures.Accounts
-	api.Ledger
+	console.Ledger
 	// Open returns how many requests and tasks of a team are not settled.
 	Open(ctx context.Context, team string) (int, error)
 	// Holds returns how many holds are open, and when the oldest was made.
@@ -108,7 +108,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptPa
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
 	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
-	k.memory, k.alive, k.degraded = shared.Memory, shared.Alive, shared.Degraded
+	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
 	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}

@@ -99,13 +99,13 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		ours:    []string{"telemetry/meter", "telemetry/otlp"},
+		ours:    []string{"telemetry/meter", "telemetry/otlp", "policy/unit"},
 		outside: []string{otelAPI, prometheus, xTime},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/recent": {
-		ours:      []string{"telemetry"},
+		ours:      []string{"telemetry", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
@@ -132,10 +132,11 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/api", "policy/teams"},
-		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
+		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
+		outside:   []string{jsonText, xTime},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {
@@ -146,22 +147,15 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console/access", "gateway/console/api", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "telemetry/recent"},
-		testsOurs: []string{"cmd/sluice/browsertest"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "policy/unit", "telemetry/recent"},
+		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
-	"gateway/console/api": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
-		testsOurs: []string{"policy/teams/store", "policy/limit/limittest", "telemetry/recent"},
-		outside:   []string{jsonText, xTime},
-		never:     []string{"os", otelAPI, goRedis},
-		timeless:  true,
-	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
-		files:     map[string][]string{"sums_kept.go": {goRedis}},
+		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
@@ -171,7 +165,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/console/api", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"sluice/gateway/admin"
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 )
 
 // teamCommand is sluice team, which speaks to the console.
@@ -39,17 +39,17 @@ type listed struct {
 }
 
 // Run lists all teams.
-func (c teamListCommand) Run(ctx context.Context, p program, console *consoleClient) error {
+func (c teamListCommand) Run(ctx context.Context, p program, client *consoleClient) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		_, _ = fmt.Fprintln(table, "TEAM\tOWNER\tKEYS\tDISABLED\tDESCRIPTION")
 	}
 	for path := "/teams?limit=1000"; path != ""; {
-		answer, err := console.call(ctx, http.MethodGet, path, nil, "")
+		answer, err := client.call(ctx, http.MethodGet, path, nil, "")
 		if err != nil {
 			return err
 		}
-		var page api.List[json.RawMessage]
+		var page console.List[json.RawMessage]
 		if err := json.Unmarshal(answer.body, &page); err != nil {
 			return fmt.Errorf("read the console's answer: %w", err)
 		}
@@ -80,8 +80,8 @@ type teamShowCommand struct {
 }
 
 // Run writes a team, with its ETag as the member etag.
-func (c teamShowCommand) Run(ctx context.Context, p program, console *consoleClient) error {
-	answer, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+func (c teamShowCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+	answer, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
 	if err != nil {
 		return err
 	}
@@ -112,17 +112,17 @@ type teamSetCommand struct {
 }
 
 // Run makes the team if it does not exist, else replaces it.
-func (c teamSetCommand) Run(ctx context.Context, p program, console *consoleClient) error {
+func (c teamSetCommand) Run(ctx context.Context, p program, client *consoleClient) error {
 	id, etag, body, err := c.read()
 	if err != nil {
 		return err
 	}
 	if etag == "" {
-		_, err := console.call(ctx, http.MethodGet, teamPath(id), nil, "")
+		_, err := client.call(ctx, http.MethodGet, teamPath(id), nil, "")
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-			answer, err := console.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
+			answer, err := client.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
 			return c.done(p, "made", id, answer, err)
 		case err != nil:
 			return err
@@ -131,7 +131,7 @@ func (c teamSetCommand) Run(ctx context.Context, p program, console *consoleClie
 		}
 		etag = "*"
 	}
-	answer, err := console.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
+	answer, err := client.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
 	return c.done(p, "changed", id, answer, err)
 }
 
@@ -175,8 +175,8 @@ type teamRmCommand struct {
 }
 
 // Run has the team removed, and waits for it.
-func (c teamRmCommand) Run(ctx context.Context, p program, console *consoleClient) error {
-	if _, err := console.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
+func (c teamRmCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+	if _, err := client.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", admin.Printable(c.Team))
@@ -186,7 +186,7 @@ func (c teamRmCommand) Run(ctx context.Context, p program, console *consoleClien
 			return ctx.Err()
 		case <-time.After(time.Second):
 		}
-		_, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+		_, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
 		var problem consoleProblem
 		switch {
 		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:

@@ -17,8 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sluice/gateway"
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
@@ -74,8 +74,8 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 		store: kept, roster: follow.roster, open: accounts.Open, alive: func() int64 { return 1 }, replica: "script", log: log, now: time.Now,
 		who: teams.Order{Who: "replica", Reason: "nothing of it was open any more"},
 	}
-	handler := api.New(api.Deps{
-		Registry: api.NewRegistry(api.RegistryDeps{
+	handler := console.NewAPI(console.APIDeps{
+		Registry: console.NewRegistry(console.RegistryDeps{
 			Directory: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
 		}),
 		Ledger: accounts, Currency: func() string { return file.Currency }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -86,9 +86,9 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 			person = access.Person{Name: "token", Role: access.Operator}
 		}
 		switch r.URL.Path {
-		case api.Prefix + "/teams/redirect":
+		case console.Prefix + "/teams/redirect":
 			http.Redirect(w, r, "http://elsewhere.example/", http.StatusTemporaryRedirect)
-		case api.Prefix + "/teams/busy": // something of it is open
+		case console.Prefix + "/teams/busy": // something of it is open
 			_, err := accounts.Admit(context.Background(), &limit.Hold{ID: "busy", Team: &teams.Team{ID: "busy"}, Lease: time.Hour})
 			ts.Check(err)
 			fallthrough

@@ -6,24 +6,38 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // focusColumns are the mandatory columns of FOCUS 1.2, the FinOps Foundation's form of bills, those of its other columns that the ledger
-// can fill, and, with x_, our own. docs/focus.md describes them.
-var focusColumns = []string{
+// can fill, and, with x_, our own, one for each unit but money among them. docs/focus.md describes them.
+var focusColumns = append([]string{
 	"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart",
 	"ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
 	"ConsumedQuantity", "ConsumedUnit", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost",
 	"PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "ServiceCategory", "ServiceName", "ServiceSubcategory",
 	"SubAccountId", "SubAccountName",
-	"x_Endpoint", "x_EstimatedCost", "x_Images", "x_Requests", "x_Tokens",
+}, ownColumns()...)
+
+func ownColumns() []string {
+	own := []string{"x_Endpoint", "x_EstimatedCost"}
+	for _, u := range unit.Table {
+		if u.Decimals == 0 {
+			own = append(own, "x_"+capital(u.Name))
+		}
+	}
+	slices.Sort(own)
+	return own
 }
+
+func capital(name unit.Name) string { return strings.ToUpper(string(name[:1])) + string(name[1:]) }
 
 // currencyForm is a code of ISO 4217.
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
@@ -82,9 +96,9 @@ func sameCharge(a, b *UsageRow) bool {
 
 // focusRow is what the units of one charge come to, by column. A column that is left out is null.
 func focusRow(units []UsageRow, currency, provider string) map[string]string {
-	row, amounts, estimated := units[0], map[teams.Unit]string{}, "0"
-	for _, unit := range teams.Units {
-		amounts[unit] = "0"
+	row, amounts, estimated := units[0], map[unit.Name]string{}, "0"
+	for _, name := range unit.Names {
+		amounts[name] = "0"
 	}
 	for i := range units {
 		amounts[units[i].Unit] = units[i].Used.String()
@@ -104,7 +118,9 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 		"ServiceCategory": "AI and Machine Learning", "ServiceName": Cell(service), "ServiceSubcategory": "Generative AI",
 		"SubAccountId": Cell(row.Team), "SubAccountName": Cell(row.Team),
 		"x_Endpoint": Cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
-		"x_Images": amounts[teams.UnitImages], "x_Requests": amounts[teams.UnitRequests], "x_Tokens": amounts[teams.UnitTokens],
+	}
+	for name, amount := range amounts {
+		charge["x_"+capital(name)] = amount
 	}
 	// A client may call a model like that of corrections, but it has another endpoint. A correction has no quantity: the
 	// specification wants null there.
@@ -112,19 +128,19 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 		charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Adjustment", "One-Time", "Correction of the usage"
 		return charge
 	}
-	unit := consumed(amounts)
-	word := strings.ToUpper(string(unit[:1])) + string(unit[1:])
+	measure := consumed(amounts)
+	word := capital(measure)
 	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", Cell(service+" by "+string(row.Endpoint))
-	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[unit], word, amounts[unit], word
+	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[measure], word, amounts[measure], word
 	return charge
 }
 
-// consumed is the unit that a charge is measured in: pictures if there are any, else tokens, else requests.
-func consumed(amounts map[teams.Unit]string) teams.Unit {
-	for _, unit := range []teams.Unit{teams.UnitImages, teams.UnitTokens} {
-		if amounts[unit] != "0" {
-			return unit
+// consumed is the unit that a charge is measured in: the last one of which there is some, such as pictures before tokens, else requests.
+func consumed(amounts map[unit.Name]string) unit.Name {
+	for _, u := range slices.Backward(unit.Table[:]) {
+		if u.Decimals == 0 && amounts[u.Name] != "0" {
+			return u.Name
 		}
 	}
-	return teams.UnitRequests
+	return unit.Names[unit.Requests]
 }

@@ -1,5 +1,9 @@
-// Package console is the console's listener: who may speak to it, how people log in, and where the pages and the API are
-// mounted. It decides nothing about teams and keeps no figures.
+// Package console is the console's listener: who may speak to it, how people log in, the interface for programs, /api/v1, and where the
+// pages are mounted. It keeps no figures.
+//
+// Its [Registry] is the teams as a person may see and change them. It decides what a person may do; what a change does is decided in
+// package teams. api.go has every route of the interface, and openapi.json describes them; a test holds the two together. The person of
+// a request is in its context: without one, every answer is 401.
 package console
 
 import (
@@ -107,7 +111,7 @@ func (c *console) route(w http.ResponseWriter, r *http.Request) {
 }
 
 func nothing(w http.ResponseWriter, r *http.Request) {
-	refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
+	refuse(w, r, CodePath, "There is nothing at this address.")
 }
 
 // methods are the handlers of a path.
@@ -125,5 +129,5 @@ func (m methods) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	allowed := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 	w.Header().Set("Allow", allowed)
-	refuse(w, r, http.StatusMethodNotAllowed, "This address takes "+allowed+" alone.")
+	refuse(w, r, CodeMethod, "This address takes "+allowed+" alone.")
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"sluice/gateway/console/api"
 	"sluice/policy/teams"
 )
 
@@ -24,7 +23,7 @@ func contentPolicy(pictures []string) string {
 func (c *console) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, r, http.StatusForbidden, "The request comes from another site.")
+		refuse(w, r, teams.CodeForbidden, "The request comes from another site.")
 	}))
 	next = protection.Handler(next)
 	policy := contentPolicy(c.deps.Pictures)
@@ -40,9 +39,9 @@ func (c *console) guard(next http.Handler) http.Handler {
 		header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		switch {
 		case !c.answersTo(r.Host):
-			refuse(w, r, http.StatusMisdirectedRequest, "This host name is not the console's; allowed: localhost and the name in SLUICE_CONSOLE_URL.")
+			refuse(w, r, CodeHost, "This host name is not the console's; allowed: localhost and the name in SLUICE_CONSOLE_URL.")
 		case r.ContentLength > mostBody:
-			refuse(w, r, http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB.")
+			refuse(w, r, CodeLarge, "The body is larger than 1 MiB.")
 		default:
 			r = r.Clone(r.Context())
 			r.RemoteAddr = net.JoinHostPort(c.deps.Client(r), "0")
@@ -78,18 +77,11 @@ func client(r *http.Request) string { return nameIn(r.RemoteAddr) }
 // isAPI reports whether a program is to be answered, not a person.
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
-// codes are those of what the listener refuses, by their status.
-var codes = map[int]teams.Code{
-	http.StatusUnauthorized: api.CodeLogin, http.StatusForbidden: teams.CodeForbidden, http.StatusNotFound: api.CodePath,
-	http.StatusMethodNotAllowed: api.CodeMethod, http.StatusRequestEntityTooLarge: api.CodeLarge, http.StatusMisdirectedRequest: api.CodeHost,
-	http.StatusTooManyRequests: teams.CodeOften, http.StatusServiceUnavailable: teams.CodeAway,
-}
-
-// refuse answers a problem: as RFC 9457's document below /api/, else as text.
-func refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
-	if !isAPI(r) {
-		http.Error(w, detail, status)
-		return
+// refuse answers a problem of the listener: as a document below /api/, else as text.
+func refuse(w http.ResponseWriter, r *http.Request, code teams.Code, detail string) {
+	if isAPI(r) {
+		documentOf(&teams.Problem{Code: code, Text: detail}).Write(w)
+	} else {
+		http.Error(w, detail, Status(code))
 	}
-	api.Document{Title: http.StatusText(status), Status: status, Problem: teams.Problem{Code: codes[status], Text: detail}}.Write(w)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 // known calls next for a person who is logged in, and puts the person into the context.
@@ -56,7 +57,7 @@ func (c *console) paced(w http.ResponseWriter, r *http.Request, p access.Person)
 	}
 	c.deps.Hurried()
 	w.Header().Set("Retry-After", "1")
-	refuse(w, r, http.StatusTooManyRequests, "You send more than 20 requests a second. Wait a second, and send them more slowly.")
+	refuse(w, r, teams.CodeOften, "You send more than 20 requests a second. Wait a second, and send them more slowly.")
 	return false
 }
 
@@ -119,14 +120,14 @@ func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Cont
 
 // unknown answers a request that is not authenticated, or whose check failed.
 func unknown(w http.ResponseWriter, r *http.Request, err error) {
-	status, detail := problemOf(w, err)
+	code, detail := problemOf(w, err)
 	switch {
-	case status == http.StatusUnauthorized && isAPI(r):
+	case code == CodeLogin && isAPI(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sluice console"`)
 		detail = "Send the console's token, or the cookie of a session that lasts."
-	case status == http.StatusUnauthorized && r.Header.Get("HX-Request") != "":
+	case code == CodeLogin && r.Header.Get("HX-Request") != "":
 		w.Header().Set("HX-Redirect", "/login")
-	case status == http.StatusUnauthorized && !isLive(r):
+	case code == CodeLogin && !isLive(r):
 		address := "/login"
 		if next := r.URL.RequestURI(); r.Method == http.MethodGet && next != "/" {
 			address += "?next=" + url.QueryEscape(next)
@@ -134,31 +135,31 @@ func unknown(w http.ResponseWriter, r *http.Request, err error) {
 		http.Redirect(w, r, address, http.StatusSeeOther)
 		return
 	}
-	refuse(w, r, status, detail)
+	refuse(w, r, code, detail)
 }
 
-// problemOf is the status and the text of an error of a login. It sets Retry-After where waiting helps.
-func problemOf(w http.ResponseWriter, err error) (status int, detail string) {
+// problemOf is the code and the text of an error of a login. It sets Retry-After where waiting helps.
+func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string) {
 	switch {
 	case errors.Is(err, access.ErrAway):
 		w.Header().Set("Retry-After", "10")
-		return http.StatusServiceUnavailable, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back."
+		return teams.CodeAway, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back."
 	case errors.Is(err, access.ErrTooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
-		return http.StatusTooManyRequests, "This did not log in, and too many logins have failed. A right token or key is let in at any time."
+		return teams.CodeOften, "This did not log in, and too many logins have failed. A right token or key is let in at any time."
 	case errors.Is(err, access.ErrOften):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
-		return http.StatusTooManyRequests, "Too many logins of one person or from one address. Go on with a session that you have, or wait ten minutes."
+		return teams.CodeOften, "Too many logins of one person or from one address. Go on with a session that you have, or wait ten minutes."
 	case errors.Is(err, access.ErrCookies):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.CookiesWindow.Seconds())))
-		return http.StatusTooManyRequests, "Too many requests with a cookie of no session. Log in again at /login."
+		return teams.CodeOften, "Too many requests with a cookie of no session. Log in again at /login."
 	case errors.Is(err, access.ErrNoRights):
-		return http.StatusForbidden, "The issuer knows you, but your groups give you no rights here. Ask an operator of Sluice."
+		return teams.CodeForbidden, "The issuer knows you, but your groups give you no rights here. Ask an operator of Sluice."
 	}
 	if errors.Is(err, access.ErrNotBegun) {
-		return http.StatusUnauthorized, "This browser has no such login at the issuer under way. Begin again here."
+		return CodeLogin, "This browser has no such login at the issuer under way. Begin again here."
 	}
-	return http.StatusUnauthorized, "This did not log in. It may be wrong, expired, used or revoked."
+	return CodeLogin, "This did not log in. It may be wrong, expired, used or revoked."
 }
 
 // visitor is where a request comes from.

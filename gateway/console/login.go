@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 // isVisit reports whether a browser goes to an address, and does not load it as a part of a page, which may be another site's. Old
@@ -34,7 +35,7 @@ func isForeign(r *http.Request) bool {
 func visits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !isVisit(r) {
-			refuse(w, r, http.StatusForbidden, "A login is not a part of a page.")
+			refuse(w, r, teams.CodeForbidden, "A login is not a part of a page.")
 			return
 		}
 		next(w, r)
@@ -49,7 +50,7 @@ func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
-		refuse(w, r, http.StatusServiceUnavailable, "The link works once, and not ahead of time.") // browsers load what is still being typed
+		refuse(w, r, teams.CodeAway, "The link works once, and not ahead of time.") // browsers load what is still being typed
 		return
 	}
 	visits(func(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +72,8 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 // enter gives the browser a new session, and ends the one that it had. With an error it shows the login page again.
 func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next string, err error) {
 	if err != nil {
-		status, detail := problemOf(w, err)
-		c.showLogin(w, r, status, detail)
+		code, detail := problemOf(w, err)
+		c.showLogin(w, r, Status(code), detail)
 		return
 	}
 	if old := cookie(r, sessionCookie); old != "" {
@@ -94,8 +95,8 @@ func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	}
 	on, err := c.deps.Access.SignOn(r.Context(), visitor(r), localPath(r.URL.Query().Get("next")))
 	if err != nil {
-		status, detail := problemOf(w, err)
-		c.showLogin(w, r, status, detail)
+		code, detail := problemOf(w, err)
+		c.showLogin(w, r, Status(code), detail)
 		return
 	}
 	setCookie(w, r, signOnCookie, on.Secret, access.SignOnLife)
@@ -116,8 +117,8 @@ func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if secret := cookie(r, sessionCookie); secret != "" {
 		if err := c.deps.Access.End(r.Context(), secret); err != nil {
-			status, _ := problemOf(w, err)
-			refuse(w, r, status, "You are still logged in, because the session cannot be ended at the moment. Try again.")
+			code, _ := problemOf(w, err)
+			refuse(w, r, code, "You are still logged in, because the session cannot be ended at the moment. Try again.")
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 // LoginPage is what the template "login" shows.
@@ -63,7 +64,7 @@ func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 // endSession ends a session of the list. Another person's and an unknown one are the same to those who may not see it.
 func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
-		refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
+		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
 		return
 	}
 	ok, err := c.deps.Access.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
@@ -71,7 +72,7 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		unknown(w, r, err)
 	case !ok:
-		refuse(w, r, http.StatusNotFound, "There is no such session.")
+		refuse(w, r, CodePath, "There is no such session.")
 	default:
 		http.Redirect(w, r, "/sessions", http.StatusSeeOther)
 	}
@@ -82,7 +83,7 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name 
 	var text bytes.Buffer
 	if err := c.deps.Templates.ExecuteTemplate(&text, name, page); err != nil {
 		c.deps.Log.Error("console page", "page", name, "error", err.Error())
-		refuse(w, r, http.StatusInternalServerError, "The page cannot be shown.")
+		refuse(w, r, codeInternal, "The page cannot be shown.")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

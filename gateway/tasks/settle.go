@@ -182,7 +182,7 @@ func forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.En
 
 // Cost is amounts in the form of the log.
 func Cost(a limit.Amounts, flag string) telemetry.Cost {
-	return telemetry.Cost{Known: true, Requests: a[limit.Requests], Tokens: a[limit.Tokens], Images: a[limit.Images], Spend: a[limit.Spend], Flag: flag}
+	return telemetry.Cost{Known: true, Amounts: a, Flag: flag}
 }
 
 // reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
@@ -206,11 +206,8 @@ func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
 	t.Report(&task)
 }
 
-// Report writes the span and the log line of a task that has ended, and hands it to Ended.
+// Report writes the span and the log line of a task that has ended.
 func (t *Tasks) Report(task *telemetry.Task) {
 	t.deps.Traces.Task(task)
 	task.Log(t.deps.Logger, t.deps.Now())
-	if t.deps.Ended != nil {
-		t.deps.Ended(task)
-	}
 }

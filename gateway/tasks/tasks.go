@@ -47,9 +47,8 @@ type Deps struct {
 	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
 
-	Metrics *telemetry.Metrics         // nil: no metrics
-	Traces  *telemetry.Traces          // nil: no spans
-	Ended   func(task *telemetry.Task) // takes every task that this process charged; must not block nor keep it; nil: not called
+	Metrics *telemetry.Metrics // nil: no metrics
+	Traces  *telemetry.Traces  // nil: no spans
 	Logger  *slog.Logger
 }
 

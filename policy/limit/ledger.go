@@ -61,28 +61,6 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 // forget drops the oldest day if there are too many.
 func (l ledger) forget() { forgetDay(l) }
 
-// enter posts to the ledger and counts the change.
-func (a *account) enter(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
-	a.ledger.post(day, model, endpoint, used, estimated)
-	a.changes[day]++
-	if len(a.changes) > LedgerDays {
-		maps.DeleteFunc(a.changes, func(day int, _ uint64) bool { return a.ledger[day] == nil })
-	}
-}
-
-// Versions returns for each of the days a number that is another one after each change of its ledger, of any team.
-func (m *Memory) Versions(_ context.Context, days []int) ([]uint64, error) {
-	versions := make([]uint64, len(days))
-	for _, a := range m.accounts(nil) {
-		a.mu.Lock()
-		for i, day := range days {
-			versions[i] += a.changes[day]
-		}
-		a.mu.Unlock()
-	}
-	return versions, nil
-}
-
 // Query names rows of the ledger.
 type Query struct {
 	Teams []string // nil: all

@@ -46,7 +46,6 @@ type account struct {
 	due     leases
 	ledger  ledger
 	tags    tagBook
-	changes map[int]uint64 // of the ledger, by day
 }
 
 // tally counts the use of one day or month, and its holds.
@@ -68,7 +67,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: tagBook{}, changes: map[int]uint64{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: tagBook{}}
 		m.teams[team] = a
 	}
 	return a
@@ -199,7 +198,7 @@ func (a *account) forget(h *heldIn) {
 // post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
 func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	h.use(amounts)
-	a.enter(h.Day, h.Model, h.Endpoint, amounts, estimated)
+	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
 	if h.Tag != "" {
 		in := a.tags.on(h.Day).tally(h.Tag.Value())
 		in.used, in.estimated = in.used.Plus(amounts), in.estimated.Plus(estimated)

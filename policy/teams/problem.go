@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Code says for programs what is wrong with a request. Package gateway/console/api has the HTTP status of each.
+// Code says for programs what is wrong with a request. Package gateway/console has the HTTP status of each.
 type Code string
 
 // The codes of what is decided about teams.

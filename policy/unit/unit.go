@@ -2,6 +2,7 @@
 package unit
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -35,6 +36,17 @@ var Table = [...]Unit{
 	Images:   {Name: "images", Rate: true, AtOnce: 5},
 	Spend:    {Name: "spend", Estimated: true, Decimals: 9},
 }
+
+// InWhole is an amount as logs and traces have it: spend in the currency. Amount reads it.
+func (u *Unit) InWhole(n int64) float64 {
+	if u.Decimals == 0 {
+		return float64(n)
+	}
+	return float64(n) / math.Pow10(u.Decimals)
+}
+
+// Amount is the amount that [Unit.InWhole] wrote.
+func (u *Unit) Amount(whole float64) int64 { return int64(math.Round(whole * math.Pow10(u.Decimals))) }
 
 // Count is how many units there are.
 const Count = len(Table)

@@ -71,13 +71,6 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	s.listFor(r.Team, counts).add(r.Time, line)
 }
 
-// NoteTask takes a task that has been charged. It never waits for the store.
-func (c *Collector) NoteTask(t *telemetry.Task) {
-	s := c.shards.take()
-	defer s.mu.Unlock()
-	s.counts(minuteOf{t.Team, minute(c.config.Now())}).charge(&t.Cost)
-}
-
 // State is nil while posts succeed; otherwise it says so, in words without secrets.
 func (c *Collector) State() error {
 	if !c.failing.Load() {

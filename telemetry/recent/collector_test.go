@@ -34,8 +34,8 @@ func TestMemoryIsBoundedWhileTheStoreIsAway(t *testing.T) {
 	c := recent.New(recent.Config{Store: s, Now: clock.Now, Failed: func(err error, dropped int64) { told = append(told, fmt.Sprint(err, " ", dropped)) }})
 	for range 60 {
 		for team := range 1000 {
-			c.NoteTask(&telemetry.Task{Team: fmt.Sprint("team-", team)})
-			c.NoteTask(&telemetry.Task{Team: fmt.Sprint("other-", team)})
+			c.Note(&telemetry.Record{Team: fmt.Sprint("team-", team)}, nil)
+			c.Note(&telemetry.Record{Team: fmt.Sprint("other-", team)}, nil)
 		}
 		_ = c.Post(t.Context())
 		clock.Move(time.Minute)

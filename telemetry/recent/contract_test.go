@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit/limittest"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
@@ -85,7 +86,7 @@ func ids(page recent.Page) string {
 func done(clock *limittest.Clock, team, id string) telemetry.Record {
 	return telemetry.Record{
 		Time: clock.Now(), ID: id, Team: team, Status: 200, Model: "llm-plus", Route: "/x", Method: "POST", Overhead: 300 * time.Microsecond,
-		Cost: telemetry.Cost{Known: true, Requests: 1, Tokens: 40, Spend: 2500, Flag: telemetry.FlagExact},
+		Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 40, 0, 2500}, Flag: telemetry.FlagExact},
 	}
 }
 
@@ -107,19 +108,17 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 		clock.Move(time.Minute)
 		failed := telemetry.Record{Time: clock.Now().Add(-30 * time.Second), Duration: 30 * time.Second, Team: "ads", Status: 502}
 		one.Note(&failed, failed.AppendLine(nil))
-		task := telemetry.Task{Team: "ads", Cost: telemetry.Cost{Known: true, Images: 4, Spend: 800, Flag: telemetry.FlagEstimated}}
-		two.NoteTask(&task)
-		poll := telemetry.Record{Time: clock.Now(), Team: "ads", Task: "t1", Status: 200, TaskStatus: "SUCCEEDED", Cost: task.Cost}
+		poll := telemetry.Record{Time: clock.Now(), Team: "ads", Task: "t1", Status: 200, TaskStatus: "SUCCEEDED"}
 		two.Note(&poll, poll.AppendLine(nil))
 		post(t, one)
 		post(t, two)
 
 		got := minutesOf(t, s, start, start.Add(time.Hour), "search", "ads", "none", "")
 		search := recent.Counts{
-			Requests: 5, Tokens: 160, Spend: 10000, Overhead: 1200 * time.Microsecond, Refusals: map[string]int64{"admit/rate": 1},
+			Requests: 5, Overhead: 1200 * time.Microsecond, Refusals: map[string]int64{"admit/rate": 1},
 			Rules: map[string]recent.RuleCount{"text.seed": {Warned: 2}, "text.top_p": {Refused: 1}},
 		}
-		ads := recent.Counts{Requests: 2, Errors: 1, Images: 4, Spend: 800, Estimated: 800}
+		ads := recent.Counts{Requests: 2, Errors: 1}
 		all := search
 		all.Requests, all.Refusals = 6, map[string]int64{"admit/rate": 1, "authenticate/key": 1}
 		want := []recent.Minute{
@@ -192,7 +191,7 @@ func TestNothingIsLostNorDoubled(t *testing.T) {
 		sums := map[string]int64{}
 		for _, m := range minutesOf(t, s, start, clock.Now(), "search", "ads", "") {
 			sums[m.Team] += m.Requests
-			if m.Requests != 1 || m.Tokens != 40 {
+			if m.Requests != 1 {
 				t.Errorf("%s at %s: %+v, want one request", m.Team, m.At, m.Counts)
 			}
 		}
@@ -286,14 +285,14 @@ func TestARequestIsAsItsLine(t *testing.T) {
 		r := telemetry.Record{
 			Time: clock.Now().Add(1500 * time.Nanosecond), ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond, Overhead: 1001 * time.Microsecond,
-			Cost: telemetry.Cost{Known: true, Tokens: 3, Images: 2, Spend: 123456789, Flag: "exact"},
+			Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
 		}
 		c.Note(&r, r.AppendLine(nil))
 		post(t, c)
 		want := recent.Request{
 			At: r.Time, ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", Upstream: 201, Duration: r.Duration, Overhead: r.Overhead,
-			Cost: recent.Cost{Known: true, Tokens: 3, Images: 2, Spend: 123456789, Flag: "exact"},
+			Cost: r.Cost,
 			Line: strings.TrimSuffix(string(r.AppendLine(nil)), "\n"),
 		}
 		if diff := cmp.Diff([]recent.Request{want}, requests(t, s, recent.Filter{}).Requests); diff != "" {

@@ -20,18 +20,13 @@ import (
 	"sluice/telemetry"
 )
 
-// Counts are what requests did together. What a task cost is counted when it ends; a charge at the end of a hold's lease is
-// counted in the ledger alone.
+// Counts are what requests did together. What they used is in the ledger.
 type Counts struct {
-	Requests  int64                // that ended
-	Errors    int64                // of them, those with a status of 500 or more
-	Tokens    int64                // charged
-	Images    int64                // charged
-	Spend     int64                // charged, in 10⁻⁹ of the currency
-	Estimated int64                // the estimated part of Spend
-	Overhead  time.Duration        // Sluice's own part of the requests' time, added up, in whole microseconds
-	Refusals  map[string]int64     // by stage/reason; nil: none
-	Rules     map[string]RuleCount // the rules that were broken, by id; nil: none
+	Requests int64                // that ended
+	Errors   int64                // of them, those with a status of 500 or more
+	Overhead time.Duration        // Sluice's own part of the requests' time, added up, in whole microseconds
+	Refusals map[string]int64     // by stage/reason; nil: none
+	Rules    map[string]RuleCount // the rules that were broken, by id; nil: none
 }
 
 // Refused is how many requests Sluice refused.
@@ -46,10 +41,6 @@ func (c *Counts) Refused() (n int64) {
 func (c *Counts) Add(o *Counts) {
 	c.Requests += o.Requests
 	c.Errors += o.Errors
-	c.Tokens += o.Tokens
-	c.Images += o.Images
-	c.Spend += o.Spend
-	c.Estimated += o.Estimated
 	c.Overhead += o.Overhead
 	for reason, n := range o.Refusals {
 		c.refuse(reason, n)
@@ -79,55 +70,19 @@ func (c *Counts) request(r *telemetry.Record) {
 		c.breakRule(rule.ID, ruleCount(rule.Refused))
 	}
 	c.Overhead += r.Overhead.Truncate(time.Microsecond)
-	if r.Task == "" {
-		c.charge(&r.Cost)
-	}
-}
-
-func (c *Counts) charge(cost *telemetry.Cost) {
-	if !cost.Known {
-		return
-	}
-	c.Tokens += cost.Tokens
-	c.Images += cost.Images
-	c.Spend += cost.Spend
-	if cost.Flag == telemetry.FlagEstimated {
-		c.Estimated += cost.Spend
-	}
 }
 
 // The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them, a rule by its id
 // with a mark behind it.
 const (
-	nameRequests  = "n"
-	nameErrors    = "e"
-	nameTokens    = "t"
-	nameImages    = "i"
-	nameSpend     = "s"
-	nameEstimated = "x"
-	nameOverhead  = "o"
+	nameRequests = "n"
+	nameErrors   = "e"
+	nameOverhead = "o"
+	markWarned   = ":w"
+	markRefused  = ":r"
 )
 
-// number returns the count of a name.
-func (c *Counts) number(name string) *int64 {
-	switch name {
-	case nameRequests:
-		return &c.Requests
-	case nameErrors:
-		return &c.Errors
-	case nameTokens:
-		return &c.Tokens
-	case nameImages:
-		return &c.Images
-	case nameSpend:
-		return &c.Spend
-	case nameEstimated:
-		return &c.Estimated
-	}
-	return nil
-}
-
-// text writes the counts that are not 0, such as "n=12 t=900 o=5300 throttle/rate=3".
+// text writes the counts that are not 0, such as "n=12 o=5300 throttle/rate=3".
 func (c *Counts) text() string {
 	var b []byte
 	write := func(name string, n int64) {
@@ -139,9 +94,8 @@ func (c *Counts) text() string {
 		}
 		b = strconv.AppendInt(append(append(b, name...), '='), n, 10)
 	}
-	for _, name := range []string{nameRequests, nameErrors, nameTokens, nameImages, nameSpend, nameEstimated} {
-		write(name, *c.number(name))
-	}
+	write(nameRequests, c.Requests)
+	write(nameErrors, c.Errors)
 	write(nameOverhead, c.Overhead.Microseconds())
 	for _, reason := range slices.Sorted(maps.Keys(c.Refusals)) {
 		write(reason, c.Refusals[reason])
@@ -161,15 +115,21 @@ func (c *Counts) read(text string) {
 		if err != nil {
 			continue
 		}
-		switch number := c.number(name); {
-		case number != nil:
-			*number += n
+		id, warned := strings.CutSuffix(name, markWarned)
+		id, refused := strings.CutSuffix(id, markRefused)
+		switch {
+		case name == nameRequests:
+			c.Requests += n
+		case name == nameErrors:
+			c.Errors += n
 		case name == nameOverhead:
 			c.Overhead += time.Duration(n) * time.Microsecond
 		case strings.Contains(name, "/"):
 			c.refuse(name, n)
-		default:
-			c.readRule(name, n)
+		case warned:
+			c.breakRule(id, RuleCount{Warned: n})
+		case refused:
+			c.breakRule(id, RuleCount{Refused: n})
 		}
 	}
 }
@@ -200,12 +160,6 @@ func (n RuleCount) Plus(m RuleCount) RuleCount {
 	return RuleCount{n.Warned + m.Warned, n.Refused + m.Refused}
 }
 
-// The marks behind a rule's id in the text of counts.
-const (
-	markWarned  = ":w"
-	markRefused = ":r"
-)
-
 // ruleCount is that of one request.
 func ruleCount(refused bool) RuleCount {
 	if refused {
@@ -219,13 +173,4 @@ func (c *Counts) breakRule(id string, n RuleCount) {
 		c.Rules = map[string]RuleCount{}
 	}
 	c.Rules[id] = c.Rules[id].Plus(n)
-}
-
-// readRule adds what a text has under the name of a rule.
-func (c *Counts) readRule(name string, n int64) {
-	if id, ok := strings.CutSuffix(name, markWarned); ok {
-		c.breakRule(id, RuleCount{Warned: n})
-	} else if id, ok := strings.CutSuffix(name, markRefused); ok {
-		c.breakRule(id, RuleCount{Refused: n})
-	}
 }

@@ -15,9 +15,6 @@ import (
 type Ledger interface {
 	// Rows MUST return rows of the ledger in the order of reports.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
-	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
-	// a day after its end.
-	Versions(ctx context.Context, days []int) ([]uint64, error)
 }
 
 // Accounts are what teams used and may still spend.
@@ -57,8 +54,10 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper                                    // of sums of days that are over; nil: the accounts are in this process
-	Memory   func() int64                              // numbers the memories of Redis that this process has seen; nil: the accounts are in this process
+	Days     Keeper // of sums of days that are over; nil: the accounts are in this process
+	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
+	// a day after its end. Nil without Days.
+	Versions func(ctx context.Context, days []int) ([]uint64, error)
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
 	Queued   func()                                    // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
@@ -79,7 +78,7 @@ var (
 type Keeper interface {
 	// Load MUST return the sums that are kept.
 	Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error)
-	Save(ctx context.Context, day int, sums map[string]Sum) error
+	Save(ctx context.Context, sums map[DayBy]Sum) error
 	// Lead MUST report whether this process is the one to make sums for so long.
 	Lead(ctx context.Context, lasts time.Duration) (bool, error)
 }

@@ -32,18 +32,17 @@ func New(deps Deps) *Figures {
 	if deps.Late == 0 {
 		deps.Late = lateDefault
 	}
-	if deps.Memory == nil {
-		deps.Memory = func() int64 { return 0 }
-	}
 	if deps.Queued == nil {
 		deps.Queued = func() {}
 	}
-	sums := newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory)
-	return &Figures{Deps: deps, ledger: ledger{deps.Accounts, sums}, requests: make(chan struct{}, readings)}
+	return &Figures{
+		Deps: deps, requests: make(chan struct{}, readings),
+		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, versions: deps.Versions, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1)},
+	}
 }
 
 // Run makes sums of days that are over, until ctx ends. One replica at a time does so.
-func (f *Figures) Run(ctx context.Context) { f.sums.run(ctx) }
+func (f *Figures) Run(ctx context.Context) { f.run(ctx) }
 
 // visible returns the teams that a person sees, by id, out of those in force, and whether that is every request.
 func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
@@ -84,12 +83,4 @@ func (f *Figures) whose(p access.Person, asked ...string) ([]string, error) {
 		return nil, nil
 	}
 	return append([]string{}, p.Teams...), nil
-}
-
-// named are the teams that a query names; nil: all.
-func named(team string) []string {
-	if team == "" {
-		return nil
-	}
-	return []string{team}
 }

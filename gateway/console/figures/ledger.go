@@ -2,84 +2,247 @@ package figures
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 )
 
-// ledger reads what teams used on days, as one person sees it.
+// ledger reads what teams used on days, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a thousand
+// teams are 400,000 hashes. A page reads the days that may still change from it, and sums of the others: sums.go.
 type ledger struct {
 	accounts Ledger
-	sums     *sums
+	kept     Keeper // nil: the ledger is in this process
+	versions func(ctx context.Context, days []int) ([]uint64, error)
+	now      func() time.Time
+	late     time.Duration
+	wake     chan struct{} // a reader misses sums
+
+	mu   sync.Mutex // held while the days of all teams are read, so that readers share them
+	open map[int]openDay
+}
+
+// openDay is the ledger of all teams on a day that may change.
+type openDay struct {
+	rows []limit.Row
+	read time.Time
+}
+
+const (
+	freshFor   = 2 * time.Second // for which many consoles share one reading of a day that may change
+	readAtOnce = 31              // days of all teams: what is read is in memory for a moment
+)
+
+// book is the ledger of some days.
+type book struct {
+	rows map[int][]limit.Row
+	sums map[DayBy]Sum // of days that are over, for a person who sees all
+}
+
+// each goes through what was used on a day, told apart in one of the [ways], without tags that have no sum.
+func (b *book) each(day int, by string) iter.Seq[*Row] {
+	if sum, found := b.sums[DayBy{day, by}]; found {
+		return sum.Rows()
+	}
+	return func(yield func(*Row) bool) {
+		for i := range b.rows[day] {
+			row := &b.rows[day][i]
+			if !yield(&Row{nameOf(row, by), useOf(row)}) {
+				return
+			}
+		}
+	}
+}
+
+func (b *book) total(day int) (u Use) {
+	for row := range b.each(day, "endpoint") {
+		u.add(&row.Use)
+	}
+	return u
+}
+
+func (b *book) add(to *adder, days []int, by string) {
+	for _, day := range days {
+		for row := range b.each(day, by) {
+			to.add(row.Name, &row.Use)
+		}
+	}
+}
+
+// nameOf is what a row of the ledger counts under in one of the [ways] to add up, but for the day.
+func nameOf(row *limit.Row, by string) string {
+	switch by {
+	case "team":
+		return row.Team
+	case "model":
+		return row.Model
+	case "endpoint":
+		return string(row.Endpoint)
+	}
+	return row.Tag
 }
 
 // book reads days of one team, or of all teams that a person sees, for adding them up in one way.
 func (l *ledger) book(ctx context.Context, p access.Person, team string, days []int, by string) (book, error) {
-	if team == "" && p.SeesAll() {
-		ways := []string{"endpoint"} // for the totals
-		if by == "team" || by == "model" || by == "tag" {
-			ways = append(ways, by)
-		}
-		return l.sums.of(ctx, days, ways...)
+	switch {
+	case team != "" && !p.Sees(team):
+		return book{}, ErrAbsent
+	case team != "":
+		return l.rows(ctx, limit.Query{Teams: []string{team}, Days: days})
+	case !p.SeesAll():
+		return l.rows(ctx, limit.Query{Teams: append([]string{}, p.Teams...), Days: days})
+	case l.kept == nil:
+		return l.rows(ctx, limit.Query{Days: days})
+	case by == "day" || by == "endpoint":
+		return l.house(ctx, days, "endpoint")
 	}
-	ids := p.Teams
-	if team != "" {
-		if !p.Sees(team) {
-			return nil, ErrAbsent
-		}
-		ids = []string{team}
-	}
-	return l.rows(ctx, ids, days)
+	return l.house(ctx, days, "endpoint", by) // the first is for the totals
 }
 
-// rows reads days of some teams.
-func (l *ledger) rows(ctx context.Context, ids []string, days []int) (rowBook, error) {
-	b := rowBook{}
-	if len(ids) == 0 { // else they would be all
+// rows reads rows of the ledger by their days.
+func (l *ledger) rows(ctx context.Context, q limit.Query) (book, error) {
+	b := book{rows: map[int][]limit.Row{}}
+	if q.Teams != nil && len(q.Teams) == 0 {
 		return b, nil
 	}
-	rows, err := l.accounts.Rows(ctx, limit.Query{Teams: ids, Days: days})
+	rows, err := l.accounts.Rows(ctx, q)
 	for i := range rows {
-		b[rows[i].Day] = append(b[rows[i].Day], rows[i])
+		b.rows[rows[i].Day] = append(b.rows[rows[i].Day], rows[i])
 	}
 	return b, err
+}
+
+// house reads days of all teams.
+func (l *ledger) house(ctx context.Context, days []int, by ...string) (b book, err error) {
+	open, past := l.split(days)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var reading errgroup.Group
+	reading.Go(func() (err error) { b.rows, err = l.openDays(ctx, open); return err })
+	reading.Go(func() (err error) { b.sums, err = l.sums(ctx, past, by); return err })
+	return b, reading.Wait()
+}
+
+// openDays reads days that may change, unless they were read a moment ago.
+func (l *ledger) openDays(ctx context.Context, days []int) (map[int][]limit.Row, error) {
+	at, rows := l.now(), map[int][]limit.Row{}
+	var stale []int
+	for _, day := range days {
+		if of := l.open[day]; at.Sub(of.read) < freshFor {
+			rows[day] = of.rows
+		} else {
+			stale = append(stale, day)
+		}
+	}
+	if len(stale) == 0 {
+		return rows, nil
+	}
+	b, err := l.rows(ctx, limit.Query{Days: stale})
+	if err != nil {
+		return nil, err
+	}
+	kept := map[int]openDay{} // without days that nobody asks for any more
+	for day, of := range l.open {
+		if at.Sub(of.read) < freshFor {
+			kept[day] = of
+		}
+	}
+	for _, day := range stale {
+		rows[day], kept[day] = b.rows[day], openDay{b.rows[day], at}
+	}
+	l.open = kept
+	return rows, nil
+}
+
+// split divides days into those that are read from the ledger each time and those that are over. Sums are kept as long as the ledger
+// surely is; days long before and after have none.
+func (l *ledger) split(days []int) (open, past []int) {
+	at := l.now()
+	kept := dayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
+	first, last := dayOf(at.AddDate(0, 0, -1-limit.LedgerDays)), dayOf(at.AddDate(0, 0, 1))
+	for _, day := range days {
+		switch {
+		case day < first || day > last:
+		case day >= kept && l.over(day, at):
+			past = append(past, day)
+		default:
+			open = append(open, day)
+		}
+	}
+	return open, past
+}
+
+// over reports whether at a moment requests of a day are usually charged no more. A correction by hand is one of its own day.
+func (l *ledger) over(day int, at time.Time) bool {
+	ends := time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
+	return at.Sub(ends) > l.late+time.Hour
 }
 
 // untagged names the use of requests without a tag. No tag has a space.
 const untagged = "without a tag"
 
-// tagged reads the ledger of tags of a person's own teams, or of one team; nothing if that may not be seen.
+// tagged reads the ledger of tags for some days beside their book: for all teams only of the days that may change.
 func (l *ledger) tagged(ctx context.Context, p access.Person, team string, days []int) ([]limit.Row, error) {
-	ids := p.Teams
-	if team != "" {
-		ids = []string{team}
+	q := limit.Query{Days: days, Tags: true}
+	switch {
+	case team != "" && !p.Sees(team):
+		return nil, ErrAbsent
+	case team != "":
+		q.Teams = []string{team}
+	case !p.SeesAll():
+		q.Teams = append([]string{}, p.Teams...)
+	case l.kept == nil:
+		return nil, nil // byTag reads them
+	default:
+		q.Days, _ = l.split(days)
 	}
-	if team == "" && p.SeesAll() || team != "" && !p.Sees(team) || len(ids) == 0 {
+	if q.Teams != nil && len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil
 	}
-	return l.accounts.Rows(ctx, limit.Query{Teams: ids, Days: days, Tags: true})
+	return l.accounts.Rows(ctx, q)
 }
 
-// byTag adds up what was used for each tag. The rest of the total is untagged.
-func (l *ledger) byTag(ctx context.Context, b book, tagged []limit.Row, days []int, total Use) (adder, error) {
+// byTag adds up what was used for each tag. The rest of the total is untagged. Of all teams it reads the days whose tags are in no sum
+// part by part: there may be a million rows in each.
+func (l *ledger) byTag(ctx context.Context, all bool, b *book, tagged []limit.Row, days []int, total Use) (adder, error) {
 	byName := adder{}
-	if sums, all := b.(sumBook); all {
-		for part := range slices.Chunk(sums.addTags(byName, days), readAtOnce) {
-			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, Tags: true})
-			if err != nil {
-				return nil, err
-			}
-			byName.addTagged(rows) // there may be a million for each part
+	addTagged := func(rows []limit.Row) {
+		for i := range rows {
+			use := useOf(&rows[i])
+			byName.add(rows[i].Tag, &use)
 		}
 	}
-	byName.addTagged(tagged)
-	sum := Use{}
-	for _, use := range byName {
-		sum.add(&use)
+	addTagged(tagged)
+	if all {
+		rest := days
+		if l.kept != nil {
+			_, rest = l.split(days)
+		}
+		rest = slices.DeleteFunc(slices.Clone(rest), func(day int) bool {
+			sum := b.sums[DayBy{day, "tag"}]
+			for row := range sum.Rows() {
+				byName.add(row.Name, &row.Use)
+			}
+			return sum.Whole
+		})
+		for part := range slices.Chunk(rest, readAtOnce) {
+			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, Tags: true})
+			if err != nil {
+				return byName, err
+			}
+			addTagged(rows)
+		}
 	}
-	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
-		byName.add(untagged, rest)
+	rest := total
+	for i := range byName.rows {
+		of := &byName.rows[i].Use
+		rest = Use{rest.Used.Minus(of.Used), rest.Estimated.Minus(of.Estimated)}
 	}
+	byName.add(untagged, &rest)
 	return byName, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,32 +52,39 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	days := slices.Concat(asked, monthDays(now))
 	slices.Sort(days)
+	days = slices.Compact(days)
 	var b book
 	var tagged []limit.Row
 	var reading errgroup.Group
-	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, slices.Compact(days), q.By); return err })
+	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, days, q.By); return err })
 	if q.By == "tag" {
 		reading.Go(func() (err error) { tagged, err = f.tagged(ctx, p, q.Team, asked); return err })
 	}
 	if err := reading.Wait(); err != nil {
 		return m, err
 	}
+	totals := make(map[int]Use, len(days))
+	for _, day := range days {
+		totals[day] = b.total(day)
+	}
 	for _, day := range asked {
-		m.Days = append(m.Days, Row{dayName(day), b.total(day)})
-		m.Total.add(&m.Days[len(m.Days)-1].Use)
+		m.Days = append(m.Days, Row{dayName(day), totals[day]})
+		m.Total = m.Total.Plus(totals[day])
 	}
+	m.Month = forecast(now, func(day int) int64 { return totals[day].Used[limit.Spend] })
 	byName := adder{}
-	if q.By != "tag" {
-		b.add(byName, asked, q.By)
-	} else if byName, err = f.byTag(ctx, b, tagged, asked, m.Total); err != nil {
-		return m, err
+	switch q.By {
+	case "day":
+		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })
+		slices.Reverse(m.Rows)
+		return m, nil
+	case "tag":
+		byName, err = f.byTag(ctx, q.Team == "" && p.SeesAll(), &b, tagged, asked, m.Total)
+	default:
+		b.add(&byName, asked, q.By)
 	}
-	m.Rows = byName.rows()
-	if q.By == "day" {
-		slices.SortFunc(m.Rows, func(a, b Row) int { return strings.Compare(b.Name, a.Name) })
-	}
-	m.Month = forecast(now, func(day int) int64 { return b.total(day).Used[limit.Spend] })
-	return m, nil
+	m.Rows = byName.sorted()
+	return m, err
 }
 
 // monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which tell
@@ -119,18 +125,22 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 	if !ok {
 		return fmt.Errorf("%w: from %q to %q", ErrQuery, q.From, q.To)
 	}
-	ids, err := f.whose(p, named(q.Team)...)
+	var asked []string
+	if q.Team != "" {
+		asked = []string{q.Team}
+	}
+	ids, err := f.whose(p, asked...)
 	if err != nil {
 		return err
 	}
 	if ids == nil { // all that used something on the days
-		sums, err := f.sums.of(ctx, days, "team")
+		used, err := f.book(ctx, p, "", days, "team")
 		if err != nil {
 			return err
 		}
 		names := map[string]bool{}
-		for _, day := range sums {
-			for row := range day.Rows() {
+		for _, day := range days {
+			for row := range used.each(day, "team") {
 				names[row.Name] = true
 			}
 		}

@@ -64,6 +64,15 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 	}
 }
 
+// uses are use by name.
+type uses map[string]Use
+
+func (u uses) add(name string, more Use) {
+	if more != (Use{}) {
+		u[name] = u[name].Plus(more)
+	}
+}
+
 // teamsOf are the teams that a name means: all, if it is empty.
 func teamsOf(team string) []string {
 	if team == "" {
@@ -84,7 +93,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 		rt.Fatal(err)
 	}
 	report := admin.NewUsageReport("", q.From, q.To, rows)
-	want, wantDays, wantTotal := adder{}, adder{}, Use{}
+	want, wantDays, wantTotal := uses{}, uses{}, Use{}
 	for _, row := range report.Rows {
 		var use Use
 		unit := limit.UnitIndex(row.Unit)
@@ -105,11 +114,11 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	gotRows, gotDays := adder{}, adder{}
+	gotRows, gotDays := uses{}, uses{}
 	for _, row := range got.Rows {
 		gotRows[row.Name] = gotRows[row.Name].Plus(row.Use)
 	}
-	for _, rows := range []adder{want, gotRows} { // what comes to nothing over several days may have a row
+	for _, rows := range []uses{want, gotRows} { // what comes to nothing over several days may have a row
 		maps.DeleteFunc(rows, func(_ string, u Use) bool { return u == Use{} })
 	}
 	for _, d := range got.Days {
@@ -131,7 +140,7 @@ func (s *stand) compareToday(rt *rapid.T) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	teams, all := adder{}, Use{}
+	teams, all := uses{}, Use{}
 	for i := range rows {
 		teams.add(rows[i].Team, useOf(&rows[i]))
 		all = all.Plus(useOf(&rows[i]))
@@ -154,12 +163,12 @@ type fataler interface {
 }
 
 // tags adds up the ledger of tags.
-func (s *stand) tags(rt fataler, teams []string, days []int, total Use) adder {
+func (s *stand) tags(rt fataler, teams []string, days []int, total Use) uses {
 	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teams, Days: days, Tags: true})
 	if err != nil {
 		rt.Fatal(err)
 	}
-	by, sum := adder{}, Use{}
+	by, sum := uses{}, Use{}
 	for i := range rows {
 		by.add(rows[i].Tag, useOf(&rows[i]))
 		sum = sum.Plus(useOf(&rows[i]))
@@ -234,64 +243,42 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 	}
 }
 
-// TestCopiesOfDays: a day that may change is read again after two seconds, a past day when its version has changed. Copies without
-// readers are dropped.
-func TestCopiesOfDays(t *testing.T) {
-	s := newStand(t, false)
-	s.Move(-10 * 24 * time.Hour)
-	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
-	late := s.admit("search", "m", 30*24*time.Hour)
-	s.Move(10 * 24 * time.Hour)
-	q := MoneyQuery{s.Now().AddDate(0, 0, -20).Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
-	spent := func() int64 {
+// TestDaysThatMayChangeAreReadOnceInTwoSeconds, for all who look.
+func TestDaysThatMayChangeAreReadOnceInTwoSeconds(t *testing.T) {
+	s := newStand(t, true)
+	q := MoneyQuery{s.Now().Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
+	for i, tt := range []struct {
+		what  string
+		moves time.Duration
+		spend int64
+	}{{"at first", 0, 5}, {"a moment later", freshFor - 1, 5}, {"after two seconds", 1, 15}} {
+		s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
+		s.Move(tt.moves)
 		m, err := s.figures.Money(t.Context(), operator, q)
-		if err != nil {
-			t.Fatal(err)
+		if spent := m.Total.Used[limit.Spend]; spent != tt.spend || err != nil {
+			t.Errorf("%d, %s: %d spent, %v; want %d", i, tt.what, spent, err, tt.spend)
 		}
-		return m.Total.Used[limit.Spend]
-	}
-	step := func(what string, spend int64, ledgers int) {
-		t.Helper()
-		if got := spent(); got != spend || s.ledgers != ledgers {
-			t.Errorf("%s: %d spent, the ledger was read %d times; want %d, %d", what, got, s.ledgers, spend, ledgers)
-		}
-	}
-	step("at first", 5, 2)
-	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 7})
-	step("a moment later", 5, 2)
-	s.Move(freshFor)
-	step("after two seconds", 12, 3)
-	s.settle(late, false, limit.Amounts{1, 1, 0, 100})
-	step("a moment after a late charge", 12, 3)
-	s.Move(freshFor)
-	step("two seconds after a late charge", 112, 5)
-	s.figures.sums.forget()
-	if len(s.figures.sums.copies) == 0 {
-		t.Error("copies that are used are dropped")
-	}
-	s.Move(unusedFor)
-	s.figures.sums.forget()
-	if len(s.figures.sums.copies) != 0 {
-		t.Errorf("%d copies are kept although nobody looks", len(s.figures.sums.copies))
 	}
 }
 
 func TestNamesThatAreTooManyCountAsOther(t *testing.T) {
-	a := adder{"other": {Used: limit.Amounts{1}}}
+	a := adder{}
+	a.add("other", &Use{Used: limit.Amounts{1}})
 	for i := range mostModels + 10 {
-		a.add(fmt.Sprint("m", i), Use{Used: limit.Amounts{1, 0, 0, int64(i)}})
+		a.add(fmt.Sprint("m", i), &Use{Used: limit.Amounts{1, 0, 0, int64(i)}})
 	}
-	sum := sumOf("model", 7, time.Now(), a)
-	by, total := adder{}, Use{}
+	sum := sumOf("tag", 7, time.Now(), &a)
+	if sum.Whole {
+		t.Error("a sum of too many tags is whole")
+	}
+	sum = sumOf("model", 7, time.Now(), &a)
+	by, total := uses{}, Use{}
 	for row := range sum.Rows() {
 		by.add(row.Name, row.Use)
 		total = total.Plus(row.Use)
 	}
 	if len(by) != mostModels || total.Used[limit.Requests] != mostModels+11 || by["other"].Used[limit.Requests] != 12 || sum.Version != 7 {
 		t.Errorf("%d rows, %+v in all, other %+v", len(by), total, by["other"])
-	}
-	if sum := sumOf("tag", 7, time.Now(), a); sum.Whole {
-		t.Error("a sum of too many tags is whole")
 	}
 }
 

@@ -92,10 +92,10 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 		return nil, all, 0, err
 	}
 	use := adder{}
-	b.add(use, []int{day}, "team")
+	b.add(&use, []int{day}, "team")
 	for _, team := range teams {
 		c := counts[team.ID]
-		lines = append(lines, TeamLine{team.ID, TeamUse{Today: use[team.ID], Refused: c.Refused()}})
+		lines = append(lines, TeamLine{team.ID, TeamUse{Today: use.use(team.ID), Refused: c.Refused()}})
 		refused += c.Refused()
 	}
 	if every {

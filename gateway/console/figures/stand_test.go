@@ -52,12 +52,11 @@ type stand struct {
 	claims   *cache.Claims
 	file     *teams.File
 	figures  *Figures
-	ledgers  int // how often the ledger of all teams was read
 	holds    int
 	tag      string // of the next charges
 	endpoint policy.Endpoint
 	kept     Keeper
-	memory   func() int64
+	versions func(ctx context.Context, days []int) ([]uint64, error)
 	client   redis.UniversalClient
 	close    func() // before the end of the test
 }
@@ -99,7 +98,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
 		s.close = sync.OnceFunc(func() { _ = f.Close(context.Background()) })
 		t.Cleanup(s.close)
-		s.accounts, s.memory = f, f.Memory
+		s.accounts, s.versions = f, f.Versions
 	}
 	var err error
 	if s.file, err = teams.Parse([]byte(someTeams)); err != nil {
@@ -115,22 +114,9 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a process that has just been started.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Memory: s.memory,
+		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Versions: s.versions,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
 	})
-}
-
-// counted counts readings of the whole ledger.
-type counted struct {
-	accounts
-	of *stand
-}
-
-func (c counted) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
-	if q.Teams == nil && !q.Tags {
-		c.of.ledgers++
-	}
-	return c.accounts.Rows(ctx, q)
 }
 
 // use charges a team on the clock's day.

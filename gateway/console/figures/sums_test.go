@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // alone is a keeper of the only process.
@@ -24,50 +26,40 @@ type alone struct{ Keeper }
 
 func (alone) Lead(context.Context, time.Duration) (bool, error) { return true, nil }
 
-// TestLateChangesShow: whatever is charged however late, and whatever is lost of the sums or of the process, Money has what the ledger
-// has. Requests are charged up to weeks after their day, while the sums of that day are kept.
+// TestLateChangesShow: whatever is charged however late, and whatever is lost of the sums, of the process or of Redis, Money has what the
+// ledger has. Requests are charged up to weeks after their day, while the sums of that day are kept.
 func TestLateChangesShow(t *testing.T) {
-	for _, withRedis := range []bool{false, true} {
-		t.Run(fmt.Sprintf("redis=%v", withRedis), func(t *testing.T) {
-			t.Parallel()
-			var client redis.UniversalClient
-			if withRedis {
-				client = limittest.RealRedis(t)
-			}
-			rapid.Check(t, func(rt *rapid.T) {
-				s := standOn(t, client)
-				defer s.close()
-				h := &lateHistory{stand: s, rt: rt}
-				if withRedis {
-					s.kept = alone{h.watch(s.kept)}
-					s.start()
-				}
-				h.others = s.figures
-				s.start()
-				s.Move(-60 * 24 * time.Hour)
-				rt.Repeat(map[string]func(*rapid.T){
-					"":         func(*rapid.T) {},
-					"wait":     func(rt *rapid.T) { s.Move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour) },
-					"charge":   h.charge,
-					"open":     h.open,
-					"settle":   h.settleOne,
-					"look":     h.look,
-					"maintain": h.maintain,
-					"restart":  func(*rapid.T) { s.start() },
-					"lose":     h.lose,
-					"swap":     func(*rapid.T) { s.figures, h.others = h.others, s.figures },
-					"forget":   h.forget,
-				})
-				h.look(rt)
-			})
+	t.Parallel()
+	client := limittest.RealRedis(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		s := standOn(t, client)
+		defer s.close()
+		h := &lateHistory{stand: s}
+		s.kept = alone{watched{s.kept, h}}
+		s.start()
+		h.others = s.figures
+		s.start()
+		s.Move(-60 * 24 * time.Hour)
+		rt.Repeat(map[string]func(*rapid.T){
+			"":         func(*rapid.T) {},
+			"wait":     func(rt *rapid.T) { s.Move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour) },
+			"charge":   h.charge,
+			"open":     h.open,
+			"settle":   h.settleOne,
+			"look":     h.look,
+			"maintain": h.maintain,
+			"restart":  func(*rapid.T) { s.start() },
+			"lose":     h.lose,
+			"swap":     func(*rapid.T) { s.figures, h.others = h.others, s.figures },
+			"forget":   h.forget,
 		})
-	}
+		h.look(rt)
+	})
 }
 
 // lateHistory is what happens to a house.
 type lateHistory struct {
 	*stand
-	rt     *rapid.T
 	holds  []*limit.Held
 	others *Figures // of another replica
 	back   func()   // to an older copy of Redis's memory
@@ -81,21 +73,19 @@ type watched struct {
 	of *lateHistory
 }
 
-func (w watched) Save(ctx context.Context, day int, sums map[string]Sum) error {
+func (w watched) Save(ctx context.Context, sums map[DayBy]Sum) error {
 	if w.of.saves--; w.of.saves == 0 {
 		w.of.enough()
 	}
-	return w.Keeper.Save(ctx, day, sums)
+	return w.Keeper.Save(ctx, sums)
 }
-
-func (h *lateHistory) watch(k Keeper) Keeper { return watched{k, h} }
 
 // maintain makes the sums of the newest days that miss them. The history is shorter than the ledger.
 func (h *lateHistory) maintain(*rapid.T) {
 	ctx, stop := context.WithCancel(h.Context())
 	defer stop()
 	h.saves, h.enough = 40, stop
-	h.figures.sums.maintain(ctx)
+	h.figures.maintain(ctx)
 	h.saves = 0
 }
 
@@ -129,9 +119,6 @@ func (h *lateHistory) settleOne(rt *rapid.T) {
 
 // lose loses the sums of a day.
 func (h *lateHistory) lose(rt *rapid.T) {
-	if h.client == nil {
-		rt.Skip()
-	}
 	day := dayOf(h.Now().AddDate(0, 0, -rapid.IntRange(0, 40).Draw(rt, "day")))
 	if err := h.client.Del(h.Context(), fmt.Sprint("sl1:days:", day)).Err(); err != nil {
 		rt.Fatal(err)
@@ -140,9 +127,6 @@ func (h *lateHistory) lose(rt *rapid.T) {
 
 // forget empties Redis, or has it go back to an older copy.
 func (h *lateHistory) forget(rt *rapid.T) {
-	if h.client == nil {
-		rt.Skip()
-	}
 	shared := h.accounts.(*failover.Failover)
 	h.Move(time.Second)
 	_ = shared.Maintain(h.Context()) // there is a beat
@@ -171,29 +155,25 @@ func (h *lateHistory) look(rt *rapid.T) {
 type keptDays struct {
 	mu    sync.Mutex
 	leads int
-	days  map[int]map[string]Sum
+	sums  map[DayBy]Sum
 	saved []int
 }
 
-func (k *keptDays) Load(_ context.Context, days []int, by []string) (map[DayBy]Sum, error) {
+func (k *keptDays) Load(context.Context, []int, []string) (map[DayBy]Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found := map[DayBy]Sum{}
-	for _, day := range days {
-		for _, by := range by {
-			if sum, kept := k.days[day][by]; kept {
-				found[DayBy{Day: day, By: by}] = sum
-			}
-		}
-	}
-	return found, nil
+	return maps.Clone(k.sums), nil
 }
 
-func (k *keptDays) Save(_ context.Context, day int, sums map[string]Sum) error {
+func (k *keptDays) Save(_ context.Context, sums map[DayBy]Sum) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.days[day] = sums
-	k.saved = append(k.saved, day)
+	maps.Copy(k.sums, sums)
+	for of := range sums {
+		if of.By == "endpoint" {
+			k.saved = append(k.saved, of.Day)
+		}
+	}
 	return nil
 }
 
@@ -221,7 +201,8 @@ func (slowLedger) Rows(_ context.Context, q limit.Query) ([]limit.Row, error) {
 	time.Sleep(time.Duration(len(q.Days)) * 20 * time.Millisecond)
 	return nil, nil
 }
-func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
+
+func noVersions(_ context.Context, days []int) ([]uint64, error) {
 	return make([]uint64, len(days)), nil
 }
 
@@ -229,8 +210,8 @@ func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
 // is told to wait. Later each is made again once a day.
 func TestSumsAreMadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept := &keptDays{days: map[int]map[string]Sum{}}
-		f := New(Deps{Accounts: slowLedger{}, Days: kept, Now: time.Now})
+		kept := &keptDays{sums: map[DayBy]Sum{}}
+		f := New(Deps{Accounts: slowLedger{}, Days: kept, Versions: noVersions, Now: time.Now})
 		var running sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
 		running.Go(func() { f.Run(ctx) })
@@ -255,4 +236,102 @@ func TestSumsAreMadeAhead(t *testing.T) {
 			t.Errorf("in two more days %d sums were made, want about %d", n, 2*past)
 		}
 	})
+}
+
+// TestSumsOfRestoredTags: replicas restore what each value of a tag used on the days of a month, also on days whose sums are kept.
+// Those sums are made again.
+func TestSumsOfRestoredTags(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ older, look bool }{
+		"Redis is empty and is read before it is restored":    {look: true},
+		"Redis goes back to a copy from before a late charge": {older: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := limittest.RealRedis(t)
+			s := standOn(t, client)
+			var err error
+			if s.file, err = teams.Parse([]byte("teams: [{id: search, tag_key: project, tag_quotas: {tokens: {month: 1000}}}]")); err != nil {
+				t.Fatal(err)
+			}
+			maintain := s.accounts.(interface {
+				Maintain(ctx context.Context) error
+			}).Maintain
+			q := MoneyQuery{From: "2026-11-01", To: "2026-11-30", By: "tag"}
+			s.Move(-15 * 24 * time.Hour)
+			s.tag = "alpha"
+			s.use("search", "a", policy.EndpointText, false, limit.Amounts{1, 5})
+			late := s.admit("search", "a", 60*24*time.Hour)
+			s.Move(10 * 24 * time.Hour)
+			_ = maintain(t.Context())
+			s.compare(t, operator, q)
+			back := limittest.Copy(t, client)
+			s.settle(late, false, limit.Amounts{1, 3})
+			s.use("search", "a", policy.EndpointText, false, limit.Amounts{1, 2}) // today has what the ledger of the month lost
+			s.Move(freshFor)
+			s.compare(t, operator, q)
+			_ = maintain(t.Context())
+			client.FlushDB(t.Context())
+			if tt.older {
+				back()
+			}
+			s.Move(freshFor)
+			if tt.look {
+				s.compare(t, operator, q)
+			}
+			for range 4 {
+				s.Move(time.Second)
+				_ = maintain(t.Context())
+			}
+			s.Move(freshFor)
+			s.compare(t, operator, q)
+		})
+	}
+}
+
+// TestSumsOfAChangedLedger: what other hands change in the ledger shows in a day's time.
+func TestSumsOfAChangedLedger(t *testing.T) {
+	t.Parallel()
+	client := limittest.RealRedis(t)
+	s := standOn(t, client)
+	s.kept = alone{s.kept}
+	s.start()
+	s.use("search", "a", policy.EndpointText, false, limit.Amounts{1, 5})
+	day := dayOf(s.Now())
+	s.Move(10 * 24 * time.Hour)
+	q := MoneyQuery{From: s.Now().AddDate(0, 0, -20).Format(limit.DayForm), To: s.Now().Format(limit.DayForm), By: "model"}
+	s.compare(t, operator, q)
+	client.HIncrBy(t.Context(), fmt.Sprintf("sl1:{search}:use:%d", day), "a|text|tokens", 3)
+	s.Move(ageing)
+	for range limit.LedgerDays / agedOnce {
+		s.figures.maintain(t.Context())
+	}
+	s.compare(t, operator, q)
+}
+
+// manyTags is a ledger in which each day has more tags than a sum keeps.
+type manyTags struct {
+	Accounts
+	rows []limit.Row
+}
+
+func (m manyTags) Rows(context.Context, limit.Query) ([]limit.Row, error) { return m.rows, nil }
+
+// TestManyTagsTakeLittleMemory: days whose tags are too many for a sum are read in parts, and no more than one is in memory.
+func TestManyTagsTakeLittleMemory(t *testing.T) {
+	m := manyTags{rows: make([]limit.Row, readAtOnce*(mostTags+1))}
+	asked := lastDays(time.Now(), limit.LedgerDays)
+	for i := range m.rows {
+		m.rows[i] = limit.Row{Team: "search", Day: asked[i%readAtOnce], Tag: fmt.Sprint("tag-", i%(mostTags+1)), Used: limit.Amounts{1}}
+	}
+	f := New(Deps{Accounts: m, Now: time.Now})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	by, err := f.byTag(t.Context(), true, &book{}, nil, asked, Use{})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(by.rows) != mostTags+2 {
+		t.Errorf("%d tags, %v", len(by.rows), err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 16 {
+		t.Errorf("adding up took %d MiB", took)
+	}
 }

@@ -52,12 +52,12 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	}
 	at := f.Deps.Now()
 	days := lastDays(at, teamDays)
-	var rows rowBook
+	var used book
 	var counts map[string]recent.Counts
 	var open []cache.Claim
 	var reading errgroup.Group
 	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
-	reading.Go(func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err })
+	reading.Go(func() (err error) { used, err = f.rows(ctx, limit.Query{Teams: []string{id}, Days: days}); return err })
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })
 	reading.Go(func() (err error) {
 		open, _, err = f.Deps.Tasks.List(ctx, []string{id}, cache.Filter{Open: true, Size: teamTasks})
@@ -76,7 +76,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Concurrent.Used, t.Concurrent.Limit = f.Running(team)
 	}
 	for _, day := range days {
-		t.Days = append(t.Days, Row{dayName(day), rows.total(day)})
+		t.Days = append(t.Days, Row{dayName(day), used.total(day)})
 	}
 	c := counts[id]
 	t.Refusals = refusals(&c)

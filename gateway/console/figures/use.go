@@ -37,32 +37,44 @@ type Row struct {
 }
 
 // adder adds up use by name.
-type adder map[string]Use
+type adder struct {
+	rows []Row
+	at   map[string]int // of the rows, by name
+	next int            // the row that is next most likely: days have much the same names, in the same order
+}
 
 // add adds use under a name. What was given back on its own day is nothing, and no report has it.
-func (a adder) add(name string, u Use) {
-	if u != (Use{}) {
-		sum := a[name]
-		sum.add(&u)
-		a[name] = sum
+func (a *adder) add(name string, u *Use) {
+	if *u == (Use{}) {
+		return
 	}
+	if a.next >= len(a.rows) || a.rows[a.next].Name != name {
+		if a.at == nil {
+			a.at = map[string]int{}
+		}
+		at, known := a.at[name]
+		if !known {
+			at = len(a.rows)
+			a.at[name], a.rows = at, append(a.rows, Row{Name: name})
+		}
+		a.next = at
+	}
+	a.rows[a.next].add(u)
+	a.next++
 }
 
-// addTagged adds rows of the ledger of tags.
-func (a adder) addTagged(rows []limit.Row) {
-	for i := range rows {
-		a.add(rows[i].Tag, useOf(&rows[i]))
+// use is what was added under a name.
+func (a *adder) use(name string) (u Use) {
+	if at, known := a.at[name]; known {
+		u = a.rows[at].Use
 	}
+	return u
 }
 
-// rows lists what was added, the largest spend first, then the most requests.
-func (a adder) rows() []Row {
-	rows := make([]Row, 0, len(a))
-	for name, use := range a {
-		rows = append(rows, Row{name, use})
-	}
-	slices.SortFunc(rows, compareUse)
-	return rows
+// sorted are the rows, the largest spend first, then the most requests.
+func (a *adder) sorted() []Row {
+	slices.SortFunc(a.rows, compareUse)
+	return a.rows
 }
 
 // compareUse puts the largest spend first, then the most requests, then names in order.

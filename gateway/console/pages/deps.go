@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -29,7 +29,7 @@ type Deps struct {
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }
 
-// Teams are the teams, of the file and of the directory, with their keys and the audit: what [api.Registry] does.
+// Teams are the teams, of the file and of the directory, with their keys and the audit: what [console.Registry] does.
 type Teams interface {
 	Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error)
 	Show(ctx context.Context, p access.Person, id string) (teams.Spec, error)
@@ -38,11 +38,11 @@ type Teams interface {
 	Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error)
 	// Delete has a team removed, once it has nothing open.
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
-	Adjust(ctx context.Context, a access.Actor, id string, by api.Correction) (limit.Adjustment, error)
+	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
 	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
 	EndKey(ctx context.Context, a access.Actor, team, key string) error
 	Cancel(ctx context.Context, a access.Actor, team, task string) error
-	Audit(ctx context.Context, p access.Person, f api.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
+	Audit(ctx context.Context, p access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
 	// Prove verifies the audit. Faults are nil if there are none.
 	Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error)
 }

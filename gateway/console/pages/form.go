@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // The kinds of the fields of a team's form.
@@ -77,15 +78,15 @@ func teamForm() []group {
 }
 
 func rateFields() (all []field) {
-	for _, unit := range teams.Units {
-		if unit == teams.UnitSpend {
-			continue // it has no rate
+	for _, u := range unit.Table {
+		if !u.Rate {
+			continue
 		}
-		at := "rates." + string(unit) + "."
+		at := "rates." + string(u.Name) + "."
 		all = append(all,
-			field{Name: at + "limit", Label: title(unit), Kind: kindNumber},
-			field{Name: at + "per", Label: "per", Kind: kindText, Of: title(unit)},
-			field{Name: at + "burst", Label: "burst", Kind: kindNumber, Of: title(unit)})
+			field{Name: at + "limit", Label: title(u.Name), Kind: kindNumber},
+			field{Name: at + "per", Label: "per", Kind: kindText, Of: title(u.Name)},
+			field{Name: at + "burst", Label: "burst", Kind: kindNumber, Of: title(u.Name)})
 	}
 	return all
 }

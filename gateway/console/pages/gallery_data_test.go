@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
 
@@ -181,11 +182,11 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 	for i := range count {
 		r := recent.Request{
 			ID: fmt.Sprintf("0b6a%04d-5d1e-4f7a-9c1b-2f6f3a5f1f6f", i), Team: list[i%min(len(list), 12)].ID, Model: []string{"llm-plus", "llm-max", "gen2.6-image"}[i%3], At: noon.Add(-time.Duration(i*i) * 731 * time.Millisecond),
-			Status: 200, Cost: recent.Cost{Tokens: int64(i*37%4100) + 12, Spend: int64(i) * 123_456}, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
+			Status: 200, Cost: telemetry.Cost{Amounts: limit.Amounts{1, int64(i*37%4100) + 12, 0, int64(i) * 123_456}}, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
 		}
 		if i%3 == 2 {
-			r.Cost.Tokens, r.Cost.Images = 0, int64(i%4)+1
-			r.Cost.Spend = r.Cost.Images * 200_000_000
+			r.Cost.Amounts[limit.Tokens], r.Cost.Amounts[limit.Images] = 0, int64(i%4)+1
+			r.Cost.Amounts[limit.Spend] = r.Cost.Amounts[limit.Images] * 200_000_000
 		}
 		switch i % 11 {
 		case 4:
@@ -196,7 +197,7 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 			r.Status, r.Duration = 502, 61*time.Second
 		}
 		if r.Status != 200 {
-			r.Cost = recent.Cost{}
+			r.Cost = telemetry.Cost{}
 		}
 		r.Overhead = min(r.Overhead, r.Duration)
 		all = append(all, r)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy"
@@ -158,7 +158,7 @@ func (g *gallery) Delete(_ context.Context, _ access.Actor, id, _ string) (teams
 	return teams.Spec{}, g.change("remove " + id)
 }
 
-func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by api.Correction) (limit.Adjustment, error) {
+func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by console.Correction) (limit.Adjustment, error) {
 	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, who.Reason, who.Address}, " "))
 }
 
@@ -178,7 +178,7 @@ func (g *gallery) Cancel(_ context.Context, _ access.Actor, team, id string) err
 	return g.change("cancel " + team + " " + id)
 }
 
-func (g *gallery) Audit(_ context.Context, _ access.Person, f api.AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
+func (g *gallery) Audit(_ context.Context, _ access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
 	for i := range g.entries {
 		if (f.Team == "" || g.entries[i].Team == f.Team) && (before == 0 || g.entries[i].Seq < before) {
 			list = append(list, g.entries[i])

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/policy"
 	"sluice/policy/teams"
@@ -130,7 +130,7 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := auditView{Team: asked(q, "team")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-	entries, more, err := s.Teams.Audit(r.Context(), p, api.AuditFilter{Team: v.Team, Most: auditPage}, before)
+	entries, more, err := s.Teams.Audit(r.Context(), p, console.AuditFilter{Team: v.Team, Most: auditPage}, before)
 	if err != nil {
 		return view{}, err
 	}

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // grouped writes a whole number with commas: 12,345.
@@ -84,26 +85,26 @@ func money(n int64, decimals int) template.HTML {
 	if n == 0 && decimals > 2 {
 		return count(0) // a column of costs has many of them
 	}
-	exact := limit.Written(teams.UnitSpend, n)
+	exact := unit.Written(teams.UnitSpend, n)
 	return exactly(exact, rounded(n, decimals))
 }
 
 // rounded is money with a fixed number of decimals. An amount that would look like none is marked as small.
 func rounded(n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
-	unit := int64(teams.Nano) / scale
+	part := int64(teams.Nano) / scale
 	least := "0." + strings.Repeat("0", decimals-1) + "1"
 	switch {
-	case n > 0 && n < unit/2:
+	case n > 0 && n < part/2:
 		return "<" + least
-	case n < 0 && -n < unit/2:
+	case n < 0 && -n < part/2:
 		return ">−" + least
 	}
 	sign := ""
 	if n < 0 {
 		sign, n = "−", -n
 	}
-	parts := (n + unit/2) / unit
+	parts := (n + part/2) / part
 	return fmt.Sprintf("%s%s.%0*d", sign, grouped(parts/scale), decimals, parts%scale)
 }
 
@@ -132,17 +133,20 @@ type unitAmount struct {
 }
 
 // counts are the amounts of the units that are counted: all but spend, requests first.
-func counts(a limit.Amounts) (list []unitAmount) {
-	for i, unit := range teams.Units {
-		if unit != teams.UnitSpend {
-			list = append(list, unitAmount{unit, a[i]})
+func counts(a unit.Amounts) (list []unitAmount) {
+	for i, n := range a {
+		if i != unit.Spend {
+			list = append(list, unitAmount{unit.Names[i], n})
 		}
 	}
 	return list
 }
 
+// beside are those beside requests; without amounts the units are meant.
+func beside(a ...unit.Amounts) []unitAmount { return counts(append(a, unit.Amounts{})[0])[1:] }
+
 // of is the amount of the unit with a name.
-func of(unit string, a limit.Amounts) int64 { return a[limit.UnitIndex(teams.Unit(unit))] }
+func of(name string, a unit.Amounts) int64 { return a[slices.Index(unit.Names[:], unit.Name(name))] }
 
 // narrow writes an amount for a narrow column: tokens are many.
 func narrow(a unitAmount) template.HTML {
@@ -153,8 +157,8 @@ func narrow(a unitAmount) template.HTML {
 }
 
 // amount is an amount of a unit in a limit: money has two decimals.
-func amount(unit teams.Unit, n int64) template.HTML {
-	if unit == teams.UnitSpend {
+func amount(name unit.Name, n int64) template.HTML {
+	if name == teams.UnitSpend {
 		return money(n, 2)
 	}
 	return count(n)
@@ -227,4 +231,4 @@ func newPager(number string, rows int, link func(page string) string) (p pager, 
 	return p, first, end
 }
 
-func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }
+func title(name unit.Name) string { return strings.ToUpper(string(name[:1])) + string(name[1:]) }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/gateway/console/api"
+	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 )
@@ -21,7 +21,7 @@ type fault struct {
 func (f *fault) Under(form string) bool { return f != nil && f.form == form }
 
 // Status is that of the page.
-func (f *fault) Status() int { return api.Status(f.Code) }
+func (f *fault) Status() int { return console.Status(f.Code) }
 
 // Sentence is what is wrong, what is allowed, and what to do.
 func (f *fault) Sentence() string {
@@ -73,7 +73,7 @@ func invalid(field, text string) *teams.Problem {
 var (
 	errAbsent    = &teams.Problem{Code: teams.CodeMissing, Text: "there is no such page, or it is not yours to see"}
 	errForbidden = &teams.Problem{Code: teams.CodeForbidden, Text: "your role does not allow this. An operator can do it for you"}
-	errNobody    = &teams.Problem{Code: api.CodeLogin, Text: "you are not signed in, or your session has ended"}
+	errNobody    = &teams.Problem{Code: console.CodeLogin, Text: "you are not signed in, or your session has ended"}
 )
 
 // titleOf names a status in words.

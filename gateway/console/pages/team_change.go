@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"time"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
-	"sluice/gateway/console/api"
 	"sluice/policy/teams"
 )
 
@@ -72,7 +72,7 @@ func (s teamPages) adjust(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	by := api.Correction{Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta")}
+	by := console.Correction{Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta")}
 	_, err := s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), by)
 	return s.after(r, p, "adjust", "adjusted", err)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
-	"sluice/policy/limit"
 )
 
 //go:embed templates
@@ -61,7 +60,7 @@ var functions = template.FuncMap{
 	"amount":  amount,
 	"of":      of,
 	"counts":  counts,
-	"beside":  func(a limit.Amounts) []unitAmount { return counts(a)[1:] },
+	"beside":  beside,
 	"narrow":  narrow,
 	"title":   title,
 	"rate":    significant,

@@ -11,11 +11,7 @@ import (
 // version is that of the ledger of a day.
 func (f *form) version(day int) uint64 {
 	f.Helper()
-	read := f.redis.Versions
-	if f.memory != nil {
-		read = f.memory.Versions
-	}
-	versions, err := read(f.Context(), []int{20200101, day})
+	versions, err := f.redis.Versions(f.Context(), []int{20200101, day})
 	if err != nil || len(versions) != 2 || versions[0] != 0 {
 		f.Fatalf("versions %v, %v", versions, err)
 	}
@@ -26,11 +22,12 @@ func (f *form) version(day int) uint64 {
 // others, by the end of a lease, by the truth after that.
 func TestALateChangeRaisesTheVersionOfItsDay(t *testing.T) {
 	forms(t, func(f *form) {
+		if f.memory != nil {
+			return // nobody keeps sums of it
+		}
 		team := limittest.Team(f)
-		if f.memory == nil {
-			if err := f.redis.List(f.Context(), team.ID); err != nil {
-				f.Fatal(err)
-			}
+		if err := f.redis.List(f.Context(), team.ID); err != nil {
+			f.Fatal(err)
 		}
 		one := limit.Amounts{limit.Requests: 1, limit.Tokens: 10}
 		var holds []limit.Hold

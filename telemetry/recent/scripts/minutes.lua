@@ -1,7 +1,7 @@
 -- Adds counts to minutes of one hour and to its day, unless this post or a later one of the same process is in the hour already.
 -- KEYS  1 the hour  2 the day
 -- ARGV  1 the process  2 the number of its post  3 ms to keep both  4 the counts for the day; then for each minute its number and
---       its counts, such as "n=12 t=900 throttle/rate=3"
+--       its counts, such as "n=12 o=900 throttle/rate=3"
 -- Returns 1, or 0 if nothing had to be added.
 local process = '@' .. ARGV[1]
 local last = redis.call('HGET', KEYS[1], process)

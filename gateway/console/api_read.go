@@ -1,7 +1,9 @@
-package api
+package console
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,13 +11,16 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"sluice/policy/teams"
 )
 
-// mostBody bounds a request's body.
-const mostBody = 256 << 10
+// mostJSON bounds a request's body.
+const mostJSON = 256 << 10
 
 // errBody is the error of a body that is not one strict JSON object. It shows nothing of the body.
 var errBody = invalid("body", "not one JSON object", "a JSON object in UTF-8, each member once, its values as the documentation says")
@@ -26,7 +31,7 @@ func (c *call) body() ([]byte, error) {
 	if err != nil || media != "application/json" {
 		return nil, errMedia
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, mostBody))
+	text, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, mostJSON))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -75,4 +80,56 @@ func isExact(text []byte, of reflect.Type) bool {
 		delete(members, name)
 	}
 	return len(members) == 0
+}
+
+// A page has 100 elements if the client does not say, and 1,000 at most.
+const (
+	usualPage = 100
+	mostPage  = 1000
+)
+
+// List is a page of a list. Next is the cursor of the next page; nil: this is the last.
+type List[T any] struct {
+	Data []T     `json:"data"`
+	Next *string `json:"next"`
+}
+
+// list is a page; next is the cursor's text, empty for none.
+func list[T any](data []T, next string) List[T] {
+	l := List[T]{Data: data}
+	if data == nil {
+		l.Data = []T{}
+	}
+	if next != "" {
+		text := base64.RawURLEncoding.EncodeToString([]byte(next))
+		l.Next = &text
+	}
+	return l
+}
+
+var errCursor = &teams.Problem{
+	Code: teams.CodeInvalid, Field: "cursor", Text: "not a cursor", Allowed: "next of the page before", Advice: "begin without a cursor",
+}
+
+// page is what the query asks for: the text of its cursor, empty for none, and how many elements.
+func (c *call) page() (cursor string, most int, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(c.query.Get("cursor"))
+	if err != nil {
+		return "", 0, errCursor
+	}
+	most, err = c.number("limit", 1, mostPage)
+	return string(text), cmp.Or(most, usualPage), err
+}
+
+// number is a whole number of the query; 0: it is not given.
+func (c *call) number(name string, low, high int) (int, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, invalid(name, "not such a number", "a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
+	}
+	return n, nil
 }

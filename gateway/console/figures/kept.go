@@ -6,13 +6,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // The sums of a day are a hash in Redis, of [Sum]s by the way they are added up:
@@ -51,46 +54,42 @@ func sumsKey(day int) string { return sumsPrefix + strconv.Itoa(day) }
 
 // Load returns the sums of days that are kept, in round trips that are made at the same time.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
-	parts := (len(days) + inTrip - 1) / inTrip
-	found, errs := make([][]*redis.SliceCmd, parts), make([]error, parts)
-	var reading sync.WaitGroup
-	for i := range parts {
-		reading.Go(func() {
-			pipe := r.client.Pipeline()
-			for _, day := range days[i*inTrip : min((i+1)*inTrip, len(days))] {
-				found[i] = append(found[i], pipe.HMGet(ctx, sumsKey(day), by...))
-			}
-			_, errs[i] = pipe.Exec(ctx)
-		})
-	}
-	reading.Wait()
+	var mu sync.Mutex
+	var reading errgroup.Group
 	sums := make(map[DayBy]Sum, len(days)*len(by))
-	for i := range parts {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
-		for j, cmd := range found[i] {
-			for k, value := range cmd.Val() {
-				text, _ := value.(string)
-				if sum, err := readSum(text); err == nil { // else it has to be made again
-					sums[DayBy{days[i*inTrip+j], by[k]}] = sum
+	for part := range slices.Chunk(days, inTrip) {
+		reading.Go(func() error {
+			found, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+				for _, day := range part {
+					pipe.HMGet(ctx, sumsKey(day), by...)
+				}
+				return nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			for i, cmd := range found {
+				for k, value := range cmd.(*redis.SliceCmd).Val() {
+					text, _ := value.(string)
+					if sum, err := readSum(text); err == nil { // else it has to be made again
+						sums[DayBy{part[i], by[k]}] = sum
+					}
 				}
 			}
-		}
+			return err
+		})
 	}
-	return sums, nil
+	return sums, reading.Wait()
 }
 
-// Save keeps the sums of one day.
-func (r *RedisSums) Save(ctx context.Context, day int, sums map[string]Sum) error {
-	values := make([]any, 0, 2*len(sums))
-	for by, sum := range sums {
-		values = append(values, by, sum.text())
-	}
-	pipe := r.client.Pipeline()
-	pipe.HSet(ctx, sumsKey(day), values...)
-	pipe.Expire(ctx, sumsKey(day), keptFor)
-	_, err := pipe.Exec(ctx)
+// Save keeps sums.
+func (r *RedisSums) Save(ctx context.Context, sums map[DayBy]Sum) error {
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for of, sum := range sums {
+			pipe.HSet(ctx, sumsKey(of.Day), of.By, sum.text())
+			pipe.Expire(ctx, sumsKey(of.Day), keptFor)
+		}
+		return nil
+	})
 	return err
 }
 
@@ -127,39 +126,45 @@ func (s *Sum) Rows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		var row Row
 		for rest := s.rows; rest != ""; {
-			var length uint64
-			length, rest = uvarint(rest)
-			row.Name, rest = rest[:length], rest[length:]
-			for i := range row.Used {
-				row.Used[i], rest = varint(rest)
-			}
-			for i := range row.Estimated {
-				row.Estimated[i], rest = varint(rest)
-			}
-			if !yield(&row) {
+			next, ok := readRow(rest, &row)
+			if !ok || !yield(&row) {
 				return
 			}
+			rest = next
 		}
 	}
+}
+
+// readRow reads the first row of a text. The name is a part of the text, which saves its memory.
+func readRow(text string, row *Row) (rest string, ok bool) {
+	n, rest, ok := uvarint(text)
+	if !ok || n > uint64(len(rest)) {
+		return "", false
+	}
+	row.Name, rest = rest[:n], rest[n:]
+	for _, amounts := range [2]*limit.Amounts{&row.Used, &row.Estimated} {
+		for i := range amounts {
+			if n, rest, ok = uvarint(rest); !ok {
+				return "", false
+			}
+			amounts[i] = int64(n>>1) ^ -int64(n&1)
+		}
+	}
+	return rest, true
 }
 
 // uvarint reads a number of those that [binary.AppendUvarint] writes.
-func uvarint(text string) (n uint64, rest string) {
-	for i := range len(text) {
+func uvarint(text string) (n uint64, rest string, ok bool) {
+	for i := range min(len(text), binary.MaxVarintLen64) {
 		if n |= uint64(text[i]&0x7f) << (7 * i); text[i] < 0x80 {
-			return n, text[i+1:]
+			return n, text[i+1:], true
 		}
 	}
-	return 0, ""
+	return 0, "", false
 }
 
-func varint(text string) (n int64, rest string) {
-	u, rest := uvarint(text)
-	return int64(u>>1) ^ -int64(u&1), rest
-}
-
-// form is the first byte of a sum's text.
-const form = 1
+// form is the first byte of a sum's text: another one for another number of units.
+const form = byte(unit.Count - 3)
 
 var errForm = errors.New("not a sum of a day, or one of another version of Sluice")
 
@@ -174,40 +179,22 @@ func (s *Sum) text() string {
 	return string(b) + s.rows
 }
 
-// readSum reads a sum's text. It looks at all rows, so that [Sum.Rows] need not.
+// readSum reads a sum's text, and looks at all of its rows.
 func readSum(text string) (s Sum, err error) {
 	const head = 18
 	if len(text) < head || text[0] != form {
 		return s, errForm
 	}
-	s = Sum{
+	var row Row
+	for rest := text[head:]; rest != ""; {
+		next, ok := readRow(rest, &row)
+		if !ok {
+			return s, errForm
+		}
+		rest = next
+	}
+	return Sum{
 		Version: binary.BigEndian.Uint64([]byte(text[2:10])), Made: time.Unix(int64(binary.BigEndian.Uint64([]byte(text[10:head]))), 0).UTC(),
 		Whole: text[1] == 1, rows: text[head:],
-	}
-	if !sound(s.rows) {
-		return Sum{}, errForm
-	}
-	return s, nil
-}
-
-// sound reports whether a text consists of rows.
-func sound(text string) bool {
-	for text != "" {
-		length, rest := uvarint(text)
-		if rest == "" || length > uint64(len(rest)) {
-			return false
-		}
-		text = rest[length:]
-		for range 2 * len(limit.Amounts{}) {
-			at := 0
-			for at < len(text) && at < binary.MaxVarintLen64 && text[at] >= 0x80 {
-				at++
-			}
-			if at == len(text) || text[at] >= 0x80 {
-				return false
-			}
-			text = text[at+1:]
-		}
-	}
-	return true
+	}, nil
 }

@@ -1,4 +1,4 @@
-package api
+package console
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func TestForeignTeamsAreUnknown(t *testing.T) {
 	w.expect(operator, "POST /teams", `{"id":"mail"}`, http.StatusCreated, "")
 	key := w.mint(operator, "mail", `{}`)
 	etag := w.ask(operator, "GET /teams/mail", "").header.Get("ETag")
-	bodies := []string{"", `{}`, `{"id":"maps"}`, `{"unit":"tokens","delta":1,"reason":"x"}`, `{"x":1`, strings.Repeat("x", mostBody+1)}
+	bodies := []string{"", `{}`, `{"id":"maps"}`, `{"unit":"tokens","delta":1,"reason":"x"}`, `{"x":1`, strings.Repeat("x", mostJSON+1)}
 	count := 0
 	for _, r := range routes {
 		if !strings.Contains(r.path, "{id}") {
@@ -145,7 +145,7 @@ func TestBodiesAreStrict(t *testing.T) {
 			t.Errorf("%.80s: %d %s, want %s", body, a.status, got, want)
 		}
 	}
-	w.expect(operator, "POST /teams", `{"id":"maps","description":"`+strings.Repeat("x", mostBody)+`"}`, http.StatusRequestEntityTooLarge, "large")
+	w.expect(operator, "POST /teams", `{"id":"maps","description":"`+strings.Repeat("x", mostJSON)+`"}`, http.StatusRequestEntityTooLarge, "large")
 	for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json, text/plain", "multipart/form-data"} {
 		w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusUnsupportedMediaType, "media", "Content-Type: "+media)
 	}

@@ -1,11 +1,9 @@
-package api
+package console
 
 import (
 	"encoding/json"
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 
 	"sluice/policy/teams"
 )
@@ -41,12 +39,9 @@ func invalid(field, text, allowed string) *teams.Problem {
 }
 
 var (
-	errLogin    = &teams.Problem{Code: CodeLogin, Text: "no valid token", Advice: "send Authorization: Bearer with the console's token"}
-	errNoPath   = &teams.Problem{Code: CodePath, Text: "there is no such path", Advice: "look at " + Prefix + "/openapi.json"}
-	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not take this method", Advice: "look at the header Allow"}
-	errMedia    = &teams.Problem{Code: codeMedia, Text: "the body is not application/json", Advice: "send Content-Type: application/json"}
-	errLarge    = &teams.Problem{Code: CodeLarge, Text: "the body is too large; allowed: at most 256 KiB"}
-	errNoMatch  = &teams.Problem{
+	errMedia   = &teams.Problem{Code: codeMedia, Text: "the body is not application/json", Advice: "send Content-Type: application/json"}
+	errLarge   = &teams.Problem{Code: CodeLarge, Text: "the body is too large; allowed: at most 256 KiB"}
+	errNoMatch = &teams.Problem{
 		Code: codeNoMatch, Text: "If-Match is missing", Advice: "send the ETag of the team as you read it, or * to replace any",
 	}
 )
@@ -77,26 +72,4 @@ func (d Document) Write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(d.Status)
 	_, _ = w.Write(append(text, '\n'))
-}
-
-// refuse answers with a problem, and logs the cause of one that is not the client's.
-func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	d := documentOf(err)
-	if d.Status >= http.StatusInternalServerError {
-		cause := err
-		if d.Cause != nil {
-			cause = d.Cause
-		}
-		a.Log.Error("console", "method", r.Method, "error", cause.Error())
-	}
-	if d.Wait > 0 {
-		w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(d.Wait.Seconds()), 'f', 0, 64))
-	}
-	switch d.Status {
-	case http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "5")
-	}
-	d.Write(w)
 }

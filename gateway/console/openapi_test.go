@@ -1,7 +1,8 @@
-package api
+package console
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -73,12 +74,20 @@ func teamMembers(t *testing.T) []string {
 
 // The document has every member of every value, and nothing else.
 func TestDocumentHasEveryMember(t *testing.T) {
-	units := []string{"requests", "tokens", "images", "spend"}
+	var units []string
+	for _, unit := range teams.Units {
+		units = append(units, string(unit))
+	}
+	periods := []string{string(teams.PeriodDay), string(teams.PeriodMonth)}
+	if enum := at(document, "components", "schemas", "Unit", "enum"); fmt.Sprint(enum) != fmt.Sprint(units) {
+		t.Errorf("the units are %v, want %v", enum, units)
+	}
 	team := append(teamMembers(t), "owner")
 	for name, want := range map[string][]string{
 		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
 		"AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
 		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Request": nil,
+		"Unit": nil, "Rate": nil, "Quota": periods, "MoneyQuota": periods,
 	} {
 		properties, _ := at(document, "components", "schemas", name, "properties").(map[string]any)
 		slices.Sort(want)
@@ -86,8 +95,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 			t.Errorf("%s (-code +document):\n%s", name, diff)
 		}
 	}
-	if n := len(at(document, "components", "schemas").(map[string]any)); n != 15 {
-		t.Errorf("the document has %d schemas, the test 15", n)
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 19 {
+		t.Errorf("the document has %d schemas, the test 19", n)
 	}
 	var codes []string
 	for code := range statuses {

@@ -1,4 +1,4 @@
-package api
+package console
 
 import (
 	"context"
@@ -130,7 +130,7 @@ func worldOver(t *testing.T, kept teams.Store) *world {
 	w.Registry = NewRegistry(RegistryDeps{
 		Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
 	})
-	w.Handler = New(Deps{
+	w.Handler = NewAPI(APIDeps{
 		Registry: w.Registry, Ledger: w.accounts, Traffic: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w

@@ -1,24 +1,22 @@
-// Package api is the teams as a person of the console may see and change them, [Registry], and the console's interface for programs:
-// /api/v1, JSON over HTTP. routes.go has every route, openapi.json describes them; a test holds the two together.
-//
-// The registry decides what a person may see and change; the rest reads and writes HTTP. The person of a request is in its context:
-// without one, every answer is 401.
-package api
+package console
 
 import (
 	"context"
 	_ "embed"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
 
@@ -37,8 +35,8 @@ type Traffic interface {
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 }
 
-// Deps are what the interface shows.
-type Deps struct {
+// APIDeps are what the interface for programs shows.
+type APIDeps struct {
 	Registry *Registry
 	Ledger   Ledger
 	Traffic  Traffic
@@ -47,7 +45,7 @@ type Deps struct {
 	Log      *slog.Logger // the causes of answers with 5xx
 }
 
-type api struct{ Deps }
+type api struct{ APIDeps }
 
 // route is one method of one path.
 type route struct {
@@ -64,6 +62,12 @@ type call struct {
 	parts map[string]string // of the path, by their names in braces
 	query url.Values
 }
+
+var (
+	errLogin    = &teams.Problem{Code: CodeLogin, Text: "no valid token", Advice: "send Authorization: Bearer with the console's token"}
+	errNoPath   = &teams.Problem{Code: CodePath, Text: "there is no such path", Advice: "look at " + Prefix + "/openapi.json"}
+	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not take this method", Advice: "look at the header Allow"}
+)
 
 // serve finds the route.
 func (a *api) serve(w http.ResponseWriter, r *http.Request, routes []route) error {
@@ -185,4 +189,58 @@ func (c *call) write(status int, value any) error {
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(append(text, '\n')) // the client may have left
 	return nil
+}
+
+// routes are all there are.
+var routes = []route{
+	{http.MethodGet, "/me", nil, (*api).me},
+	{http.MethodGet, "/openapi.json", nil, (*api).openAPI},
+	{http.MethodGet, "/teams", []string{"cursor", "limit"}, (*api).teams},
+	{http.MethodPost, "/teams", []string{"reason"}, (*api).createTeam},
+	{http.MethodGet, "/teams/{id}", nil, (*api).team},
+	{http.MethodPut, "/teams/{id}", []string{"reason"}, (*api).replaceTeam},
+	{http.MethodDelete, "/teams/{id}", []string{"reason"}, (*api).deleteTeam},
+	{http.MethodGet, "/teams/{id}/keys", nil, (*api).keys},
+	{http.MethodPost, "/teams/{id}/keys", []string{"reason"}, (*api).mintKey},
+	{http.MethodDelete, "/teams/{id}/keys/{key}", []string{"reason"}, (*api).endKey},
+	{http.MethodGet, "/teams/{id}/usage", []string{"from", "to", "by"}, (*api).usage},
+	{http.MethodPost, "/teams/{id}/adjust", nil, (*api).adjust},
+	{http.MethodGet, "/teams/{id}/tasks", []string{"state", "model", "cursor", "limit"}, (*api).tasks},
+	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},
+	{http.MethodGet, "/requests", []string{"team", "status", "refusal", "model", "from", "cursor", "limit"}, (*api).requests},
+	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
+}
+
+// NewAPI returns the handler of all paths below [Prefix]. The client's address is in RemoteAddr.
+func NewAPI(deps APIDeps) http.Handler {
+	a := &api{deps}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if err := a.serve(w, r, routes); err != nil {
+			a.refuse(w, r, err)
+		}
+	})
+}
+
+// refuse answers with a problem, and logs the cause of one that is not the client's.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	d := documentOf(err)
+	if d.Status >= http.StatusInternalServerError {
+		cause := err
+		if d.Cause != nil {
+			cause = d.Cause
+		}
+		a.Log.Error("console", "method", r.Method, "error", cause.Error())
+	}
+	if d.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(d.Wait.Seconds()), 'f', 0, 64))
+	}
+	switch d.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "5")
+	}
+	d.Write(w)
 }

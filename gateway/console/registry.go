@@ -1,4 +1,4 @@
-package api
+package console
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ type RegistryDeps struct {
 	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
 	// any change made meanwhile. Nil: not known.
 	InForce func() teams.State
-	// PaceReached and AuditReached are called when [PaceBound] and [AuditBound] have turned a change away. Nil: they are not called.
+	// PaceReached and AuditReached are called when [ChangesBound] and [AuditBound] have turned a change away. Nil: they are not called.
 	PaceReached, AuditReached func()
 }
 
