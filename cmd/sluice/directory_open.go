@@ -78,7 +78,7 @@ func openAt(p *process) func(ctx context.Context, team string) (int, error) {
 		if holds, err := p.accounts.Open(ctx, team); err != nil || holds > 0 {
 			return holds, err
 		}
-		_, tasks, err := p.tasks.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
-		return tasks, err
+		page, err := p.tasks.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
+		return page.Total, err
 	}
 }
