@@ -39,7 +39,7 @@ func (x *exchange) send(a *answer) {
 	// A stream that the fault ends early costs what was sent.
 	partial := a.frames != nil && (x.fault.Cut != "" || x.fault.Error != nil)
 	if !partial {
-		x.ledger.bill(x.model, a.cost)
+		x.ledger.bill(a.cost)
 	}
 	if !x.wait() {
 		return
@@ -73,7 +73,7 @@ func (x *exchange) send(a *answer) {
 	case a.frames != nil:
 		x.over = sync.OnceFunc(func() {
 			if partial {
-				x.ledger.bill(x.model, x.spent)
+				x.ledger.bill(x.spent)
 			}
 			a.ended()
 		})

@@ -77,35 +77,23 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-func TestAnswerIsDeterministic(t *testing.T) {
-	for _, question := range []string{"What is a sluice?", "水闸是什么？", ""} {
-		if a, b := sentences(question, 7), sentences(question, 7); a != b {
-			t.Errorf("the same question got\n%q and\n%q", a, b)
-		}
-		if a, b := sentences(question, 7), sentences(question, 8); a == b {
-			t.Errorf("two hashes got the same answer %q", a)
-		}
-	}
-}
-
-func TestAnswerNeverRepeatsItself(t *testing.T) {
-	for hash := range uint64(200) {
-		seen := map[string]bool{}
-		for _, sentence := range strings.SplitAfter(sentences("water", hash), ". ") {
-			if seen[sentence] {
-				t.Fatalf("hash %d says twice %q", hash, sentence)
+// An answer quotes the question, in whose language it is. The same hash gives the same text, and says nothing twice.
+func TestSentences(t *testing.T) {
+	for question, want := range map[string]string{"What is a sluice?": "“What is a sluice”", "水闸 please": "“水闸 please”", "": "“…”", "100%d of %s": "“100%d of %s”"} {
+		chinese, before := strings.Contains(question, "水"), ""
+		for hash := range uint64(200) {
+			text, seen := sentences(question, hash), map[string]bool{}
+			if text != sentences(question, hash) || hash == 8 && text == before || !strings.Contains(text, want) || strings.Contains(text, "水") != chinese || strings.Contains(text, "river") && chinese {
+				t.Fatalf("%q with hash %d is answered with %q", question, hash, text)
 			}
-			seen[sentence] = true
+			for _, sentence := range strings.SplitAfter(text, ". ") {
+				if seen[sentence] {
+					t.Fatalf("hash %d says twice %q", hash, sentence)
+				}
+				seen[sentence] = true
+			}
+			before = text
 		}
-	}
-}
-
-func TestAnswerSpeaksTheLanguageOfTheQuestion(t *testing.T) {
-	if got := sentences("水闸 please", 1); !strings.Contains(got, "水") || strings.Contains(got, "river") {
-		t.Errorf("a Chinese question got %q", got)
-	}
-	if got := sentences("sluice", 1); strings.Contains(got, "水") {
-		t.Errorf("an English question got %q", got)
 	}
 }
 
@@ -123,15 +111,6 @@ func TestQuoted(t *testing.T) {
 	} {
 		if got := about(tt.question, "%s"); got != tt.want {
 			t.Errorf("%s: %q is quoted as %q, want %q", tt.name, tt.question, got, tt.want)
-		}
-	}
-}
-
-// A per cent sign in a question must not act as a formatting verb.
-func TestAnswerQuotesPerCent(t *testing.T) {
-	for hash := range uint64(20) {
-		if got := sentences("100%d of %s", hash); !strings.Contains(got, "“100%d of %s”") {
-			t.Errorf("hash %d answers %q", hash, got)
 		}
 	}
 }
