@@ -60,18 +60,10 @@ const maxViolations = 100
 // ledger keeps the last requests, and counts and bills all of them. Work is billed when it is done, whether or not the
 // client receives the answer.
 type ledger struct {
-	keep int
-
 	mu         sync.Mutex
 	last       []Received
 	violations []string
 	sums       Tally
-}
-
-func newLedger(keep int) *ledger {
-	l := &ledger{keep: max(keep, 0)}
-	l.reset()
-	return l
 }
 
 func (l *ledger) reset() {
@@ -80,8 +72,8 @@ func (l *ledger) reset() {
 	l.last, l.violations, l.sums = nil, nil, Tally{Requests: map[string]int{}, Executed: map[string]int{}}
 }
 
-// add records a request. A picture needs no key; any other request has exactly one Authorization header.
-func (l *ledger) add(r Received) {
+// add records a request, and keeps so many. A picture needs no key; any other request has exactly one Authorization header.
+func (l *ledger) add(r Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sums.Requests[r.Endpoint]++
@@ -89,7 +81,7 @@ func (l *ledger) add(r Received) {
 		l.violations = append(l.violations, r.Method+" "+r.Path+": has not exactly one Authorization header")
 	}
 	l.last = append(l.last, r)
-	l.last = l.last[max(0, len(l.last)-l.keep):] // append moves what is left to a new array, and so frees the rest
+	l.last = l.last[max(0, len(l.last)-keep):] // append moves what is left to a new array, and so frees the rest
 }
 
 // execute counts a request whose work was done.

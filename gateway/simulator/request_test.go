@@ -169,7 +169,7 @@ func TestExactlyOneAuthorizationHeader(t *testing.T) {
 		t.Errorf("violations are %q", v)
 	}
 	for range maxViolations {
-		r.ledger.add(Received{})
+		r.ledger.add(Received{}, 0)
 	}
 	if v := r.Violations(); len(v) != maxViolations {
 		t.Errorf("%d violations are kept", len(v))

@@ -18,49 +18,22 @@ func tokensOf(s string) []string {
 }
 
 func TestTokens(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want []string
-	}{
-		{"", nil},
-		{"water", []string{"water"}},
-		{"a sluice", []string{"a", " sluice"}},
-		{"waterwheel", []string{"waterwhe", "el"}},
-		{" waterwheel", []string{" waterwhe", "el"}},
-		{"a  b", []string{"a", " ", " b"}},
-		{"end. ", []string{"end", ".", " "}},
-		{"{\"a\":1}", []string{"{", "\"", "a", "\"", ":", "1", "}"}},
-		{"水闸。", []string{"水", "闸", "。"}},
-		{" 水", []string{" ", "水"}},
-		{"é", []string{"é"}},
-		{"\xff!", []string{"\xff", "!"}},
+	for text, want := range map[string][]string{
+		"": nil, "water": {"water"}, "a sluice": {"a", " sluice"}, "waterwheel": {"waterwhe", "el"}, " waterwheel": {" waterwhe", "el"},
+		"a  b": {"a", " ", " b"}, "end. ": {"end", ".", " "}, "{\"a\":1}": {"{", "\"", "a", "\"", ":", "1", "}"},
+		"水闸。": {"水", "闸", "。"}, " 水": {" ", "水"}, "é": {"é"}, "\xff!": {"\xff", "!"},
 	} {
-		if diff := cmp.Diff(tt.want, tokensOf(tt.text)); diff != "" {
-			t.Errorf("tokens of %q (-want +got):\n%s", tt.text, diff)
-		}
-		if got := tokens(tt.text); got != len(tt.want) {
-			t.Errorf("tokens(%q) = %d, want %d", tt.text, got, len(tt.want))
+		if diff := cmp.Diff(want, tokensOf(text)); diff != "" || tokens(text) != len(want) {
+			t.Errorf("%d tokens of %q (-want +got):\n%s", tokens(text), text, diff)
 		}
 	}
 }
 
 func TestFirstTokens(t *testing.T) {
 	const text = "A sluice does not stop the river"
-	for _, tt := range []struct {
-		n     int
-		want  string
-		count int
-	}{
-		{0, "", 0},
-		{-1, "", 0},
-		{1, "A", 1},
-		{3, "A sluice does", 3},
-		{7, text, 7},
-		{100, text, 7},
-	} {
-		got, count := firstTokens(text, tt.n)
-		if got != tt.want || count != tt.count {
-			t.Errorf("firstTokens(%d) = %q, %d, want %q, %d", tt.n, got, count, tt.want, tt.count)
+	for n, want := range map[int]string{0: "", -1: "", 1: "A", 3: "A sluice does", 7: text, 100: text} {
+		if got, count := firstTokens(text, n); got != want || count != min(max(n, 0), 7) {
+			t.Errorf("firstTokens(%d) = %q, %d, want %q", n, got, count, want)
 		}
 	}
 }
@@ -98,19 +71,13 @@ func TestSentences(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for _, tt := range []struct {
-		name, question, want string
-	}{
-		{"plain", "a gate", "“a gate”"},
-		{"ends are trimmed", "what is a gate?! ", "“what is a gate”"},
-		{"space is folded", "a\n\n  gate", "“a gate”"},
-		{"nothing", "", "“…”"},
-		{"just fits", strings.Repeat("a", 60), "“" + strings.Repeat("a", 60) + "”"},
-		{"too long", strings.Repeat("a", 61), "“" + strings.Repeat("a", 60) + "…”"},
-		{"too long in Chinese", strings.Repeat("闸", 61), "“" + strings.Repeat("闸", 60) + "…”"},
+	for question, want := range map[string]string{
+		"a gate": "“a gate”", "what is a gate?! ": "“what is a gate”", "a\n\n  gate": "“a gate”", "": "“…”",
+		strings.Repeat("a", 60): "“" + strings.Repeat("a", 60) + "”", strings.Repeat("a", 61): "“" + strings.Repeat("a", 60) + "…”",
+		strings.Repeat("闸", 61): "“" + strings.Repeat("闸", 60) + "…”",
 	} {
-		if got := about(tt.question, "%s"); got != tt.want {
-			t.Errorf("%s: %q is quoted as %q, want %q", tt.name, tt.question, got, tt.want)
+		if got := about(question, "%s"); got != want {
+			t.Errorf("%q is quoted as %q, want %q", question, got, want)
 		}
 	}
 }
