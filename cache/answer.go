@@ -98,9 +98,11 @@ func (t *taskID) UnmarshalJSON(b []byte) error {
 
 // readTime reads YYYY-MM-DD HH:MM:SS.mmm; the milliseconds may be missing.
 func readTime(s string, zone *time.Location) time.Time {
-	t, err := time.ParseInLocation(time.DateTime, strings.TrimSpace(s), zone) // it accepts a fraction, too
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.ParseInLocation(time.DateTime, strings.TrimSpace(s), zone) // it accepts a fraction, too; an error's time is zero
 	return t
+}
+
+// passes reports whether the next answer replaces a: its state is at least as far.
+func (a *Answer) passes(next Answer) bool {
+	return next.Status.rank() > 0 && next.Status.rank() >= a.Status.rank() && !a.Status.Final()
 }

@@ -12,7 +12,7 @@ import (
 // equals joins equal requests from two replicas in turns.
 type equals struct {
 	*testing.T
-	replicas [2]claims
+	replicas [2]*replica
 	turn     int
 }
 
@@ -50,8 +50,8 @@ func (e *equals) wants(about string, attempt int, want cache.IdempotencyName, wa
 }
 
 func equalForms(t *testing.T, test func(e *equals)) {
-	forms(t, func(t *testing.T, replica func() claims) {
-		test(&equals{T: t, replicas: [2]claims{replica(), replica()}})
+	forms(t, func(t *testing.T, open func() *replica) {
+		test(&equals{T: t, replicas: [2]*replica{open(), open()}})
 	})
 }
 

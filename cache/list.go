@@ -1,12 +1,11 @@
 package cache
 
 import (
-	"context"
 	"slices"
 	"time"
 )
 
-// Filter selects tasks of a team; the zero value selects all.
+// Filter selects tasks of teams, and a page of them; the zero value selects all.
 type Filter struct {
 	Task   string
 	Model  string
@@ -14,8 +13,19 @@ type Filter struct {
 	Open   bool      // only tasks that have not ended
 	From   time.Time // created at or after; zero: no bound
 	To     time.Time // created at or before; zero: no bound
-	Page   int       // from 1; less counts as 1
 	Size   int       // tasks on a page; see [PageSize]
+	Page   int       // from 1; less counts as 1
+	// Newest pages by moments instead of numbers, and bounds what a page reads, so that it stays cheap however many tasks there are.
+	// A page has at most Size tasks and those made at the same moment as its last; it may be short or empty and still have one behind it.
+	Newest bool
+	Before int64 // the Next of the page before, with Newest; 0: the first page
+}
+
+// Page is one page of a list of tasks, newest first.
+type Page struct {
+	Tasks []Claim
+	Total int   // tasks on all pages; of no meaning with Newest
+	Next  int64 // where the page behind this one begins, with Newest; 0: there is none
 }
 
 const (
@@ -29,30 +39,6 @@ func PageSize(given int) int {
 		return defaultPage
 	}
 	return min(given, largestPage)
-}
-
-// List returns one page of the tasks of teams, newest first, and how many there are on all pages.
-func (c *Claims) List(_ context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.expire()
-	var admitted []*Claim
-	for _, team := range teams {
-		for _, claim := range slices.Backward(c.byTeam[team]) {
-			if f.admits(claim) {
-				admitted = append(admitted, claim)
-			}
-		}
-	}
-	if len(teams) > 1 {
-		slices.SortStableFunc(admitted, func(a, b *Claim) int { return b.Created.Compare(a.Created) })
-	}
-	size := PageSize(f.Size)
-	from := min((max(f.Page, 1)-1)*size, len(admitted))
-	for _, claim := range admitted[from:min(from+size, len(admitted))] {
-		page = append(page, *claim)
-	}
-	return page, len(admitted), nil
 }
 
 func (f *Filter) admits(c *Claim) bool {
@@ -69,17 +55,11 @@ func (f *Filter) admits(c *Claim) bool {
 }
 
 // admitsAll reports whether the filter selects every task.
-func (f *Filter) admitsAll() bool { return *f == Filter{Page: f.Page, Size: f.Size} }
-
-// Submitted is when the task was made, by the service's clock if it said so.
-func (c *Claim) Submitted() time.Time {
-	if !c.Answer.Submitted.IsZero() {
-		return c.Answer.Submitted
-	}
-	return c.Created
+func (f *Filter) admitsAll() bool {
+	return *f == Filter{Size: f.Size, Page: f.Page, Newest: f.Newest, Before: f.Before}
 }
 
-// What one page of ListNewest reads at most, so that it stays cheap however many tasks there are.
+// What a page of Newest reads at most.
 const (
 	mostNamed    = 20_000 // tasks of all teams, but leastNamed of each
 	leastNamed   = 20
@@ -87,48 +67,91 @@ const (
 	mostFiltered = 2000 // tasks that a filter looks at
 )
 
-// namedOf is how many tasks of each team a page names, if there are so many teams.
-func namedOf(teams int) int { return min(max(mostNamed/max(teams, 1), leastNamed), mostOfTeam) }
-
-// ListNewest returns the newest tasks of teams that the filter admits, newest first, and where the page behind them begins; 0:
-// there is none. before is what the page before returned; 0: the first page. A page has at most f.Size tasks and those made at the
-// same moment as its last; it may be short or empty and still have one behind it. The filter's Page does not count.
-func (c *Claims) ListNewest(_ context.Context, teams []string, f Filter, before int64) (page []Claim, next int64, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.expire()
-	known, more := c.newestOf(teams, before)
-	last := int64(0)
-	for i, claim := range known {
-		created := claim.Created.UnixMicro()
-		if created != last && (len(page) >= PageSize(f.Size) || i >= mostFiltered) {
-			return page, last, nil
-		}
-		if last = created; f.admits(claim) {
-			page = append(page, *claim)
-		}
-	}
-	if !more {
-		last = 0
-	}
-	return page, last, nil
+// named is a task's name, and when it was made, in microseconds.
+type named struct {
+	team, id string
+	created  int64
 }
 
-// newestOf returns the newest claims of teams, newest first, up to a moment before which none is missing, and reports whether there
-// may be older ones.
-func (c *Claims) newestOf(teams []string, before int64) (known []*Claim, more bool) {
-	each, complete := namedOf(len(teams)), int64(0)
-	for _, team := range teams {
-		of := c.byTeam[team]
-		for len(of) > 0 && before > 0 && of[len(of)-1].Created.UnixMicro() >= before {
-			of = of[:len(of)-1]
-		}
-		if len(of) > each {
-			of = of[len(of)-each:]
-			complete, more = max(complete, of[0].Created.UnixMicro()), true
-		}
-		known = append(known, of...)
+// lister is one form of the store, for one list.
+type lister interface {
+	// names MUST name the tasks of teams, newest first, and only those that have not ended if open is set. Else it MUST name those
+	// made before a moment, and of each team no more than that many; 0 and -1: all.
+	names(teams []string, open bool, before int64, each int) ([]named, error)
+	// claims MUST read tasks, nil for one that has expired since. If they need not be whole, the body and the counts may be missing.
+	claims(names []named, whole bool) ([]*Claim, error)
+}
+
+// list returns a page: it names the tasks, reads what the filter needs of them, and then the page's tasks in full.
+func list(l lister, teams []string, f Filter) (page Page, err error) {
+	each := -1
+	if f.Newest {
+		each = min(max(mostNamed/max(len(teams), 1), leastNamed), mostOfTeam)
 	}
-	slices.SortStableFunc(known, func(a, b *Claim) int { return b.Created.Compare(a.Created) })
-	return slices.DeleteFunc(known, func(c *Claim) bool { return c.Created.UnixMicro() < complete }), more
+	names, err := l.names(teams, f.Open, f.Before, each)
+	if err != nil {
+		return page, err
+	}
+	f.Open = false
+	more, filters := false, !f.admitsAll()
+	if f.Newest {
+		names, more = complete(names, each)
+		if filters && len(names) > mostFiltered {
+			names, more = untilEqual(names, mostFiltered), true
+		}
+	}
+	if more {
+		page.Next = names[len(names)-1].created
+	}
+	if filters {
+		if names, err = choose(l, names, &f); err != nil {
+			return page, err
+		}
+	}
+	size := PageSize(f.Size)
+	if page.Total = len(names); !f.Newest {
+		from := min((max(f.Page, 1)-1)*size, len(names))
+		names = names[from:min(from+size, len(names))]
+	} else if len(names) > size {
+		if names = untilEqual(names, size); more || len(names) < page.Total {
+			page.Next = names[len(names)-1].created
+		}
+	}
+	claims, err := l.claims(names, true)
+	for _, claim := range claims {
+		if claim != nil {
+			page.Tasks = append(page.Tasks, *claim)
+		}
+	}
+	return page, err
+}
+
+// complete returns the names up to a moment before which none is missing, and reports whether there may be older ones.
+func complete(names []named, each int) (known []named, more bool) {
+	of, since := map[string]int{}, int64(0)
+	for _, t := range names {
+		if of[t.team]++; of[t.team] == each {
+			since, more = max(since, t.created), true
+		}
+	}
+	return slices.DeleteFunc(names, func(t named) bool { return t.created < since }), more
+}
+
+// untilEqual returns the first n tasks, and those made at the same moment as the last of them.
+func untilEqual(names []named, n int) []named {
+	for n < len(names) && names[n].created == names[n-1].created {
+		n++
+	}
+	return names[:n]
+}
+
+// choose returns the tasks that the filter admits.
+func choose(l lister, names []named, f *Filter) (chosen []named, err error) {
+	claims, err := l.claims(names, false)
+	for i, claim := range claims {
+		if claim != nil && f.admits(claim) {
+			chosen = append(chosen, names[i])
+		}
+	}
+	return chosen, err
 }

@@ -15,15 +15,15 @@ import (
 // However teams query, no second has more queries than the account may make.
 func TestQueriesInNoSecondTooMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		rate := rapid.IntRange(1, 20).Draw(t, "rate")
-		queries := cache.NewQueries(rate, clock.now)
+		queries := cache.NewQueries(rate, func() time.Time { return now })
 		var granted []time.Time
 		for range rapid.IntRange(1, 300).Draw(t, "asks") {
-			clock.Time = clock.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * time.Millisecond)
+			now = now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * time.Millisecond)
 			team := fmt.Sprint("team", rapid.IntRange(0, 4).Draw(t, "team"))
-			if ok, _ := queries.Allow(context.Background(), team, rapid.Bool().Draw(t, "spare")); ok {
-				granted = append(granted, clock.Time)
+			if ok, _ := queries.Allow(t.Context(), team, rapid.Bool().Draw(t, "spare")); ok {
+				granted = append(granted, now)
 			}
 		}
 		for i := range granted {
@@ -36,13 +36,13 @@ func TestQueriesInNoSecondTooMany(t *testing.T) {
 
 // A team that floods leaves the others their share, and gets the queries that they do not use.
 func TestQueriesAreShared(t *testing.T) {
-	clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	queries := cache.NewQueries(20, clock.now)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	queries := cache.NewQueries(20, func() time.Time { return now })
 	got := map[string]int{}
 	for ms := range 10_000 {
-		clock.Time = clock.Add(time.Millisecond)
+		now = now.Add(time.Millisecond)
 		ask := func(team string) {
-			if ok, _ := queries.Allow(context.Background(), team, false); ok {
+			if ok, _ := queries.Allow(t.Context(), team, false); ok {
 				got[team]++
 			}
 		}
@@ -89,7 +89,7 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	server.SetTime(now)
 	for form, allow := range map[string]func(context.Context, string, bool) (bool, error){
 		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
-		"redis":  open(t, "tcp", server.Addr()).Allow,
+		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
 	} {
 		got := map[bool]int{}
 		for _, finisher := range []bool{true, false} {
@@ -105,6 +105,50 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 		}
 		if got[true] != 15 || got[false] != 5 {
 			t.Errorf("%s: the finisher got %d of 20 queries, its clients %d; want 15 and 5", form, got[true], got[false])
+		}
+	}
+}
+
+// All replicas together keep to the rate of queries.
+func TestQueriesOverReplicas(t *testing.T) {
+	forms(t, func(t *testing.T, open func() *replica) {
+		views := []*replica{open(), open(), open()}
+		begun, granted := time.Now(), 0
+		for n := range 200 {
+			ok, err := views[n%3].Allow(t.Context(), fmt.Sprint("team", n%4), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				granted++
+			}
+		}
+		if took := time.Since(begun); took < time.Second && granted > 20 || granted < 15 {
+			t.Errorf("%d queries in %v", granted, took)
+		}
+	})
+}
+
+// Two replicas share the account's rate of cancels, apart from that of queries; without Redis each uses the rate alone.
+func TestCancelsOfReplicas(t *testing.T) {
+	socket, at := realRedis(t), time.Now()
+	a, b, gone := open(t, "unix", socket), open(t, "unix", socket), dial(t, "unix", socket)
+	for range 30 {
+		_, _ = a.Allow(t.Context(), "search", false)
+	}
+	_ = gone.Close()
+	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }})
+	for about, cancels := range map[string][2]*cache.RedisQueries{"together": {a.redis.Cancels, b.redis.Cancels}, "without Redis": {alone.Cancels, alone.Cancels}} {
+		n := 0
+		for i := range 60 {
+			if ok, err := cancels[i%2].Allow(t.Context(), "search", false); err != nil {
+				t.Fatal(err)
+			} else if ok {
+				n++
+			}
+		}
+		if n != 20 {
+			t.Errorf("%s: %d cancels at once, want 20", about, n)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
-	"time"
 )
 
 // Redis keeps claims, answers, the account's rates of queries and cancels, and the outcomes of requests that run once in
@@ -13,38 +12,32 @@ import (
 // does not take is kept and repeated later. It is safe for concurrent use. Create it with [NewRedis].
 type Redis struct {
 	*redisClaims
-	*redisTurns
-	*redisSchedule
-	*redisReader
+	*redisAgenda
 	*redisOutcomes
 	*RedisQueries               // of task queries
 	Cancels       *RedisQueries // as many a second; the service counts the two apart
-
-	pending *pendingWrites
 }
 
 // NewRedis connects to nothing yet.
 func NewRedis(config RedisConfig) *Redis {
-	s := &store{config}
-	pending := new(pendingWrites)
-	losses := newLosses(config.Now)
-	teams := &openTeams{teams: map[string]bool{}}
-	turns := &redisTurns{s}
-	reader := &redisReader{s}
+	s, pending := &store{config}, new(pendingWrites)
+	agenda := &redisAgenda{store: s, losses: newLosses(config.Now), teams: map[string]bool{}}
 	return &Redis{
-		redisClaims:   &redisClaims{store: s, local: newLocalCache(), pending: pending, losses: losses, teams: teams, turns: turns},
-		redisTurns:    turns,
-		redisSchedule: &redisSchedule{store: s, reader: reader, losses: losses, teams: teams},
-		redisReader:   reader,
+		redisClaims:   &redisClaims{store: s, local: newLocalCache(), pending: pending, agenda: agenda, losses: agenda.losses},
+		redisAgenda:   agenda,
 		redisOutcomes: &redisOutcomes{s, pending},
-		RedisQueries:  newRedisQueries(s, queriesKey),
-		Cancels:       newRedisQueries(s, cancelsKey),
-		pending:       pending,
+		RedisQueries:  &RedisQueries{s, queriesKey, NewQueries(s.Rate, s.Now)},
+		Cancels:       &RedisQueries{s, cancelsKey, NewQueries(s.Rate, s.Now)},
 	}
 }
 
 // Unwritten counts the writes that Redis did not take yet.
-func (r *Redis) Unwritten() int { return r.pending.len() }
+func (r *Redis) Unwritten() int {
+	p := r.redisClaims.pending
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.list)
+}
 
 // mostPending is how many writes wait for Redis. Those beyond are dropped: other replicas never know of them.
 const mostPending = 10_000
@@ -73,12 +66,6 @@ func (p *pendingWrites) add(team string, write func(ctx context.Context) error) 
 	}
 }
 
-func (p *pendingWrites) len() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.list)
-}
-
 // flush repeats the writes, each team's in their order: a team whose key is broken, or whose shard is away, holds up no
 // other. The error says how many writes were dropped since the last flush.
 func (p *pendingWrites) flush(ctx context.Context) error {
@@ -103,41 +90,6 @@ func (p *pendingWrites) flush(ctx context.Context) error {
 	return nil
 }
 
-// redisTurns lets one caller of all replicas query the service about a task.
-type redisTurns struct{ *store }
-
-// What stands at a task's turn.
-const (
-	turnBusy    = "asking"
-	turnResting = "resting"
-)
-
-// Take lets one caller of all replicas query the service about a task, until the answer is heard or the task is released.
-func (t *redisTurns) Take(ctx context.Context, team, task string) (Turn, error) {
-	mine, err := t.setFirst(ctx, turnKey(team, task), turnBusy, turnTime)
-	if err != nil || mine {
-		return Mine, err
-	}
-	if state, _, err := t.get(ctx, turnKey(team, task)); err == nil && state == turnResting {
-		return Resting, nil
-	}
-	return Busy, nil
-}
-
-// Release lets others query once that long has passed. If it fails, the turn ends by itself.
-func (t *redisTurns) Release(ctx context.Context, team, task string, after time.Duration) {
-	if after > 0 {
-		_ = t.set(ctx, turnKey(team, task), turnResting, after)
-	} else {
-		_ = t.del(ctx, turnKey(team, task))
-	}
-}
-
-// rest lets no caller query about a task that Redis lost. If it fails, the next look tries again.
-func (t *redisTurns) rest(ctx context.Context, team, task string) {
-	_, _ = t.setFirst(ctx, turnKey(team, task), turnResting, restoreDue)
-}
-
 // RedisQueries keeps the account's rate of task queries, or of cancels, in Redis. It is safe for concurrent use.
 type RedisQueries struct {
 	*store
@@ -145,13 +97,10 @@ type RedisQueries struct {
 	own *Queries // this process's, while Redis is away
 }
 
-func newRedisQueries(s *store, key string) *RedisQueries {
-	return &RedisQueries{s, key, NewQueries(s.Rate, s.Now)}
-}
-
 // Allow keeps all replicas together within the account's rate. Without Redis this process keeps to it alone.
 func (q *RedisQueries) Allow(ctx context.Context, team string, spare bool) (bool, error) {
-	n, err := q.run(ctx, queriesScript, []string{q.key}, q.Rate, queryWindow.Microseconds(), team, flag(spare), rand.Text()).Int()
+	n, err := q.run(ctx, queriesScript, []string{q.key},
+		"rate", q.Rate, "window", queryWindow.Microseconds(), "team", team, "spare", flag(spare), "unique", rand.Text()).Int()
 	if err != nil {
 		return q.own.Allow(ctx, team, spare)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // redisClaims keeps claims and their answers: here at once, and in Redis now or later.
@@ -13,9 +15,8 @@ type redisClaims struct {
 	*store
 	local   *localCache
 	pending *pendingWrites
+	agenda  *redisAgenda
 	losses  *losses
-	teams   *openTeams
-	turns   *redisTurns
 	restore []*Claim // that Redis lost; used by Maintain alone
 }
 
@@ -26,7 +27,7 @@ var errIncomplete = errors.New("Redis was away or lost tasks in the last 10 s, a
 // is away it is the team's, until Redis says that another team claimed it before.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
-	claim.Fetched, claim.Counts = claim.Created, new(PollCounts)
+	claim.Fetched, claim.counts = claim.Created, new(counts)
 	ours, err := c.put(ctx, &claim)
 	if err != nil {
 		c.pending.add(claim.Team, func(ctx context.Context) error { _, err := c.put(ctx, &claim); return err })
@@ -34,23 +35,24 @@ func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	return ours
 }
 
-// put writes a claim to Redis. It reports whether the task is the team's; another team's is forgotten here too.
+// put writes a claim to Redis, as it is known here by now: a replica that read an ended task as running would query it again. It
+// reports whether the task is the team's; another team's is forgotten here too.
 func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err error) {
 	owner, err := c.owner(ctx, claim)
 	if err == nil && owner != claim.Team {
-		c.local.forget(claim.Team, claim.Task)
+		c.local.claims.Invalidate(owned{claim.Team, claim.Task})
 		return false, nil
 	}
 	c.local.merge(claim)
 	if err == nil {
-		_, err = c.write(ctx, c.latest(claim), 0, c.losses.hasLost(claim.Team))
+		_, err = c.write(ctx, c.local.latest(claim), 0, c.losses.hasLost(claim.Team))
 	}
 	return true, err
 }
 
 // owner makes the team the task's owner unless it has one, and returns the owner.
 func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err error) {
-	key := ownerKey(claim.Task)
+	key := ownerKey + claim.Task
 	first, err := c.setFirst(ctx, key, claim.Team, max(c.kept(claim)-c.Now().Sub(claim.Created), time.Millisecond))
 	if err != nil || first {
 		return claim.Team, err
@@ -62,55 +64,46 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 	return team, err
 }
 
-// latest is a claim as it is known here by now. A replica that read an ended task as running would query it again.
-func (c *redisClaims) latest(claim *Claim) *Claim {
-	if later := c.local.get(claim.Team, claim.Task); later != nil {
-		return later
+// ask runs a script about a team's tasks. Its reply has three parts, and the last one says what this memory of Redis is: ask notes
+// what is lost since. restored is how long ago a claim was last restored there; below 0: none was.
+func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string, keys []string, args ...any) (first, second any, restored time.Duration, err error) {
+	before := c.losses.seen(team)
+	reply, err := c.run(ctx, script, append(keys, memoryKey(team)), append(args, "epoch", before.epoch)...).Slice()
+	if err != nil {
+		c.losses.missed(team)
+		return nil, nil, 0, err
 	}
-	return claim
+	if len(reply) != 3 {
+		return nil, nil, 0, errMixed
+	}
+	now, restored, err := readMemory(reply[2])
+	if err == nil {
+		c.losses.saw(team, before, now)
+	}
+	return reply[0], reply[1], restored, err
 }
 
 // write writes a claim to Redis, unless Redis has it, and reports whether it did so. The task is due after that long, and no
 // caller queries it before; 0: at once. restoring says that other claims of the team are restored too, and that no replica
 // may deny an unknown task meanwhile.
 func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
-	static, err := json.Marshal(fixedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
-	if err != nil {
-		return false, err
-	}
-	answer, err := json.Marshal(claim.Answer)
-	if err != nil {
-		return false, err
-	}
-	c.teams.add(claim.Team)
-	before := c.losses.seen(claim.Team)
+	fixed, _ := json.Marshal(claim) // texts and numbers always encode
+	answer, _ := json.Marshal(claim.Answer)
+	team, task := claim.Team, claim.Task
+	c.agenda.add(team)
 	age, heard := max(c.Now().Sub(claim.Created), 0), max(c.Now().Sub(claim.Fetched), 0) // it may have been pending
-	reply, err := c.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), turnKey(claim.Team, claim.Task), memoryKey(claim.Team)},
-		claim.Task, max((c.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
-		c.TTL.Microseconds(), (c.TTL + unheardFor).Milliseconds(), flag(claim.Final()), flag(restoring), before.epoch,
-		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
-		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Queries, "served", claim.Served, "sent", claim.Sent).Slice()
+	is, written, _, err := c.ask(ctx, putScript, team, []string{taskKey(team, task), tasksKey(team), dueKey(team), turnKey(team, task)},
+		"team", team, "task", task, "claim", fixed, "answer", answer, "body", claim.Body, "rank", claim.Answer.Status.rank(), "final", flag(claim.Final()),
+		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "age", age.Microseconds(), "heard", heard.Microseconds(),
+		"life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
+		"lists", (c.TTL + unheardFor).Milliseconds(), "restored", flag(restoring))
 	if err != nil {
-		c.losses.missed(claim.Team)
 		return false, err
 	}
-	reply, now, _, err := cutMemory(reply)
-	if err != nil || len(reply) != 2 {
-		return false, errMixed
-	}
-	c.losses.saw(claim.Team, before, now)
 	stands := *claim
-	stands.written, _ = reply[1].(string)
+	stands.written, _ = written.(string)
 	c.local.merge(&stands)
-	return reply[0] == int64(1), nil
-}
-
-// kept is how long a claim is kept after its creation.
-func (c *redisClaims) kept(claim *Claim) time.Duration {
-	if claim.Final() {
-		return c.TTL
-	}
-	return c.TTL + unheardFor
+	return is == int64(1), nil
 }
 
 // Get returns a team's claim. One that is final or fresh here is not looked up in Redis, and one that is known here serves
@@ -124,8 +117,8 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	claim, complete, err := c.find(ctx, team, task)
 	switch {
 	case here != nil && (err != nil || claim == nil): // not written yet, or lost with Redis's memory
-		if err == nil && here.written != "" {
-			c.turns.rest(ctx, here.Team, here.Task)
+		if err == nil && here.written != "" { // nobody may query about a lost task yet; if this fails, the next look tries again
+			_, _ = c.setFirst(ctx, turnKey(team, task), turnResting, restoreDue)
 		}
 		return c.unexpired(here)
 	case err != nil:
@@ -144,26 +137,14 @@ func (c *redisClaims) Here(team, task string) (known, serves bool) {
 	return here != nil, c.serves(here)
 }
 
-// serves reports whether a claim as it is known here needs no look-up; nil: it is not known.
-func (c *redisClaims) serves(here *Claim) bool {
-	return here != nil && (here.Final() || c.Now().Sub(here.Fetched) < c.Fresh)
-}
-
 // find reads a task from Redis. If there is none, complete says that no replica has such a claim pending.
 func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, complete bool, err error) {
-	before := c.losses.seen(team)
-	reply, err := c.run(ctx, readScript, []string{taskKey(team, task), memoryKey(team)}).Slice()
-	if err != nil {
-		c.losses.missed(team)
-		return nil, false, err
-	}
-	reply, now, back, err := cutMemory(reply)
+	now, fields, restored, err := c.ask(ctx, readScript, team, []string{taskKey(team, task)})
 	if err != nil {
 		return nil, false, err
 	}
-	c.losses.saw(team, before, now)
-	claim, err = readClaim(team, task, reply, c.Now())
-	return claim, (back < 0 || back >= repeatTime) && !c.losses.incomplete(team), err
+	claim, err = c.readClaim(team, task, now, fields)
+	return claim, (restored < 0 || restored >= repeatTime) && !c.losses.incomplete(team), err
 }
 
 // Exist tells which of the tasks are a team's, without reading them. It asks about many in one round trip. A task that Redis may have
@@ -171,13 +152,16 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error) {
 	exist := make(map[string]bool, len(tasks))
 	var missing []string
-	for chunk := range slices.Chunk(tasks, filtered) {
-		found, err := c.existing(ctx, taskKeys(team, chunk))
-		if err != nil {
-			return nil, err
-		}
+	for chunk := range slices.Chunk(tasks, mostInScript) {
+		call, cancel := c.long(ctx)
+		found := inOneTrip(call, c.store, chunk, func(pipe redis.Pipeliner, task string) *redis.IntCmd { return pipe.Exists(call, taskKey(team, task)) })
+		cancel()
 		for i, task := range chunk {
-			if exist[task] = found[i]; !found[i] {
+			n, err := found[i].Result()
+			if err != nil {
+				return nil, err
+			}
+			if exist[task] = n > 0; n == 0 {
 				missing = append(missing, task)
 			}
 		}
@@ -186,21 +170,10 @@ func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (m
 		return exist, nil
 	}
 	_, complete, err := c.find(ctx, team, missing[0])
-	if err != nil {
-		return nil, err
-	}
 	for _, task := range missing {
 		exist[task] = !complete
 	}
-	return exist, nil
-}
-
-// unexpired hides a task that the service has forgotten.
-func (c *redisClaims) unexpired(claim *Claim) (Claim, bool, error) {
-	if c.Now().Sub(claim.Created) > c.TTL {
-		return Claim{}, false, nil
-	}
-	return *claim, true, nil
+	return exist, err
 }
 
 // Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here, and
@@ -223,24 +196,46 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 
 // writeAnswer writes an answer to Redis and returns the claim as it stands there; nil if Redis has none.
 func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (*Claim, error) {
-	text, err := json.Marshal(answer)
+	text, _ := json.Marshal(answer)
+	team, task, n := heard.Team, heard.Task, heard.counted()
+	n.encrypted.Store(0)
+	served, sent := n.served.Swap(0), n.sent.Swap(0)
+	now, fields, _, err := c.ask(ctx, hearScript, team, []string{taskKey(team, task), dueKey(team), turnKey(team, task)},
+		"task", task, "rank", answer.Status.rank(), "final", flag(answer.Status.Final()), "answer", text, "body", body, "asks", queries,
+		"known", c.TTL.Microseconds(), "served", served, "sent", sent)
 	if err != nil {
+		n.served.Add(served)
+		n.sent.Add(sent)
 		return nil, err
 	}
-	served, sent := heard.Counts.take()
-	before := c.losses.seen(heard.Team)
-	reply, err := c.run(ctx, hearScript,
-		[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), turnKey(heard.Team, heard.Task), memoryKey(heard.Team)},
-		heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, queries, c.TTL.Microseconds(), served, sent).Slice()
-	if err != nil {
-		heard.Counts.give(served, sent)
-		c.losses.missed(heard.Team)
-		return nil, err
+	return c.readClaim(team, task, now, fields)
+}
+
+// What stands at a task's turn.
+const (
+	turnBusy    = "asking"
+	turnResting = "resting"
+)
+
+// Take lets one caller of all replicas query the service about a task, until the answer is heard or the task is released.
+func (c *redisClaims) Take(ctx context.Context, team, task string) (Turn, error) {
+	mine, err := c.setFirst(ctx, turnKey(team, task), turnBusy, turnTime)
+	if err != nil || mine {
+		return Mine, err
 	}
-	reply, now, _, err := cutMemory(reply)
-	if err != nil {
-		return nil, err
+	if state, _, err := c.get(ctx, turnKey(team, task)); err == nil && state == turnResting {
+		return Resting, nil
 	}
-	c.losses.saw(heard.Team, before, now)
-	return readClaim(heard.Team, heard.Task, reply, c.Now())
+	return Busy, nil
+}
+
+// Release lets others query once that long has passed. If it fails, the turn ends by itself.
+func (c *redisClaims) Release(ctx context.Context, team, task string, after time.Duration) {
+	call, cancel := c.short(ctx)
+	defer cancel()
+	if after > 0 {
+		_ = c.Client.Set(call, turnKey(team, task), turnResting, after).Err()
+	} else {
+		_ = c.Client.Del(call, turnKey(team, task)).Err()
+	}
 }

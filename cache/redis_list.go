@@ -6,155 +6,46 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// redisReader reads tasks of a team from Redis.
-type redisReader struct{ *store }
+// redisAgenda lists the tasks of teams, and hands out those that the finisher queries.
+type redisAgenda struct {
+	*store
+	losses *losses
+	round  int       // how often the finisher came; used by Due alone
+	looked time.Time // when Due last looked for teams
 
-// filtered is how many tasks of a team one script filters.
-const filtered = 500
+	mu    sync.Mutex
+	teams map[string]bool // that may have tasks which are due
+}
 
-// List is as that of [Claims]. It names the tasks, reads what the filter needs of them, and then the page's tasks in full: two round trips,
-// three with a filter. Tasks that have not ended are named by the agenda of the finisher, which has only these.
-func (r *redisReader) List(ctx context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
-	call, cancel := r.long(context.WithoutCancel(ctx))
+// mostInScript is how many tasks of a team one script reads.
+const mostInScript = 500
+
+// List returns a page of the tasks of teams, newest first. It makes two round trips, three with a filter. Tasks that have not ended
+// are named by the agenda of the finisher, which has only these.
+func (a *redisAgenda) List(ctx context.Context, teams []string, f Filter) (Page, error) {
+	call, cancel := a.long(context.WithoutCancel(ctx))
 	defer cancel()
-	var names []namedTask
-	if f.Open {
-		names, err = r.openOf(call, teams)
-	} else {
-		names, err = r.newest(call, teams, 0, -1)
-	}
-	if f.Open = false; err == nil && !f.admitsAll() {
-		names, err = r.chooseOf(call, names, &f)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	size := PageSize(f.Size)
-	from := min((max(f.Page, 1)-1)*size, len(names))
-	page, err = r.readKnown(call, names[from:min(from+size, len(names))])
-	return page, len(names), err
+	return list(redisList{a.store, call}, teams, f)
 }
 
-// ListNewest is as that of [Claims]. It makes two round trips, three with a filter.
-func (r *redisReader) ListNewest(ctx context.Context, teams []string, f Filter, before int64) (page []Claim, next int64, err error) {
-	call, cancel := r.long(context.WithoutCancel(ctx))
-	defer cancel()
-	names, more, err := r.newestOf(call, teams, before)
-	if f.Page = 0; err != nil {
-		return nil, 0, err
-	}
-	filters := !f.admitsAll()
-	if filters && len(names) > mostFiltered {
-		names, more = untilEqual(names, mostFiltered), true
-	}
-	if more {
-		next = names[len(names)-1].created
-	}
-	if filters {
-		if names, err = r.chooseOf(call, names, &f); err != nil {
-			return nil, 0, err
-		}
-	}
-	if size, all := PageSize(f.Size), len(names); all > size {
-		if names = untilEqual(names, size); more || len(names) < all {
-			next = names[len(names)-1].created
-		}
-	}
-	page, err = r.readKnown(call, names)
-	return page, next, err
+// redisList is one list.
+type redisList struct {
+	*store
+	ctx context.Context //nolint:containedctx // it lasts as long
 }
 
-// newestOf names the newest tasks of teams, newest first, up to a moment before which none is missing, and reports whether there
-// may be older ones.
-func (r *redisReader) newestOf(ctx context.Context, teams []string, before int64) (names []namedTask, more bool, err error) {
-	each := namedOf(len(teams))
-	if names, err = r.newest(ctx, teams, before, each); err != nil {
-		return nil, false, err
-	}
-	of := map[string]int{}
-	known := int64(0) // no task that was made after it is missing
-	for _, t := range names {
-		if of[t.team]++; of[t.team] == each {
-			known, more = max(known, t.created), true
-		}
-	}
-	return slices.DeleteFunc(names, func(t namedTask) bool { return t.created < known }), more, nil
-}
-
-// newest names the newest tasks of teams that were made before a moment, newest first: of each team as many at most; below 0: all.
-func (r *redisReader) newest(ctx context.Context, teams []string, before int64, each int) ([]namedTask, error) {
-	calls := make([][]string, len(teams))
-	for i, team := range teams {
-		calls[i] = []string{tasksKey(team)}
-	}
-	replies, err := r.runAll(ctx, newestScript, calls, r.TTL.Microseconds(), before, each)
-	if err != nil {
-		return nil, err
-	}
-	return namesOf(teams, replies)
-}
-
-// openOf names the teams' tasks that have not ended, newest first.
-func (r *redisReader) openOf(ctx context.Context, teams []string) ([]namedTask, error) {
+func (l redisList) names(teams []string, open bool, before int64, each int) (names []named, err error) {
 	calls := make([][]string, len(teams))
 	for i, team := range teams {
 		calls[i] = []string{tasksKey(team), dueKey(team)}
 	}
-	replies, err := r.runAll(ctx, openScript, calls, r.TTL.Microseconds())
-	if err != nil {
-		return nil, err
-	}
-	return namesOf(teams, replies)
-}
-
-// untilEqual returns the first n tasks, and those made at the same moment as the last of them.
-func untilEqual(names []namedTask, n int) []namedTask {
-	for n < len(names) && names[n].created == names[n-1].created {
-		n++
-	}
-	return names[:n]
-}
-
-// namedTask is a task's name, without what it is.
-type namedTask struct {
-	team, id string
-	created  int64 // by Redis's clock, in microseconds
-}
-
-// readNamed reads tasks in one round trip; nil: the task has expired since.
-func (r *redisReader) readNamed(ctx context.Context, names []namedTask) ([]*Claim, error) {
-	calls := make([][]string, len(names))
-	for i, t := range names {
-		calls[i] = []string{taskKey(t.team, t.id), memoryKey(t.team)}
-	}
-	replies, err := r.runAll(ctx, readScript, calls)
-	if err != nil {
-		return nil, err
-	}
-	claims := make([]*Claim, len(names))
-	for i, t := range names {
-		if claims[i], err = readClaim(t.team, t.id, replies[i], r.Now()); err != nil {
-			return nil, err
-		}
-	}
-	return claims, nil
-}
-
-// readKnown is readNamed without the tasks that have expired since.
-func (r *redisReader) readKnown(ctx context.Context, names []namedTask) (page []Claim, err error) {
-	claims, err := r.readNamed(ctx, names)
-	for _, claim := range claims {
-		if claim != nil {
-			page = append(page, *claim)
-		}
-	}
-	return page, err
-}
-
-// namesOf reads replies that have the id of each of a team's tasks and when it was made, in turn. The newest comes first.
-func namesOf(teams []string, replies [][]any) (names []namedTask, err error) {
+	replies, err := l.runAll(l.ctx, namesScript, calls, "known", l.TTL.Microseconds(), "before", before, "most", each, "open", flag(open))
 	for i, reply := range replies {
 		for n := 0; n+1 < len(reply); n += 2 {
 			id, _ := reply[n].(string)
@@ -163,53 +54,140 @@ func namesOf(teams []string, replies [][]any) (names []namedTask, err error) {
 			if err != nil {
 				return nil, errMixed
 			}
-			names = append(names, namedTask{teams[i], id, created})
+			names = append(names, named{teams[i], id, created})
 		}
 	}
-	slices.SortFunc(names, newestFirst)
-	return names, nil
+	slices.SortFunc(names, func(a, b named) int { return cmp.Or(cmp.Compare(b.created, a.created), strings.Compare(b.id, a.id)) })
+	return names, err
 }
 
-func newestFirst(a, b namedTask) int {
-	return cmp.Or(cmp.Compare(b.created, a.created), strings.Compare(b.id, a.id))
-}
-
-// chooseOf returns the tasks that the filter admits, after one round trip.
-func (r *redisReader) chooseOf(ctx context.Context, names []namedTask, f *Filter) (chosen []namedTask, err error) {
-	byTeam := map[string][]namedTask{}
-	for _, t := range names {
-		byTeam[t.team] = append(byTeam[t.team], t)
+func (l redisList) claims(names []named, whole bool) ([]*Claim, error) {
+	byTeam := map[string][]int{} // places in names
+	for i, t := range names {
+		byTeam[t.team] = append(byTeam[t.team], i)
 	}
 	var calls [][]string
-	var asked [][]namedTask
+	var asked [][]int
 	for team, of := range byTeam {
-		for chunk := range slices.Chunk(of, filtered) {
+		for chunk := range slices.Chunk(of, mostInScript) {
 			keys := make([]string, len(chunk))
-			for i, t := range chunk {
-				keys[i] = taskKey(team, t.id)
+			for n, i := range chunk {
+				keys[n] = taskKey(team, names[i].id)
 			}
 			calls, asked = append(calls, keys), append(asked, chunk)
 		}
 	}
-	replies, err := r.runAll(ctx, listScript, calls)
+	replies, err := l.runAll(l.ctx, tasksScript, calls, "whole", flag(whole))
 	if err != nil {
 		return nil, err
 	}
-	for i, reply := range replies {
-		if len(reply) != len(asked[i]) {
+	claims := make([]*Claim, len(names))
+	for c, reply := range replies {
+		if len(reply) != len(asked[c])+1 {
 			return nil, errMixed
 		}
-		for n, t := range asked[i] {
-			fields, _ := reply[n].([]any) // readClaim refuses anything else
-			claim, err := readClaim(t.team, t.id, fields, r.Now())
-			if err != nil {
+		for n, i := range asked[c] {
+			if claims[i], err = l.readClaim(names[i].team, names[i].id, reply[0], reply[n+1]); err != nil {
 				return nil, err
-			}
-			if claim != nil && f.admits(claim) {
-				chosen = append(chosen, t)
 			}
 		}
 	}
-	slices.SortFunc(chosen, newestFirst)
-	return chosen, nil
+	return claims, nil
+}
+
+// Due hands out up to most tasks that are due, each to one replica for a while, including those of teams that left the teams
+// file and expired ones whose end was never seen. Teams get equal parts and alternate in the list; two tasks of teams that go
+// first come before each task of others. One goroutine calls it.
+func (a *redisAgenda) Due(ctx context.Context, most int, first map[string]bool) ([]Claim, error) {
+	if err := a.findTeams(ctx); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	teams := make([]string, 0, len(a.teams))
+	for team := range a.teams {
+		teams = append(teams, team)
+	}
+	a.mu.Unlock()
+	a.round++
+	return share(teams, first, a.round, most, func(team string, n int) ([]Claim, bool) { return a.takeDue(ctx, team, n) }), nil
+}
+
+// takeDue hands out tasks of a team, and reports whether it may have more. A team whose shard is away has none, and delays
+// no other.
+func (a *redisAgenda) takeDue(ctx context.Context, team string, most int) (list []Claim, more bool) {
+	ids, err := a.run(ctx, dueScript, []string{dueKey(team)}, "most", most, "again", handedFor.Microseconds()).StringSlice()
+	if err != nil || len(ids) == 0 {
+		return nil, false
+	}
+	names := make([]named, len(ids))
+	for i, id := range ids {
+		names[i] = named{team: team, id: id}
+	}
+	call, cancel := a.long(ctx)
+	defer cancel()
+	claims, err := redisList{a.store, call}.claims(names, true)
+	for i, claim := range claims {
+		if claim != nil {
+			list = append(list, *claim)
+		} else {
+			_ = a.Forget(ctx, &Claim{Team: team, Task: ids[i]})
+		}
+	}
+	return list, err == nil && len(ids) == most
+}
+
+// teamsEvery is how often this process looks for teams whose tasks were made by other replicas.
+const teamsEvery = time.Minute
+
+// findTeams looks for these teams. Of one whose tasks cannot be counted nothing new is known.
+func (a *redisAgenda) findTeams(ctx context.Context) error {
+	if a.Now().Sub(a.looked) < teamsEvery {
+		return nil
+	}
+	call, cancel := a.long(ctx)
+	defer cancel()
+	names, err := a.Client.SMembers(call, teamsKey).Result()
+	if err != nil {
+		return err
+	}
+	sizes := inOneTrip(call, a.store, names, func(pipe redis.Pipeliner, team string) *redis.IntCmd { return pipe.ZCard(call, dueKey(team)) })
+	a.losses.watch(names)
+	a.looked = a.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, team := range names {
+		switch n, err := sizes[i].Result(); {
+		case n > 0:
+			a.teams[team] = true
+		case err == nil:
+			delete(a.teams, team)
+		}
+	}
+	return nil
+}
+
+// add notes that a team has tasks.
+func (a *redisAgenda) add(team string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.teams[team] = true
+}
+
+// Schedule sets when a task that has not ended is due, by Redis's clock.
+func (a *redisAgenda) Schedule(ctx context.Context, claim *Claim, at time.Time) error {
+	after := at.Sub(a.Now())
+	call, cancel := a.short(ctx)
+	defer cancel()
+	now, err := a.Client.Time(call).Result()
+	if err != nil {
+		return err
+	}
+	return a.Client.ZAddXX(call, dueKey(claim.Team), redis.Z{Score: float64(now.Add(after).UnixMicro()), Member: claim.Task}).Err()
+}
+
+// Forget hands a task out no more.
+func (a *redisAgenda) Forget(ctx context.Context, claim *Claim) error {
+	call, cancel := a.short(ctx)
+	defer cancel()
+	return a.Client.ZRem(call, dueKey(claim.Team), claim.Task).Err()
 }

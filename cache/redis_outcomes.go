@@ -16,12 +16,9 @@ type redisOutcomes struct {
 
 // Begin is [Outcomes.Begin]. If it fails, the name may be taken by now, or later, although the request does not run: it ends at once.
 func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
-	running, text, err := o.running(body, token)
-	if err != nil {
-		return was, false, err
-	}
+	running, text := o.running(body, token)
 	all, _ := name.equals()
-	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, text, o.TTL.Milliseconds(), name.Digest).Text()
+	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, "value", text, "life", o.TTL.Milliseconds(), "name", name.Digest).Text()
 	switch {
 	case err != nil:
 		o.forgetLater(name, token)
@@ -35,21 +32,19 @@ func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [s
 }
 
 // running is a request that begins, and its text.
-func (o *redisOutcomes) running(body [sha256.Size]byte, token string) (Outcome, []byte, error) {
+func (o *redisOutcomes) running(body [sha256.Size]byte, token string) (Outcome, []byte) {
 	running := Outcome{Body: body, Started: o.Now(), Token: token}
-	text, err := json.Marshal(running)
-	return running, text, err
+	text, _ := json.Marshal(running) // texts, numbers and bytes always encode
+	return running, text
 }
 
 // Join is [Outcomes.Join]. One script chooses and lists, so that of two repetitions at once only one runs.
 func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
-	running, text, err := o.running(body, a.Token)
-	if err != nil {
-		return name, was, false, err
-	}
-	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name), endedKey(all.Team, a.Token)}, a.Number, flag(a.Counts), a.Patience.Microseconds(),
-		name.Digest, text, o.TTL.Milliseconds(), mostEqual, refusedFor.Microseconds()).StringSlice()
+	running, text := o.running(body, a.Token)
+	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name), endedKey(all.Team, a.Token)},
+		"attempt", a.Number, "counts", flag(a.Counts), "patience", a.Patience.Microseconds(), "name", name.Digest, "value", text,
+		"life", o.TTL.Milliseconds(), "most", mostEqual, "wait", refusedFor.Microseconds()).StringSlice()
 	switch {
 	case err != nil || len(reply) != 2:
 		o.forgetLater(name, a.Token) // it may be written all the same
@@ -71,27 +66,27 @@ func (o *redisOutcomes) forgetLater(name IdempotencyName, token string) {
 // Leave is [Outcomes.Leave]. If it fails, a repetition may take another of the requests that are equal.
 func (o *redisOutcomes) Leave(ctx context.Context, name IdempotencyName) {
 	all, _ := name.equals()
-	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, name.Digest).Err()
+	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, "name", name.Digest).Err()
 }
 
 // forget frees a name if it still stands for that request: a late or repeated write must not free another request's. If it does not,
 // the request's Begin or Join may be on its way still, and will take nothing.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
-	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, token, name.Digest, refusedFor.Milliseconds(), endedFor.Milliseconds()).Err()
+	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)},
+		"token", token, "name", name.Digest, "wait", refusedFor.Milliseconds(), "ended", endedFor.Milliseconds()).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name if it has no status.
 func (o *redisOutcomes) End(ctx context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
-	text, err := json.Marshal(outcome)
-	if err != nil {
-		return
-	}
+	text, _ := json.Marshal(outcome)
 	end := func(ctx context.Context) error {
 		if outcome.Status == 0 {
 			return o.forget(ctx, name, outcome.Token)
 		}
-		return o.set(ctx, outcomeKey(name), text, o.TTL)
+		call, cancel := o.short(ctx)
+		defer cancel()
+		return o.Client.Set(call, outcomeKey(name), text, o.TTL).Err()
 	}
 	if end(ctx) != nil {
 		o.pending.add(name.Team, end)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -35,29 +37,37 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 // look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams
 // of which it lost something are restored in this turn and the next ones; the error is the news of it.
 func (c *redisClaims) look(ctx context.Context) error {
-	c.losses.number(c.memoryNumber())
-	teams, last := c.losses.watched()
-	keys := make([]string, len(teams))
-	for i, team := range teams {
-		keys[i] = memoryKey(team)
+	if c.Memory != nil {
+		c.losses.number(c.Memory())
 	}
-	for i, got := range c.fieldsOf(ctx, keys, "epoch", "count") {
+	teams, last := c.losses.watched()
+	call, cancel := c.short(ctx)
+	defer cancel()
+	for i, cmd := range inOneTrip(call, c.store, teams, func(pipe redis.Pipeliner, team string) *redis.SliceCmd {
+		return pipe.HMGet(call, memoryKey(team), "epoch", "count")
+	}) {
+		now, _, err := readMemory(append(cmd.Val(), nil))
 		switch {
-		case got == nil:
+		case cmd.Err() != nil || err != nil:
 			c.losses.missed(teams[i])
 		case teams[i] != "":
-			c.losses.saw(teams[i], last[i], readMemory(got[0], got[1]))
+			c.losses.saw(teams[i], last[i], now)
 		}
 	}
 	lost := c.losses.takeLost()
 	if len(lost) == 0 {
 		return nil
 	}
-	claims := c.local.ofTeams(lost)
-	c.restore = append(c.restore, claims...)
+	known := len(c.restore)
+	for claim := range c.local.claims.Values() {
+		if lost[claim.Team] {
+			c.restore = append(c.restore, claim)
+		}
+	}
+	known = len(c.restore) - known
 	// Tasks that have ended go first: a replica that finds such a task open queries it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
-	return fmt.Errorf("Redis lost tasks of %d teams, or was restarted; the %d that are known here are restored", len(lost), len(claims))
+	return fmt.Errorf("Redis lost tasks of %d teams, or was restarted; the %d that are known here are restored", len(lost), known)
 }
 
 // restoreSome restores as many claims as one turn may. A failure ends the turn.
@@ -83,7 +93,7 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 
 // restoreOne writes a claim as it is known here by now. Where another replica was first, only an end is news.
 func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
-	claim = c.latest(claim)
+	claim = c.local.latest(claim)
 	if c.Now().Sub(claim.Created) > c.kept(claim) {
 		return nil
 	}
@@ -229,28 +239,19 @@ func (l *losses) takeLost() map[string]bool {
 	return lost
 }
 
-// readMemory reads an epoch and a count as Redis has them.
-func readMemory(epoch, count any) (m memory) {
-	m.epoch, _ = epoch.(string)
-	text, _ := count.(string)
-	m.count, _ = strconv.ParseInt(text, 10, 64)
-	return m
-}
-
-// cutMemory cuts what a script's reply says of Redis's memory off its end, and how long ago a claim was last restored
-// there; below 0: none was.
-func cutMemory(reply []any) (rest []any, m memory, restored time.Duration, err error) {
-	n := len(reply) - 3
-	if n < 0 {
-		return nil, m, 0, errMixed
+// readMemory reads what a reply says of Redis's memory, and how long ago a claim was last restored there; below 0: none was.
+func readMemory(reply any) (m memory, restored time.Duration, err error) {
+	values, _ := reply.([]any)
+	if len(values) != 3 {
+		return m, 0, errMixed
 	}
-	restored = -1
-	if text, ok := reply[n+2].(string); ok {
-		micros, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, m, 0, errMixed
-		}
-		restored = time.Duration(max(micros, 0)) * time.Microsecond
+	m.epoch, _ = values[0].(string)
+	count, _ := values[1].(string)
+	m.count, _ = strconv.ParseInt(count, 10, 64)
+	text, ever := values[2].(string)
+	if !ever {
+		return m, -1, nil
 	}
-	return reply[:n], readMemory(reply[n], reply[n+1]), restored, nil
+	micros, err := strconv.ParseInt(text, 10, 64)
+	return m, time.Duration(max(micros, 0)) * time.Microsecond, err
 }

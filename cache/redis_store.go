@@ -2,53 +2,52 @@ package cache
 
 import (
 	"context"
-	_ "embed"
+	"embed"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
+//go:embed scripts/*.lua
+var scripts embed.FS
+
 // The scripts, each about one team's tasks, or about the account's queries.
 var (
-	//go:embed scripts/put.lua
-	putLua string
-	//go:embed scripts/hear.lua
-	hearLua string
-	//go:embed scripts/read.lua
-	readLua string
-	//go:embed scripts/due.lua
-	dueLua string
-	//go:embed scripts/queries.lua
-	queriesLua string
-	//go:embed scripts/list.lua
-	listLua string
-	//go:embed scripts/open.lua
-	openLua string
-	//go:embed scripts/newest.lua
-	newestLua string
-	//go:embed scripts/forget.lua
-	forgetLua string
-	//go:embed scripts/leave.lua
-	leaveLua string
-	//go:embed scripts/begin.lua
-	beginLua string
-	//go:embed scripts/join.lua
-	joinLua string
-
-	putScript     = redis.NewScript(putLua)
-	hearScript    = redis.NewScript(hearLua)
-	readScript    = redis.NewScript(readLua)
-	dueScript     = redis.NewScript(dueLua)
-	queriesScript = redis.NewScript(queriesLua)
-	listScript    = redis.NewScript(listLua)
-	openScript    = redis.NewScript(openLua)
-	newestScript  = redis.NewScript(newestLua)
-	forgetScript  = redis.NewScript(forgetLua)
-	leaveScript   = redis.NewScript(leaveLua)
-	beginScript   = redis.NewScript(beginLua)
-	joinScript    = redis.NewScript(joinLua)
+	putScript     = script("put")
+	hearScript    = script("hear")
+	readScript    = script("read")
+	tasksScript   = script("tasks")
+	namesScript   = script("names")
+	dueScript     = script("due")
+	queriesScript = script("queries")
+	beginScript   = script("begin")
+	joinScript    = script("join")
+	leaveScript   = script("leave")
+	forgetScript  = script("forget")
 )
+
+// script puts a script together, behind the part that all share. Without lines of comments it is short enough for a pipeline, which
+// sends its text for each call.
+func script(name string) *redis.Script {
+	var text strings.Builder
+	for _, part := range []string{"common", name} {
+		file, err := scripts.ReadFile("scripts/" + part + ".lua")
+		if err != nil {
+			panic(err) // it is not embedded
+		}
+		for line := range strings.Lines(string(file)) {
+			if line = strings.TrimLeft(line, " "); !strings.HasPrefix(line, "--") {
+				text.WriteString(line)
+			}
+		}
+	}
+	return redis.NewScript(text.String())
+}
 
 // errMixed is a reply to another call: the connection is out of step.
 var errMixed = errors.New("Redis sent the reply to another call")
@@ -66,15 +65,8 @@ type RedisConfig struct {
 	Memory func() int64
 }
 
-// store makes the calls of Redis. All of this package that knows the client is in this file.
+// store makes the calls of Redis.
 type store struct{ RedisConfig }
-
-func (s *store) memoryNumber() int64 {
-	if s.Memory == nil {
-		return 0
-	}
-	return s.Memory()
-}
 
 // short bounds a call that a request waits for. The call is made even if the request's client has left.
 func (s *store) short(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -86,15 +78,30 @@ func (s *store) long(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, max(s.Timeout, time.Second))
 }
 
+// run runs a script. args are names and values in turn.
 func (s *store) run(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
 	call, cancel := s.short(ctx)
 	defer cancel()
 	return script.Run(call, s.Client, keys, args...)
 }
 
-// inOneTrip queues a command for each key and sends them together. Each command has its own error, so that a shard that is
-// away hides its own keys only.
-func inOneTrip[C redis.Cmder](ctx context.Context, s *store, keys []string, queue func(pipe redis.Pipeliner, key string) C) []C {
+// runAll runs a script once for each list of keys, with the same arguments, in one round trip. Its replies are lists.
+func (s *store) runAll(ctx context.Context, script *redis.Script, calls [][]string, args ...any) ([][]any, error) {
+	replies := make([][]any, len(calls))
+	for i, cmd := range inOneTrip(ctx, s, calls, func(pipe redis.Pipeliner, keys []string) *redis.Cmd {
+		return script.Eval(ctx, pipe, keys, args...) // a pipeline does not fall back from EVALSHA
+	}) {
+		var err error
+		if replies[i], err = cmd.Slice(); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
+// inOneTrip queues a command for each key or list of keys and sends them together. Each command has its own error, so that a shard
+// that is away hides its own keys only.
+func inOneTrip[K any, C redis.Cmder](ctx context.Context, s *store, keys []K, queue func(pipe redis.Pipeliner, key K) C) []C {
 	cmds := make([]C, len(keys))
 	pipe := s.Client.Pipeline()
 	for i, key := range keys {
@@ -106,103 +113,11 @@ func inOneTrip[C redis.Cmder](ctx context.Context, s *store, keys []string, queu
 	return cmds
 }
 
-// runAll runs a script once for each list of keys, with the same arguments, in one round trip. Its replies are lists.
-func (s *store) runAll(ctx context.Context, script *redis.Script, calls [][]string, args ...any) ([][]any, error) {
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	cmds, pipe := make([]*redis.Cmd, len(calls)), s.Client.Pipeline()
-	for i, keys := range calls {
-		cmds[i] = script.Eval(ctx, pipe, keys, args...) // a pipeline does not fall back from EVALSHA
-	}
-	_, _ = pipe.Exec(ctx)
-	replies := make([][]any, len(cmds))
-	for i, cmd := range cmds {
-		var err error
-		if replies[i], err = cmd.Slice(); err != nil {
-			return nil, err
-		}
-	}
-	return replies, nil
-}
-
-// fieldsOf reads the same fields of each of the hashes. Those of a hash that could not be read are nil.
-func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) [][]any {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	list := make([][]any, len(keys))
-	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.SliceCmd { return pipe.HMGet(call, key, names...) }) {
-		if values, err := cmd.Result(); err == nil && len(values) == len(names) {
-			list[i] = values
-		}
-	}
-	return list
-}
-
-// existing tells which of the keys exist.
-func (s *store) existing(ctx context.Context, keys []string) ([]bool, error) {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	list := make([]bool, len(keys))
-	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.IntCmd { return pipe.Exists(call, key) }) {
-		n, err := cmd.Result()
-		if err != nil {
-			return nil, err
-		}
-		list[i] = n > 0
-	}
-	return list, nil
-}
-
-// sizes returns how many members each of the sorted sets has; -1 if it could not be read.
-func (s *store) sizes(ctx context.Context, keys []string) []int64 {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	list := make([]int64, len(keys))
-	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.IntCmd { return pipe.ZCard(call, key) }) {
-		list[i] = cmd.Val()
-		if cmd.Err() != nil {
-			list[i] = -1
-		}
-	}
-	return list
-}
-
-// allTeams lists every team that ever made a request.
-func (s *store) allTeams(ctx context.Context) ([]string, error) {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	return s.Client.SMembers(call, teamsKey).Result()
-}
-
-// reschedule sets the score of a member of a sorted set, if it is still there, to a time so long from now by Redis's clock.
-func (s *store) reschedule(ctx context.Context, key, member string, after time.Duration) error {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	now, err := s.Client.Time(call).Result()
-	if err != nil {
-		return err
-	}
-	return s.Client.ZAddXX(call, key, redis.Z{Score: float64(now.Add(after).UnixMicro()), Member: member}).Err()
-}
-
-func (s *store) remove(ctx context.Context, key, member string) error {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	return s.Client.ZRem(call, key, member).Err()
-}
-
 // setFirst sets a value unless the key exists, and reports whether it did so.
 func (s *store) setFirst(ctx context.Context, key string, value any, lives time.Duration) (bool, error) {
 	call, cancel := s.short(ctx)
 	defer cancel()
 	return s.Client.SetNX(call, key, value, lives).Result()
-}
-
-func (s *store) set(ctx context.Context, key string, value any, lives time.Duration) error {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	return s.Client.Set(call, key, value, lives).Err()
 }
 
 func (s *store) get(ctx context.Context, key string) (value string, found bool, err error) {
@@ -215,10 +130,64 @@ func (s *store) get(ctx context.Context, key string) (value string, found bool, 
 	return value, err == nil, err
 }
 
-func (s *store) del(ctx context.Context, key string) error {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	return s.Client.Del(call, key).Err()
+// kept is how long a claim is kept after its creation.
+func (s *store) kept(claim *Claim) time.Duration {
+	if claim.Final() {
+		return s.TTL
+	}
+	return s.TTL + unheardFor
+}
+
+// unexpired hides a task that the service has forgotten.
+func (s *store) unexpired(claim *Claim) (Claim, bool, error) {
+	if s.Now().Sub(claim.Created) > s.TTL {
+		return Claim{}, false, nil
+	}
+	return *claim, true, nil
+}
+
+// serves reports whether a claim as it is known here needs no look-up; nil: it is not known.
+func (s *store) serves(here *Claim) bool {
+	return here != nil && (here.Final() || s.Now().Sub(here.Fetched) < s.Fresh)
+}
+
+// readClaim reads a task's fields in a reply; nil: there is none. now is Redis's time in the reply. Times are converted to this
+// process's clock.
+func (s *store) readClaim(team, task string, now, reply any) (*Claim, error) {
+	values, _ := reply.([]any)
+	if len(values) > 0 && values[0] == nil {
+		return nil, nil //nolint:nilnil // an absent task is no error
+	}
+	var itsTeam, itsTask, fixed, answer, body, created, fetched, asks, served, sent, written, at string
+	fields := [...]*string{&itsTeam, &itsTask, &fixed, &answer, &body, &created, &fetched, &asks, &served, &sent, &written, &at}
+	if len(values) != len(fields)-1 {
+		return nil, errMixed
+	}
+	for i, value := range append(values, now) {
+		text, ok := value.(string)
+		if !ok {
+			return nil, errMixed
+		}
+		*fields[i] = text
+	}
+	if itsTeam != team || itsTask != task { // another team's task, or the reply to another command
+		return nil, errMixed
+	}
+	claim := &Claim{Team: team, Task: task, Body: []byte(body), counts: new(counts), written: written}
+	if err := errors.Join(json.Unmarshal([]byte(fixed), claim), json.Unmarshal([]byte(answer), &claim.Answer)); err != nil {
+		return nil, fmt.Errorf("the claim of task %s of team %s cannot be read: %w", task, team, err)
+	}
+	here, micros := s.Now(), func(text string) int64 {
+		n, _ := strconv.ParseFloat(text, 64) // as Lua wrote it
+		return int64(n)
+	}
+	claim.fetched = micros(fetched)
+	claim.Created = here.Add(-time.Duration(micros(at)-micros(created)) * time.Microsecond)
+	claim.Fetched = here.Add(-time.Duration(micros(at)-claim.fetched) * time.Microsecond)
+	claim.Queries, _ = strconv.Atoi(asks)
+	claim.Served, _ = strconv.ParseInt(served, 10, 64)
+	claim.Sent, _ = strconv.ParseInt(sent, 10, 64)
+	return claim, nil
 }
 
 func flag(on bool) int {
@@ -227,3 +196,40 @@ func flag(on bool) int {
 	}
 	return 0
 }
+
+// The keys in Redis. All of a team's have the team in their hash tag, so they lie in one slot of a cluster and one script
+// may use them all. TTL is the life of a task, SLUICE_TASK_TTL.
+//
+//	key                        what                                            kept for                   written by
+//	sl1:teams                  the ids of all teams                            ever                       policy/limit
+//	sl1:queries                the account's wishes for task queries           1 min                      queries.lua
+//	sl1:queries:cancel         the same for cancels                            1 min                      queries.lua
+//	sl1:task:ID                the team that claimed the task                  TTL and an hour            redisClaims
+//	sl1:{TEAM}:task:ID         the claim and the last answer                   TTL; an hour more if open  put.lua, hear.lua
+//	sl1:{TEAM}:task:ID:asking  who queries the service about it, or a pause    as long as that lasts      redisClaims, put.lua
+//	sl1:{TEAM}:tasks           ids by creation, for lists                      TTL and an hour            put.lua
+//	sl1:{TEAM}:due             ids by when the finisher queries them           TTL and an hour            put.lua, due.lua
+//	sl1:{TEAM}:claims          when this memory began, how many claims it has  ever                       put.lua
+//	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes, join.lua, begin.lua
+//	sl1:{TEAM}:equal:DIGEST    the requests that are equal                     TTL                        join.lua, begin.lua, forget.lua
+//	sl1:{TEAM}:ended:TOKEN     that a request ended before it began            15 min                     forget.lua
+
+// KeyPrefix begins every key. Another number means another layout: replicas of two versions must not share one.
+const KeyPrefix = "sl1:"
+
+const (
+	teamsKey   = KeyPrefix + "teams"
+	queriesKey = KeyPrefix + "queries"
+	cancelsKey = queriesKey + ":cancel"
+	ownerKey   = KeyPrefix + "task:" // and the task
+)
+
+func teamKey(team, name string) string       { return KeyPrefix + "{" + team + "}:" + name }
+func tasksKey(team string) string            { return teamKey(team, "tasks") }
+func dueKey(team string) string              { return teamKey(team, "due") }
+func memoryKey(team string) string           { return teamKey(team, "claims") }
+func taskKey(team, task string) string       { return teamKey(team, "task:"+task) }
+func turnKey(team, task string) string       { return taskKey(team, task) + ":asking" }
+func outcomeKey(name IdempotencyName) string { return teamKey(name.Team, "once:"+name.Digest) }
+func equalKey(all IdempotencyName) string    { return teamKey(all.Team, "equal:"+all.Digest) }
+func endedKey(team, token string) string     { return teamKey(team, "ended:"+token) }

@@ -37,7 +37,7 @@ func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
 // answer answers a poll of a task that is the team's.
 func (p *polls) answer(w *reply, r *http.Request, s *requestState, claim cache.Claim) error {
 	if !claim.Final() {
-		claim.Counts.Serve()
+		claim.CountPoll()
 	}
 	if len(s.header[p.service.headers.encryption]) > 0 {
 		return p.recallEncrypted(w, s, claim)
@@ -131,11 +131,11 @@ func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := p.tasks.List(r.Context(), s.Team, filter)
+	page, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
 		return refuse(refuseClaim).say("The team's tasks cannot be read at the moment; send the request again.").because(err).retry(time.Second)
 	}
-	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(list, total, filter, s.ID)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(&page, filter, s.ID)}.write(w)
 }
 
 // listTime is the form of start_time and end_time in the query.

@@ -70,10 +70,10 @@ func (c *claimsInTurn) Put(ctx context.Context, claim cache.Claim) bool {
 	return c.Claims.Put(ctx, claim)
 }
 
-func (c *claimsInTurn) List(ctx context.Context, teams []string, f cache.Filter) ([]cache.Claim, int, error) {
+func (c *claimsInTurn) List(ctx context.Context, teams []string, f cache.Filter) (page cache.Page, err error) {
 	place, err := c.calls.wait(ctx, teams[0]) // requests list the tasks of their own team
 	if err != nil {
-		return nil, 0, err
+		return page, err
 	}
 	defer place.leave()
 	return c.Claims.List(ctx, teams, f)

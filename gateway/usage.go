@@ -122,9 +122,9 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 // openTasks lists the team's newest tasks that have not ended.
 func (u *usage) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	list, _, _ := u.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // if the tasks are not known, they are left out
-	for i := range list {
-		if t := &list[i]; !t.Answer.Status.Final() {
+	page, _ := u.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // if the tasks are not known, they are left out
+	for i := range page.Tasks {
+		if t := &page.Tasks[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})
 		}
 	}

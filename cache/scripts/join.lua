@@ -1,16 +1,14 @@
 -- Takes one of the requests that are equal for a repetition, or lists a new one.
 -- KEYS  1 equal:<digest>   2 once:<digest> of the new one   3 ended:<token>
--- ARGV  1 which attempt this is, 0 the first   2 1 if its client counts attempts   3 microseconds within which a repetition
---       overtakes its first attempt   4 the new name   5 its value   6 life in ms   7 how many are kept
---       8 microseconds for which a refused attempt waits for its repetition
+-- A  attempt: which this is, 0 the first   counts: 1 if its client counts attempts   patience: within which a repetition overtakes
+--    its first attempt   name: the new one   value: of that   life: in ms   most: how many are kept
+--    wait: for how long a refused attempt waits for its repetition
 -- Returns 'new', 'taken' or, to a request that has ended before, 'ended'; and the name.
 -- A field of the hash is "attempt counts alone left begun refused": the last attempt that took it, whether its client counts
 -- attempts, whether it is a repetition whose first attempt has not come, whether the client of the last attempt has gone without the
 -- answer, and when it began and was refused in microseconds.
 if redis.call('EXISTS', KEYS[3]) == 1 then return {'ended', ''} end
-local t = redis.call('TIME')
-local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-local attempt, life = tonumber(ARGV[1]), tonumber(ARGV[6])
+local attempt, life = tonumber(A.attempt), tonumber(A.life)
 local flat, calls = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #flat, 2 do
   local a, c, o, l, b, r = string.match(flat[i + 1], '^(%d+) (%d) (%d) (%d) (%d+) (%d+)$')
@@ -23,13 +21,13 @@ local function write(call)
 end
 local function rank(call)
   if call.attempt >= attempt then return call.refused == 0 and -1 or -2 end
-  if call.refused > 0 then return call.refused >= now - tonumber(ARGV[8]) and call.attempt * 3 + 1 or -2 end
+  if call.refused > 0 then return call.refused >= now - A.wait and call.attempt * 3 + 1 or -2 end
   return call.attempt * 3 + (call.left == '1' and 2 or 0)
 end
 local best, most, late
 for _, call in ipairs(calls) do
-  if attempt == 0 and ARGV[2] == '1' and call.alone == '1' and call.begun >= now - tonumber(ARGV[3])
-    and (call.refused == 0 or call.refused >= now - tonumber(ARGV[8])) and (not late or call.begun < late.begun) then late = call end
+  if attempt == 0 and A.counts == '1' and call.alone == '1' and call.begun >= now - A.patience
+    and (call.refused == 0 or call.refused >= now - A.wait) and (not late or call.begun < late.begun) then late = call end
   local is = rank(call)
   if attempt > 0 and is > -2 and (not best or is > most or is == most and call.begun > best.begun) then best, most = call, is end
 end
@@ -48,7 +46,7 @@ local function before(a, b)
   return a.begun < b.begun
 end
 table.sort(calls, before)
-for i = 1, #calls - tonumber(ARGV[7]) + 1 do redis.call('HDEL', KEYS[1], calls[i].name) end
-write({name = ARGV[4], attempt = attempt, counts = ARGV[2], alone = attempt > 0 and '1' or '0', left = '0', begun = now, refused = 0})
-redis.call('SET', KEYS[2], ARGV[5], 'PX', life)
-return {'new', ARGV[4]}
+for i = 1, #calls - A.most + 1 do redis.call('HDEL', KEYS[1], calls[i].name) end
+write({name = A.name, attempt = attempt, counts = A.counts, alone = attempt > 0 and '1' or '0', left = '0', begun = now, refused = 0})
+redis.call('SET', KEYS[2], A.value, 'PX', life)
+return {'new', A.name}

@@ -1,11 +1,9 @@
 -- Decides whether a team may query the service now, as fair in queries.go does.
 -- KEYS  1 queries: a set of wishes, "granted team number", by their moment
--- ARGV  1 how many in a window  2 the window in microseconds  3 team  4 1 for what no client is likely to want  5 a unique text
+-- A  rate: how many in a window  window: how long that is  team  spare: 1 for what no client is likely to want  unique: a text
 -- Returns 1 or 0.
-local t = redis.call('TIME')
-local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
-local rate, team = tonumber(ARGV[1]), ARGV[3]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - A.window)
+local rate, team = tonumber(A.rate), A.team
 local used, teams, granted, waits, waiting = {[team] = 0}, 1, 0, false, 0
 for _, wish in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local ok, who = string.match(wish, '^(%d) (%S+) ')
@@ -27,11 +25,11 @@ for who, n in pairs(used) do
   if who ~= team then reserved = reserved + math.max(share - n, 0) end
 end
 local allowed
-if ARGV[4] == '1' then
+if A.spare == '1' then
   allowed = free > waiting + math.floor(rate / 4)
 else
   allowed = free > 0 and (used[team] < share or free > reserved)
 end
-if allowed or ARGV[4] ~= '1' and not waits then redis.call('ZADD', KEYS[1], now, (allowed and '1 ' or '0 ') .. team .. ' ' .. ARGV[5]) end
+if allowed or A.spare ~= '1' and not waits then redis.call('ZADD', KEYS[1], now, (allowed and '1 ' or '0 ') .. team .. ' ' .. A.unique) end
 redis.call('PEXPIRE', KEYS[1], 60000)
 return allowed and 1 or 0

@@ -159,8 +159,8 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 	if holds, err := k.accounts.Open(ctx, team); err != nil || holds > 0 {
 		return holds, err
 	}
-	_, tasks, err := k.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
-	return tasks, err
+	page, err := k.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
+	return page.Total, err
 }
 
 // openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's

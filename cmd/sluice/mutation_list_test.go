@@ -90,7 +90,7 @@ var mutations = []mutation{
 		about: "a task for which there was no query left waits for an interval", file: "gateway/tasks/query.go",
 		old: "return cache.Resting, err == nil", new: "return cache.Resting, false",
 	},
-	{about: "a loss that new claims hide is not noticed", file: "cache/redis_restore.go", old: "c.losses.number(c.memoryNumber())", new: ""},
+	{about: "a loss that new claims hide is not noticed", file: "cache/redis_restore.go", old: "c.losses.number(c.Memory())", new: ""},
 
 	// Keys.
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
@@ -168,7 +168,7 @@ var mutations = []mutation{
 	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
 	{about: "a buffer that requests have needed is dropped", file: "gateway/wire/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/exchange.go", old: "b.reusable = false //", new: "//"},
-	{about: "one unsettled end is kept", file: "gateway/tasks/finish.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
+	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/slots.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},

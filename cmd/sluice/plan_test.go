@@ -95,7 +95,7 @@ var floorPlan = map[string]plan{
 	},
 	"cache": {
 		outside: []string{otter, xSync},
-		files:   map[string][]string{"redis_store.go": {goRedis}},
+		files:   map[string][]string{"redis*.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {

@@ -420,7 +420,7 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	_, errTake := tasks.Take(ctx, "search", "t")
 	tasks.Release(ctx, "search", "t", time.Second)
 	_, errHear := tasks.Hear(ctx, &claim, cache.Answer{Task: "t", Status: cache.Running}, nil, 1)
-	_, _, errList := tasks.List(ctx, []string{"search"}, cache.Filter{})
+	_, errList := tasks.List(ctx, []string{"search"}, cache.Filter{})
 	_, errDue := tasks.Due(ctx, 10, nil)
 	_, errAllow := tasks.Allow(ctx, "search", false)
 	_, _, errBegin := tasks.Begin(ctx, name, [32]byte{}, "one")

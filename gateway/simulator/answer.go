@@ -3,7 +3,6 @@ package simulator
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 )
@@ -173,14 +172,6 @@ func invalid(format string, args ...any) error {
 
 // Error makes a refusal an error.
 func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.status, r.code, r.message) }
-
-// asRefusal turns any error into one that a client may read.
-func asRefusal(err error) *refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return r
-	}
-	return &refusal{500, "InternalError", "An internal error has occurred.", false}
-}
 
 // body is the refusal on the wire. Its code comes first: clients match `{"code":` literally.
 func (r *refusal) body(requestID string) any {

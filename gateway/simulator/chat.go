@@ -34,25 +34,16 @@ type step struct {
 	thought           int // of thinking alone
 }
 
-// serveText answers the text path.
-func serveText(c *call) (*answer, error) {
-	if err := checkText(c); err != nil {
+// serveChat answers a chat on the text path or on the multimodal one: it writes the alternatives, and answers whole or step by step.
+func serveChat(c *call, multimodal bool) (*answer, error) {
+	check := checkText
+	if multimodal {
+		check = checkChat
+	}
+	if err := check(c); err != nil {
 		return nil, err
 	}
-	return answerChat(&chat{call: c, textFormat: resultFormat(c) == "text"}), nil
-}
-
-// serveMultimodalChat answers a chat on the multimodal path.
-func serveMultimodalChat(c *call) (*answer, error) {
-	if err := checkChat(c); err != nil {
-		return nil, err
-	}
-	return answerChat(&chat{call: c, multimodal: true}), nil
-}
-
-// answerChat writes the alternatives of a valid request, and answers whole or step by step.
-func answerChat(ch *chat) *answer {
-	ch.prompt, ch.steps = readPrompt(ch.call), 1
+	ch := &chat{call: c, prompt: readPrompt(c), multimodal: multimodal, textFormat: !multimodal && resultFormat(c) == "text", steps: 1}
 	for i := range integer(ch.param, "n", 1) {
 		alt := ch.write(ch.hash + uint64(i))
 		ch.alternatives = append(ch.alternatives, alt)
@@ -64,7 +55,7 @@ func answerChat(ch *chat) *answer {
 	} else {
 		a.doc = ch.reply(0, ch.steps)
 	}
-	return a
+	return a, nil
 }
 
 // write writes one alternative. max_completion_tokens includes the chain of thought, max_tokens does not.
@@ -74,7 +65,7 @@ func (ch *chat) write(hash uint64) alternative {
 	all := integer(ch.param, "max_completion_tokens", math.MaxInt)
 	limit := min(ch.cfg.MaxOutput, integer(ch.param, "max_tokens", ch.cfg.MaxOutput), all)
 	if get[bool](ch.param, "enable_thinking") {
-		text, n := firstTokens(thoughts(ch.question), min(all, integer(ch.param, "thinking_budget", math.MaxInt)))
+		text, n := firstTokens(about(ch.question, languageOf(ch.question).thinking), min(all, integer(ch.param, "thinking_budget", math.MaxInt)))
 		for piece, count := range pieces(text, ch.cfg.FrameTokens) {
 			add(step{thinking: piece, tokens: count, thought: count})
 		}

@@ -38,11 +38,11 @@ func Example() {
 
 	now = now.Add(2 * time.Second) // while no request runs
 	fmt.Println(strings.Contains(ask("GET", "tasks/"+id, ""), `"task_status":"SUCCEEDED"`))
-	fmt.Println(service.Tally().Spent)
+	fmt.Println(service.Tally().Images)
 	http.DefaultClient.CloseIdleConnections()
 	// Output:
 	// true
-	// [{gen2.6-image images 2}]
+	// 2
 }
 
 // A fault limited to one endpoint and one request.

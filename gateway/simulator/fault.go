@@ -134,60 +134,56 @@ func (fs *faults) take(endpoint string) Fault {
 
 // stalls is where stalled requests wait. It is safe for concurrent use.
 type stalls struct {
-	mu      sync.Mutex
-	change  *sync.Cond // of the fields below
-	waiting int
-	round   int // grows with every release
+	mu       sync.Mutex
+	waiting  int
+	released chan struct{} // is closed by the next release
+	more     chan struct{} // is closed when another request waits
 }
 
-func newStalls() *stalls {
-	s := new(stalls)
-	s.change = sync.NewCond(&s.mu)
-	return s
-}
+func newStalls() *stalls { return &stalls{released: make(chan struct{}), more: make(chan struct{})} }
 
 // wait blocks until release, or until the context ends, whose error it returns.
 func (s *stalls) wait(ctx context.Context) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	round := s.round
+	released := s.released
 	s.waiting++
-	s.change.Broadcast()
-	err := s.until(ctx, func() bool { return s.round > round })
-	if s.round == round { // else release has counted it out
+	close(s.more)
+	s.more = make(chan struct{})
+	s.mu.Unlock()
+	select {
+	case <-released:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released == released { // else release has counted it out
 		s.waiting--
 	}
-	return err
+	return ctx.Err()
 }
 
 // release lets all requests go on that wait now.
 func (s *stalls) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.round++
-	s.waiting = 0
-	s.change.Broadcast()
+	close(s.released)
+	s.released, s.waiting = make(chan struct{}), 0
 }
 
 // await blocks until n requests wait at once, or until the context ends, whose error it returns.
 func (s *stalls) await(ctx context.Context, n int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.until(ctx, func() bool { return s.waiting >= n })
-}
-
-// until blocks until ok, or until the context ends. The lock is held.
-func (s *stalls) until(ctx context.Context, ok func() bool) error {
-	defer context.AfterFunc(ctx, func() {
+	for {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.change.Broadcast()
-	})()
-	for !ok() {
-		if ctx.Err() != nil {
+		enough, more := s.waiting >= n, s.more
+		s.mu.Unlock()
+		if enough {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
 			return ctx.Err()
 		}
-		s.change.Wait()
 	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -46,93 +45,57 @@ func newReceived(r *http.Request, body []byte, keep int) Received {
 	}
 }
 
-// Units of a Spend.
-const (
-	UnitInputTokens  = "input_tokens"
-	UnitOutputTokens = "output_tokens"
-	UnitImages       = "images"
-)
-
-// Spend is the cost of one model in one unit: the figure to which a gateway's ledger is compared.
-type Spend struct {
-	Model  string
-	Unit   string
-	Amount int64
-}
-
 // Tally counts the events since the start or the last Reset.
 type Tally struct {
 	// Requests and Executed count arrivals and work done (text or images made, tasks created) by Endpoint word.
 	Requests map[string]int
 	Executed map[string]int
-	// Spent is ordered by model and unit, without zeros.
-	Spent []Spend
-	// Tokens (input and output) and Images are the sums over all models.
+	// Tokens (input and output) and Images are what the service bills: the figures to which a gateway's ledger is compared.
 	Tokens, Images int64
 }
 
-// Bounds of a ledger's memory.
-const (
-	maxBilled     = 3000 // lines of Spent; models beyond share the line "other"
-	maxViolations = 100
-)
+// maxViolations bounds the memory of a ledger.
+const maxViolations = 100
 
 // ledger keeps the last requests, and counts and bills all of them. Work is billed when it is done, whether or not the
 // client receives the answer.
 type ledger struct {
-	keep int
-
 	mu         sync.Mutex
 	last       []Received
 	violations []string
-	requests   map[string]int
-	executed   map[string]int
-	spent      map[Spend]int64 // by Spend with Amount zero
-}
-
-func newLedger(keep int) *ledger {
-	l := &ledger{keep: max(keep, 0)}
-	l.reset()
-	return l
+	sums       Tally
 }
 
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last, l.violations = nil, nil
-	l.requests, l.executed, l.spent = map[string]int{}, map[string]int{}, map[Spend]int64{}
+	l.last, l.violations, l.sums = nil, nil, Tally{Requests: map[string]int{}, Executed: map[string]int{}}
 }
 
-// add records a request. A picture needs no key; any other request has exactly one Authorization header.
-func (l *ledger) add(r Received) {
+// add records a request, and keeps so many. A picture needs no key; any other request has exactly one Authorization header.
+func (l *ledger) add(r Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests[r.Endpoint]++
+	l.sums.Requests[r.Endpoint]++
 	if len(r.Header.Values("Authorization")) != 1 && r.Endpoint != EndpointPicture && len(l.violations) < maxViolations {
 		l.violations = append(l.violations, r.Method+" "+r.Path+": has not exactly one Authorization header")
 	}
 	l.last = append(l.last, r)
-	l.last = l.last[max(0, len(l.last)-l.keep):] // append moves what is left to a new array, and so frees the rest
+	l.last = l.last[max(0, len(l.last)-keep):] // append moves what is left to a new array, and so frees the rest
 }
 
 // execute counts a request whose work was done.
 func (l *ledger) execute(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.executed[endpoint]++
+	l.sums.Executed[endpoint]++
 }
 
-func (l *ledger) bill(model string, c cost) {
+func (l *ledger) bill(c cost) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.spent) >= maxBilled {
-		model = "other"
-	}
-	for unit, n := range map[string]int{UnitInputTokens: c.input, UnitOutputTokens: c.output, UnitImages: c.images} {
-		if n != 0 {
-			l.spent[Spend{Model: model, Unit: unit}] += int64(n)
-		}
-	}
+	l.sums.Tokens += int64(c.input + c.output)
+	l.sums.Images += int64(c.images)
 }
 
 // list returns the requests that are kept, oldest first, and the violations.
@@ -145,18 +108,7 @@ func (l *ledger) list() ([]Received, []string) {
 func (l *ledger) tally() Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := Tally{Requests: maps.Clone(l.requests), Executed: maps.Clone(l.executed)}
-	for line, n := range l.spent {
-		line.Amount = n
-		t.Spent = append(t.Spent, line)
-		if line.Unit == UnitImages {
-			t.Images += n
-		} else {
-			t.Tokens += n
-		}
-	}
-	slices.SortFunc(t.Spent, func(a, b Spend) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Unit, b.Unit))
-	})
+	t := l.sums
+	t.Requests, t.Executed = maps.Clone(t.Requests), maps.Clone(t.Executed)
 	return t
 }

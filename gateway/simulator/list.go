@@ -88,11 +88,11 @@ func listTime(q url.Values, name string, absent time.Time) (time.Time, error) {
 
 // line is the task in a list, in that state.
 func (t *task) line(state string) taskLine {
-	millis := func(at time.Time) *int64 {
-		if at.IsZero() {
-			return nil
+	millis := func(at time.Time) (ms *int64) {
+		if !at.IsZero() {
+			ms = new(at.UnixMilli())
 		}
-		return new(at.UnixMilli())
+		return ms
 	}
 	start, end := t.times(state)
 	return taskLine{

@@ -83,9 +83,13 @@ func (p *prompt) readContent(m any, parameters object) string {
 	for _, v := range get[[]any](m, "content") {
 		item := get[object](v)
 		if image := get[string](item, "image"); image != "" {
-			size := scaled(picture.SizeOfData(image), parameters, item)
+			limit := integer(item, "max_pixels", integer(parameters, "max_pixels", maxPixels))
+			if get[bool](parameters, "vl_high_resolution_images") {
+				limit = highPixels
+			}
+			size := picture.SizeOfData(image).Fit(minPixels, max(limit, minPixels), patch) // as a chat model sees it
 			p.sizes = append(p.sizes, size)
-			p.media.Image += imageTokens(size)
+			p.media.Image += max(1, (size.W/patch)*(size.H/patch))
 		}
 		if _, ok := item["video"]; ok {
 			p.media.Video += videoTokens
@@ -105,7 +109,7 @@ func (p *prompt) readContent(m any, parameters object) string {
 	return strings.Join(texts, " ")
 }
 
-// A token of an image is a square of this many pixels a side.
+// A token of an image is a square of this many pixels a side, one at least.
 const patch = 28
 
 // Bounds of an image's pixels as a chat model sees it: by default, and at high resolution.
@@ -114,18 +118,6 @@ const (
 	maxPixels  = 1280 * patch * patch
 	highPixels = 16777216
 )
-
-// scaled returns the size at which a chat model sees an image.
-func scaled(size picture.Size, parameters, item object) picture.Size {
-	limit := integer(item, "max_pixels", integer(parameters, "max_pixels", maxPixels))
-	if get[bool](parameters, "vl_high_resolution_images") {
-		limit = highPixels
-	}
-	return size.Fit(minPixels, max(limit, minPixels), patch)
-}
-
-// imageTokens counts an image: one token per patch.
-func imageTokens(size picture.Size) int { return max(1, (size.W/patch)*(size.H/patch)) }
 
 // textUsage is the usage of a chat answer.
 type textUsage struct {

@@ -191,3 +191,12 @@ func checkEditSize(text string, interleaved bool) error {
 	}
 	return nil
 }
+
+// drawsAtOnce reports whether the model answers on the multimodal path with an image. Dated snapshots exist, so models are
+// known by the beginning of their names.
+func drawsAtOnce(model string) bool {
+	return strings.HasPrefix(model, "llm-image") || strings.HasPrefix(model, "gen2.6-t2i")
+}
+
+// edits reports whether the model obeys the rules of asynchronous image editing.
+func edits(model string) bool { return strings.HasPrefix(model, "gen2.6-image") }

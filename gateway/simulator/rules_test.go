@@ -3,35 +3,33 @@ package simulator
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// refusalOf sends a body in process and returns the message of the refusal,
-// empty if there is none.
-func refusalOf(t *testing.T, s *Simulator, path, body string, header ...string) string {
+// refuses sends a body in process, and wants a refusal that has these words in its code and message, or none.
+func refuses(t *testing.T, s *Simulator, name, path, body, words string, header ...string) {
 	t.Helper()
-	w := serveOnce(s, path, body, header...)
+	w, said := serveOnce(s, path, body, header...), ""
 	data := w.Body.Bytes()
-	if _, frame, ok := bytes.Cut(data, []byte("event:error")); ok {
+	_, frame, inStream := bytes.Cut(data, []byte("event:error"))
+	if inStream {
 		_, data, _ = bytes.Cut(frame, []byte("data:"))
-	} else if w.Code == 200 {
-		return ""
 	}
-	var e struct{ Code, Message string }
-	if err := json.Unmarshal(data, &e); err != nil || e.Message == "" {
-		t.Fatalf("refusal is no error: %s", w.Body)
+	if inStream || w.Code != 200 {
+		var e struct{ Code, Message string }
+		if err := json.Unmarshal(data, &e); err != nil || e.Message == "" {
+			t.Fatalf("%s: the refusal is no error: %s", name, w.Body)
+		}
+		said = e.Code + " " + e.Message
 	}
-	return e.Code + " " + e.Message
+	if (said == "") != (words == "") || !strings.Contains(said, words) {
+		t.Errorf("%s: %.200s\nsaid %q, want %q", name, body, said, words)
+	}
 }
 
 // The rules as data: a file of testdata/rules holds changes to one request, and words of their refusals. A line is
@@ -89,105 +87,45 @@ func TestRules(t *testing.T) {
 				continue
 			}
 			change, words, refused := strings.Cut(strings.TrimPrefix(rest, " "), " => ")
-			if said := refusalOf(t, s, table.path, table.request(change), table.header...); (said != "") != refused || !strings.Contains(said, words) {
-				t.Errorf("%s: %s: %s\nsaid %q, want %q", file, name, change, said, words)
+			if refused && words == "" {
+				t.Fatalf("%s: %s: no words", file, name)
 			}
+			refuses(t, s, file+": "+name, table.path, table.request(change), words, table.header...)
 		}
 	}
 }
 
-// What is longer than a table's line.
-func TestRulesOfLongTexts(t *testing.T) {
-	s := New(Config{})
-	for body, want := range map[string]string{
-		edit(`"negative_prompt":"` + strings.Repeat("雾", 501) + `"`):            "", // is cut, not refused
-		strings.Replace(edit(``), "A quiet lake", strings.Repeat("湖", 2001), 1): "",
-		edit(`"size":1280`): "size must be a string",
-	} {
-		if said := refusalOf(t, s, imagePath, body, async...); (said == "") != (want == "") || !strings.Contains(said, want) {
-			t.Errorf("%.200s\nsaid %q, want %q", body, said, want)
-		}
-	}
-}
-
-func TestAsyncHeaderWhereNothingIsAsynchronous(t *testing.T) {
-	s := New(Config{})
-	for path, body := range map[string]string{textPath: say("hi", ""), multimodalPath: draw("")} {
-		if said := refusalOf(t, s, path, body, async...); said != "AccessDenied current user api does not support asynchronous calls." {
-			t.Errorf("%s: said %q", path, said)
-		}
-		if said := refusalOf(t, s, path, body, "X-Service-Async", "disable"); said != "" {
-			t.Errorf("%s: disabled, said %q", path, said)
-		}
-	}
-}
-
-func TestInterleavedNeedsAStream(t *testing.T) {
-	const body = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a"}]}]},"parameters":{"enable_interleave":true`
+// The rules about headers.
+func TestRulesOfHeaders(t *testing.T) {
+	const noSync, noAsync = "AccessDenied current user api does not support synchronous calls.", "AccessDenied current user api does not support asynchronous calls."
+	s, disabled := New(Config{}), []string{"X-Service-Async", "disable"}
+	stream := func(name, value string) []string { return append([]string{name, value}, async...) }
 	for _, tt := range []struct {
-		name, more, header, value, want string
+		name, path, body, words string
+		header                  []string
 	}{
-		{"both", `,"stream":true}}`, "X-Service-Sse", "enable", ""},
-		{"both, by Accept", `,"stream":true}}`, "Accept", "text/event-stream", ""},
-		{"header only", `}}`, "X-Service-Sse", "enable", ""},
-		{"null and header", `,"stream":null}}`, "X-Service-Sse", "enable", ""},
-		{"false and header", `,"stream":false}}`, "X-Service-Sse", "enable", "stream must be true"},
-		{"parameter only", `,"stream":true}}`, "X-A", "", "X-Service-Sse must be enable"},
-		{"header disabled", `,"stream":true}}`, "X-Service-Sse", "disable", "X-Service-Sse must be enable"},
+		{"text as a task", textPath, say("hi", ""), noAsync, async},
+		{"text, disabled", textPath, say("hi", ""), "", disabled},
+		{"image as a task", multimodalPath, draw(""), noAsync, async},
+		{"image, disabled", multimodalPath, draw(""), "", disabled},
+		{"edit", imagePath, edit(""), noSync, nil},
+		{"edit, disabled", imagePath, edit(""), noSync, disabled},
+		{"edit as a task", imagePath, edit(""), "", []string{"x-service-async", "ENABLE"}},
+		{"older image", olderPath, older(""), noSync, nil},
+		{"older image as a task", olderPath, older(""), "", async},
+		{"older edit, disabled", olderEditPath, older(""), noSync, disabled},
+		{"older edit as a task", olderEditPath, older(""), "", async},
+		{"a tale, by header and parameter", imagePath, tale(streamedTale), "", asyncSSE},
+		{"a tale, by Accept", imagePath, tale(streamedTale), "", stream("Accept", "text/event-stream")},
+		{"a tale, header only", imagePath, tale(`"enable_interleave":true`), "", asyncSSE},
+		{"a tale, null and header", imagePath, tale(`"enable_interleave":true,"stream":null`), "", asyncSSE},
+		{"a tale, false and header", imagePath, tale(`"enable_interleave":true,"stream":false`), "stream must be true", asyncSSE},
+		{"a tale, parameter only", imagePath, tale(streamedTale), "X-Service-Sse must be enable", async},
+		{"a tale, header disabled", imagePath, tale(streamedTale), "X-Service-Sse must be enable", stream("X-Service-Sse", "disable")},
+		{"a repeated member counts by its last value", imagePath, strings.Replace(edit(""), `"parameters":{}`, `"parameters":{"n":1},"parameters":{"n":9}`, 1), "parameters.n", async},
+		{"a size of another kind", imagePath, edit(`"size":1280`), "size must be a string", async},
 	} {
-		got := refusalOf(t, New(Config{}), imagePath, body+tt.more, append([]string{tt.header, tt.value}, async...)...)
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%s: said %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestInputImageRules(t *testing.T) {
-	s := New(Config{})
-	padded := func(size int) string {
-		return dataURI("image/png", append(pngOf(240, 240, true), make([]byte, size-len(pngOf(240, 240, true)))...))
-	}
-	for _, tt := range []struct{ name, uri, want string }{
-		{"smallest", dataURI("image/png", pngOf(240, 240, true)), ""},
-		{"too narrow", dataURI("image/png", pngOf(239, 240, true)), "240 to 8000"},
-		{"too low", dataURI("image/png", pngOf(240, 239, true)), "240 to 8000"},
-		{"largest", dataURI("image/bmp", bmpOf(8000, 8000)), ""},
-		{"too wide", dataURI("image/bmp", bmpOf(8001, 8000)), "240 to 8000"},
-		{"too high", dataURI("image/bmp", bmpOf(8000, 8001)), "240 to 8000"},
-		{"with alpha", dataURI("image/png", pngOf(240, 240, false)), "no alpha"},
-		{"ten megabytes", padded(10 << 20), ""},
-		{"one byte more", padded(10<<20 + 1), "larger than 10 MB"},
-		{"a gif", "data:image/gif;base64,R0lG", "format other than"},
-		{"not what it says", dataURI("image/jpeg", pngOf(240, 240, true)), "not an image of its media type"},
-		{"broken", "data:image/png;base64,?", "Base64 data URI"},
-	} {
-		body := strings.Replace(edit(``), "https://images.example/in.png", tt.uri, 1)
-		if said := refusalOf(t, s, imagePath, body, async...); (said == "") != (tt.want == "") || !strings.Contains(said, tt.want) {
-			t.Errorf("%s: said %q, want %q", tt.name, said, tt.want)
-		}
-	}
-}
-
-func TestAsyncHeaderIsRequired(t *testing.T) {
-	s := New(Config{})
-	for _, path := range []string{imagePath, olderPath, olderEditPath} {
-		body := edit("")
-		if path != imagePath {
-			body = older("")
-		}
-		for _, tt := range []struct {
-			header []string
-			want   string
-		}{
-			{nil, "AccessDenied current user api does not support synchronous calls."},
-			{[]string{"X-Service-Async", "disable"}, "AccessDenied current user api does not support synchronous calls."},
-			{[]string{"X-Service-Async", "enable"}, ""},
-			{[]string{"x-service-async", "ENABLE"}, ""},
-		} {
-			if got := refusalOf(t, s, path, body, tt.header...); got != tt.want {
-				t.Errorf("%s with %q said %q, want %q", path, tt.header, got, tt.want)
-			}
-		}
+		refuses(t, s, tt.name, tt.path, tt.body, tt.words, tt.header...)
 	}
 }
 
@@ -197,15 +135,8 @@ func TestRanges(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"[0, 1]", .5, ""},
-		{"[0, 1]", 0., ""},
-		{"[0, 1]", 1., ""},
-		{"[0, 1]", -.1, "must be in [0, 1]"},
-		{"[0, 1]", 1.1, "must be in [0, 1]"},
-		{"(0, 1]", 0., "must be in (0, 1]"},
-		{"[0, 2)", 2., "must be in [0, 2)"},
-		{"(0, +Inf]", 1e300, ""},
-		{"[0, 1]", "1", "must be a number"},
+		{"[0, 1]", 0., ""}, {"[0, 1]", 1., ""}, {"[0, 1]", -.1, "must be in [0, 1]"}, {"[0, 1]", 1.1, "must be in [0, 1]"},
+		{"(0, 1]", 0., "must be in (0, 1]"}, {"[0, 2)", 2., "must be in [0, 2)"}, {"(0, +Inf]", 1e300, ""}, {"[0, 1]", "1", "must be a number"},
 	} {
 		if got := number(tt.span)(tt.v); got != tt.want {
 			t.Errorf("%v in %s says %q, want %q", tt.v, tt.span, got, tt.want)
@@ -228,30 +159,33 @@ func TestMembersAreReadLeniently(t *testing.T) {
 	}
 }
 
-// dataURI returns the bytes as a data URI.
-func dataURI(media string, raw []byte) string {
-	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(raw)
-}
-
-// pngOf encodes a picture; opaque decides its colour type.
-func pngOf(w, h int, opaque bool) []byte {
-	var img image.Image = image.NewGray(image.Rect(0, 0, w, h))
-	if !opaque {
-		m := image.NewNRGBA(image.Rect(0, 0, w, h))
-		m.Set(0, 0, color.NRGBA{1, 2, 3, 4})
-		img = m
+// Any body on any path gets an answer: JSON or frames, never a panic, and a refusal costs nothing.
+func FuzzRequest(f *testing.F) {
+	for _, body := range []string{
+		say("What is a sluice?", `"n":2,"logprobs":true`), say("json", levels), edit(`"n":2`), draw(`"size":"16*16"`),
+		older(``), tale(`"stream":true`), `{"model":"m","input":{"prompt":"hi","history":[{"user":"a","bot":"b"}]}}`,
+		`{"model":"llm-image","input":{"messages":[{"role":"user","content":[null]}]},"parameters":{"stop":[[]]}}`,
+	} {
+		for path := range uint8(5) {
+			f.Add(path, true, body)
+		}
 	}
-	var buf bytes.Buffer
-	if err := png.Encode(&buf, img); err != nil {
-		panic(err)
-	}
-	return buf.Bytes()
-}
-
-func bmpOf(w, h int32) []byte {
-	raw := make([]byte, 54)
-	copy(raw, "BM")
-	binary.LittleEndian.PutUint32(raw[18:], uint32(w))
-	binary.LittleEndian.PutUint32(raw[22:], uint32(h))
-	return raw
+	paths := []string{textPath, multimodalPath, imagePath, olderPath, tasksPath + "/abc/cancel"}
+	f.Fuzz(func(t *testing.T, path uint8, stream bool, body string) {
+		s := New(Config{})
+		for _, header := range [][]string{nil, async} {
+			if stream {
+				header = append([]string{"Accept", "text/event-stream"}, header...)
+			}
+			w := serveOnce(s, paths[int(path)%len(paths)], body, header...)
+			if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+				got{status: w.Code, header: w.Header(), body: w.Body.String()}.events(t)
+			} else if !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%q is answered %d %q", body, w.Code, w.Body)
+			}
+			if got := s.Tally(); len(got.Executed) == 0 && got.Tokens+got.Images > 0 {
+				t.Errorf("%q was refused and billed %+v", body, got)
+			}
+		}
+	})
 }

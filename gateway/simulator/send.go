@@ -2,13 +2,17 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
@@ -39,7 +43,7 @@ func (x *exchange) send(a *answer) {
 	// A stream that the fault ends early costs what was sent.
 	partial := a.frames != nil && (x.fault.Cut != "" || x.fault.Error != nil)
 	if !partial {
-		x.ledger.bill(x.model, a.cost)
+		x.ledger.bill(a.cost)
 	}
 	if !x.wait() {
 		return
@@ -61,9 +65,10 @@ func (x *exchange) send(a *answer) {
 		return
 	}
 	if x.fault.Gzip {
-		z := newGzipWriter(x.w)
-		defer z.z.Close() // after a cut the connection is gone
-		x.w = z
+		x.w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(x.w)
+		defer z.Close() // after a cut the connection is gone
+		x.w = &gzipWriter{x.w, z}
 	}
 	switch {
 	case x.fault.Body != nil:
@@ -73,7 +78,7 @@ func (x *exchange) send(a *answer) {
 	case a.frames != nil:
 		x.over = sync.OnceFunc(func() {
 			if partial {
-				x.ledger.bill(x.model, x.spent)
+				x.ledger.bill(x.spent)
 			}
 			a.ended()
 		})
@@ -257,3 +262,55 @@ func (x *exchange) cut() {
 		panic(http.ErrAbortHandler)
 	}
 }
+
+// hangUp closes the connection, with a reset if asked.
+func hangUp(w http.ResponseWriter, reset bool) {
+	conn := seize(w)
+	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0) // a TLS or pipe connection simply closes
+	}
+	_ = conn.Close()
+}
+
+// seize takes the connection away from the server. If that is impossible (HTTP/2, a recorder) it aborts the handler,
+// which breaks the answer too.
+func seize(w http.ResponseWriter) net.Conn {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return conn
+}
+
+// pause waits for d, and reports whether the client is still there.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// flush sends what was written. A writer that cannot flush has no client that could notice.
+func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+
+// gzipWriter compresses an answer. What it has flushed can be unpacked without the rest.
+type gzipWriter struct {
+	http.ResponseWriter
+	z *gzip.Writer
+}
+
+// Write compresses p.
+func (w *gzipWriter) Write(p []byte) (int, error) { return w.z.Write(p) }
+
+// FlushError sends everything written so far.
+func (w *gzipWriter) FlushError() error {
+	return cmp.Or(w.z.Flush(), http.NewResponseController(w.ResponseWriter).Flush())
+}
+
+// Unwrap gives access to the connection below.
+func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -16,6 +16,7 @@ package simulator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,8 +41,8 @@ type Simulator struct {
 // New returns a running service.
 func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
-	s := &Simulator{cfg: cfg, ledger: newLedger(cfg.KeepRequests), stalls: newStalls(), pictures: newPictures()}
-	s.limits = map[string]*limiter{}
+	s := &Simulator{cfg: cfg, ledger: new(ledger), stalls: newStalls(), pictures: newPictures(), limits: map[string]*limiter{}}
+	s.ledger.reset()
 	s.tasks = &tasks{cfg: &s.cfg, pictures: s.pictures, ledger: s.ledger, byID: map[string]*task{}}
 	for _, endpoint := range []string{EndpointTask, EndpointList, EndpointCancel} {
 		s.limits[endpoint] = &limiter{passed: make([]time.Time, max(cfg.TaskRate, 0))}
@@ -99,18 +100,22 @@ func (s *Simulator) Reset() {
 // ServeHTTP answers as the service would.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := receive(r, &s.cfg)
-	s.ledger.add(c.Received)
+	s.ledger.add(c.Received, max(s.cfg.KeepRequests, 0))
 	defer s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.ID)
 	var a *answer
 	if err = s.admit(c, err); err == nil {
 		a, err = s.work(c)
 	}
 	x := &exchange{call: c, ctx: r.Context(), w: w, ledger: s.ledger, stalls: s.stalls}
-	if err != nil {
-		x.refuse(asRefusal(err))
+	if err == nil {
+		x.send(a)
 		return
 	}
-	x.send(a)
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok {
+		refused = &refusal{500, "InternalError", "An internal error has occurred.", false}
+	}
+	x.refuse(refused)
 }
 
 // admit judges a request by path, method, key and body, and gives it its fault. received is the error of receiving it.
@@ -174,7 +179,7 @@ func (s *Simulator) work(c *call) (*answer, error) {
 func (s *Simulator) serve(c *call) (*answer, error) {
 	switch c.endpoint {
 	case EndpointText:
-		return serveText(c)
+		return serveChat(c, false)
 	case EndpointMultimodal:
 		return s.serveMultimodal(c)
 	case EndpointImage:
@@ -202,7 +207,7 @@ func (s *Simulator) serveMultimodal(c *call) (*answer, error) {
 	case edits(c.model) && interleaved:
 		return serveInterleaved(c, s.pictures)
 	}
-	return serveMultimodalChat(c)
+	return serveChat(c, true)
 }
 
 // serveUploads answers the one action that clients use. The host that it names takes no uploads.

@@ -113,7 +113,7 @@ func (ts *tasks) bill(t *task, now time.Time) {
 	}
 	if !t.billed && t.state(now) == stateSucceeded {
 		t.billed = true
-		ts.ledger.bill(t.model, cost{images: t.counted()})
+		ts.ledger.bill(cost{images: t.counted()})
 	}
 }
 

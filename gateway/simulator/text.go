@@ -147,9 +147,6 @@ func sentences(question string, hash uint64) string {
 	return strings.Join(append(parts, l.closing[d.roll(len(l.closing))]), l.space)
 }
 
-// thoughts composes the chain of thought before an answer.
-func thoughts(question string) string { return about(question, languageOf(question).thinking) }
-
 // paragraphs composes a story about the question in count paragraphs.
 func paragraphs(question string, count int, d *dice) []string {
 	l := languageOf(question)

@@ -18,49 +18,22 @@ func tokensOf(s string) []string {
 }
 
 func TestTokens(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want []string
-	}{
-		{"", nil},
-		{"water", []string{"water"}},
-		{"a sluice", []string{"a", " sluice"}},
-		{"waterwheel", []string{"waterwhe", "el"}},
-		{" waterwheel", []string{" waterwhe", "el"}},
-		{"a  b", []string{"a", " ", " b"}},
-		{"end. ", []string{"end", ".", " "}},
-		{"{\"a\":1}", []string{"{", "\"", "a", "\"", ":", "1", "}"}},
-		{"水闸。", []string{"水", "闸", "。"}},
-		{" 水", []string{" ", "水"}},
-		{"é", []string{"é"}},
-		{"\xff!", []string{"\xff", "!"}},
+	for text, want := range map[string][]string{
+		"": nil, "water": {"water"}, "a sluice": {"a", " sluice"}, "waterwheel": {"waterwhe", "el"}, " waterwheel": {" waterwhe", "el"},
+		"a  b": {"a", " ", " b"}, "end. ": {"end", ".", " "}, "{\"a\":1}": {"{", "\"", "a", "\"", ":", "1", "}"},
+		"水闸。": {"水", "闸", "。"}, " 水": {" ", "水"}, "é": {"é"}, "\xff!": {"\xff", "!"},
 	} {
-		if diff := cmp.Diff(tt.want, tokensOf(tt.text)); diff != "" {
-			t.Errorf("tokens of %q (-want +got):\n%s", tt.text, diff)
-		}
-		if got := tokens(tt.text); got != len(tt.want) {
-			t.Errorf("tokens(%q) = %d, want %d", tt.text, got, len(tt.want))
+		if diff := cmp.Diff(want, tokensOf(text)); diff != "" || tokens(text) != len(want) {
+			t.Errorf("%d tokens of %q (-want +got):\n%s", tokens(text), text, diff)
 		}
 	}
 }
 
 func TestFirstTokens(t *testing.T) {
 	const text = "A sluice does not stop the river"
-	for _, tt := range []struct {
-		n     int
-		want  string
-		count int
-	}{
-		{0, "", 0},
-		{-1, "", 0},
-		{1, "A", 1},
-		{3, "A sluice does", 3},
-		{7, text, 7},
-		{100, text, 7},
-	} {
-		got, count := firstTokens(text, tt.n)
-		if got != tt.want || count != tt.count {
-			t.Errorf("firstTokens(%d) = %q, %d, want %q, %d", tt.n, got, count, tt.want, tt.count)
+	for n, want := range map[int]string{0: "", -1: "", 1: "A", 3: "A sluice does", 7: text, 100: text} {
+		if got, count := firstTokens(text, n); got != want || count != min(max(n, 0), 7) {
+			t.Errorf("firstTokens(%d) = %q, %d, want %q", n, got, count, want)
 		}
 	}
 }
@@ -77,61 +50,34 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-func TestAnswerIsDeterministic(t *testing.T) {
-	for _, question := range []string{"What is a sluice?", "水闸是什么？", ""} {
-		if a, b := sentences(question, 7), sentences(question, 7); a != b {
-			t.Errorf("the same question got\n%q and\n%q", a, b)
-		}
-		if a, b := sentences(question, 7), sentences(question, 8); a == b {
-			t.Errorf("two hashes got the same answer %q", a)
-		}
-	}
-}
-
-func TestAnswerNeverRepeatsItself(t *testing.T) {
-	for hash := range uint64(200) {
-		seen := map[string]bool{}
-		for _, sentence := range strings.SplitAfter(sentences("water", hash), ". ") {
-			if seen[sentence] {
-				t.Fatalf("hash %d says twice %q", hash, sentence)
+// An answer quotes the question, in whose language it is. The same hash gives the same text, and says nothing twice.
+func TestSentences(t *testing.T) {
+	for question, want := range map[string]string{"What is a sluice?": "“What is a sluice”", "水闸 please": "“水闸 please”", "": "“…”", "100%d of %s": "“100%d of %s”"} {
+		chinese, before := strings.Contains(question, "水"), ""
+		for hash := range uint64(200) {
+			text, seen := sentences(question, hash), map[string]bool{}
+			if text != sentences(question, hash) || hash == 8 && text == before || !strings.Contains(text, want) || strings.Contains(text, "水") != chinese || strings.Contains(text, "river") && chinese {
+				t.Fatalf("%q with hash %d is answered with %q", question, hash, text)
 			}
-			seen[sentence] = true
+			for _, sentence := range strings.SplitAfter(text, ". ") {
+				if seen[sentence] {
+					t.Fatalf("hash %d says twice %q", hash, sentence)
+				}
+				seen[sentence] = true
+			}
+			before = text
 		}
-	}
-}
-
-func TestAnswerSpeaksTheLanguageOfTheQuestion(t *testing.T) {
-	if got := sentences("水闸 please", 1); !strings.Contains(got, "水") || strings.Contains(got, "river") {
-		t.Errorf("a Chinese question got %q", got)
-	}
-	if got := sentences("sluice", 1); strings.Contains(got, "水") {
-		t.Errorf("an English question got %q", got)
 	}
 }
 
 func TestQuoted(t *testing.T) {
-	for _, tt := range []struct {
-		name, question, want string
-	}{
-		{"plain", "a gate", "“a gate”"},
-		{"ends are trimmed", "what is a gate?! ", "“what is a gate”"},
-		{"space is folded", "a\n\n  gate", "“a gate”"},
-		{"nothing", "", "“…”"},
-		{"just fits", strings.Repeat("a", 60), "“" + strings.Repeat("a", 60) + "”"},
-		{"too long", strings.Repeat("a", 61), "“" + strings.Repeat("a", 60) + "…”"},
-		{"too long in Chinese", strings.Repeat("闸", 61), "“" + strings.Repeat("闸", 60) + "…”"},
+	for question, want := range map[string]string{
+		"a gate": "“a gate”", "what is a gate?! ": "“what is a gate”", "a\n\n  gate": "“a gate”", "": "“…”",
+		strings.Repeat("a", 60): "“" + strings.Repeat("a", 60) + "”", strings.Repeat("a", 61): "“" + strings.Repeat("a", 60) + "…”",
+		strings.Repeat("闸", 61): "“" + strings.Repeat("闸", 60) + "…”",
 	} {
-		if got := about(tt.question, "%s"); got != tt.want {
-			t.Errorf("%s: %q is quoted as %q, want %q", tt.name, tt.question, got, tt.want)
-		}
-	}
-}
-
-// A per cent sign in a question must not act as a formatting verb.
-func TestAnswerQuotesPerCent(t *testing.T) {
-	for hash := range uint64(20) {
-		if got := sentences("100%d of %s", hash); !strings.Contains(got, "“100%d of %s”") {
-			t.Errorf("hash %d answers %q", hash, got)
+		if got := about(question, "%s"); got != want {
+			t.Errorf("%q is quoted as %q, want %q", question, got, want)
 		}
 	}
 }

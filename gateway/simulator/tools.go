@@ -35,19 +35,14 @@ func toolCalls(p *prompt, parameters object) []toolCall {
 		fmt.Fprint(h, p.hash, i)
 		tc := toolCall{Index: i, ID: fmt.Sprintf("call_%08x%016x", h.Sum32(), p.hash), Type: "function"}
 		tc.Function.Name = get[string](t, "function", "name")
-		tc.Function.Arguments = sampleArguments(get[object](t, "function", "parameters"))
+		tc.Function.Arguments = "{}"
+		if schema := get[object](t, "function", "parameters"); schemaType(schema) == "object" {
+			raw, _ := json.Marshal(sample(schema, "arguments", 0)) // came from JSON
+			tc.Function.Arguments = string(raw)
+		}
 		calls = append(calls, tc)
 	}
 	return calls
-}
-
-// sampleArguments makes arguments that fit a function's schema, which is an object's even if it does not say so.
-func sampleArguments(schema object) string {
-	if schemaType(schema) != "object" {
-		return "{}"
-	}
-	raw, _ := json.Marshal(sample(schema, "arguments", 0)) // came from JSON
-	return string(raw)
 }
 
 // maxSample bounds the depth of a sample: schemas may refer to themselves.

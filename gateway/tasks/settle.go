@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"sluice/cache"
 	"sluice/policy"
@@ -30,6 +32,21 @@ type End struct {
 	By        string // how the end was heard
 }
 
+// settler charges the ends of tasks, once each.
+type settler struct {
+	config    Config
+	deps      Deps
+	unsettled unsettled
+}
+
+// soon is when a task is due again after a failed attempt.
+func (s *settler) soon() time.Time { return s.deps.Now().Add(max(s.config.Interval, time.Second)) }
+
+// release lets others query a task after that time.
+func (s *settler) release(ctx context.Context, claim *cache.Claim, after time.Duration) {
+	s.deps.Claims.Release(ctx, claim.Team, claim.Task, after)
+}
+
 // Cost is the cost of the end.
 func (e *End) Cost(claim *cache.Claim) telemetry.Cost {
 	flag := telemetry.FlagExact
@@ -41,9 +58,9 @@ func (e *End) Cost(claim *cache.Claim) telemetry.Cost {
 
 // endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
 // as were held.
-func (t *Tasks) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
+func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	reading := read(body)
-	reading.Usage.Cover(t.deps.Cover)
+	reading.Usage.Cover(s.deps.Cover)
 	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by}
 	end.Images, end.Estimated = imagesOf(claim, ended.Status, &reading)
 	return end
@@ -91,19 +108,19 @@ func Outcome(status cache.Status) string {
 // may count its images; until then it is kept as waiting, so that another process queries its end if this one dies.
 //
 // ok is false if the task is another team's. end is nil if the task is not settled here.
-func (t *Tasks) Put(ctx context.Context, claim cache.Claim, whole bool) (end *End, ok bool) {
+func (s *settler) Put(ctx context.Context, claim cache.Claim, whole bool) (end *End, ok bool) {
 	answer := claim.Answer
 	if answer.Status.Final() {
 		claim.Answer.Status = cache.Pending
 	}
-	if !t.deps.Claims.Put(ctx, claim) {
+	if !s.deps.Claims.Put(ctx, claim) {
 		return nil, false
 	}
 	if !answer.Status.Final() || !whole {
 		return nil, true
 	}
-	if _, end = t.settle(ctx, heardEnd{claim, answer, claim.Body, 0, ByStream}); end == nil {
-		end = t.endOf(&claim, answer, claim.Body, ByStream)
+	if _, end = s.settle(ctx, heardEnd{claim, answer, claim.Body, 0, ByStream}); end == nil {
+		end = s.endOf(&claim, answer, claim.Body, ByStream)
 	}
 	return end, true
 }
@@ -121,41 +138,41 @@ type heardEnd struct {
 // at once as a rule. Until then only this process knows of the end, and the task stays due, so that another replica finds it if
 // this one dies. The first replica to charge the end counts. settle returns the task as it ended, and what is charged for it;
 // nil: it was charged before.
-func (t *Tasks) settle(ctx context.Context, h heardEnd) (ended cache.Claim, end *End) {
+func (s *settler) settle(ctx context.Context, h heardEnd) (ended cache.Claim, end *End) {
 	ended = h.claim
-	ended.Answer, ended.Body, ended.Fetched, ended.Queries = h.answer, h.body, t.deps.Now(), h.queries
+	ended.Answer, ended.Body, ended.Fetched, ended.Queries = h.answer, h.body, s.deps.Now(), h.queries
 	var taken, before atomic.Bool
-	if t.unsettled.add(&ended) {
-		end = t.endOf(&h.claim, h.answer, h.body, h.by)
-		t.charge(ctx, &h.claim, end, func(first bool) {
-			_, _ = t.deps.Claims.Hear(context.WithoutCancel(ctx), &h.claim, h.answer, h.body, h.queries) // Claims repeats it if it fails
-			t.unsettled.remove(ended.Team, ended.Task)
+	if s.unsettled.add(&ended) {
+		end = s.endOf(&h.claim, h.answer, h.body, h.by)
+		s.charge(ctx, &h.claim, end, func(first bool) {
+			_, _ = s.deps.Claims.Hear(context.WithoutCancel(ctx), &h.claim, h.answer, h.body, h.queries) // Claims repeats it if it fails
+			s.unsettled.remove(ended.Team, ended.Task)
 			before.Store(!first)
 			taken.Store(true)
-		}, func() { t.unsettled.remove(ended.Team, ended.Task) }) // the task is due again, and the next query charges it
+		}, func() { s.unsettled.remove(ended.Team, ended.Task) }) // the task is due again, and the next query charges it
 	}
 	if before.Load() {
 		end = nil
 	}
 	if !taken.Load() {
-		rests := t.config.Interval // an end that is not kept is queried again, like any state
-		if _, waits := t.unsettled.of(ended.Team, ended.Task); waits {
+		rests := s.config.Interval // an end that is not kept is queried again, like any state
+		if _, waits := s.unsettled.of(ended.Team, ended.Task); waits {
 			rests = 0
 		}
-		t.release(ctx, &ended, rests)
-		_ = t.deps.Claims.Schedule(ctx, &ended, t.soon()) // if it fails, the task is due later
+		s.release(ctx, &ended, rests)
+		_ = s.deps.Claims.Schedule(ctx, &ended, s.soon()) // if it fails, the task is due later
 	}
 	return ended, end
 }
 
 // charge charges a task's end to what its creation holds, once, and reports the task. It calls taken when that is done, now or
 // later; first: it was not charged before. It calls left if it will never be done; left may be nil.
-func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken func(first bool), left func()) {
+func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, taken func(first bool), left func()) {
 	if claim.Hold.ID == "" {
 		taken(false)
 		return
 	}
-	t.deps.Charge(ctx, &limit.Charge{
+	s.deps.Charge(ctx, &limit.Charge{
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Tag(claim.Hold.Tag), Task: true,
 			Amounts: TaskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
@@ -163,7 +180,7 @@ func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken 
 		Amounts: TaskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,
 		Taken: func(first bool) {
 			if first {
-				t.reportEnd(claim, end)
+				s.reportEnd(claim, end)
 			}
 			taken(first)
 		},
@@ -187,10 +204,10 @@ func Cost(a limit.Amounts, flag string) telemetry.Cost {
 
 // reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
 // is reported once.
-func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
-	t.deps.Metrics.Settlement(end.Outcome)
+func (s *settler) reportEnd(claim *cache.Claim, end *End) {
+	s.deps.Metrics.Settlement(end.Outcome)
 	charged := TaskCost(&claim.Hold, end.Images)
-	t.deps.Metrics.Used(claim.Team, t.deps.Label(claim.Model), charged[limit.Images], charged[limit.Spend])
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), charged[limit.Images], charged[limit.Spend])
 	task := telemetry.Task{
 		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Images,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
@@ -201,13 +218,55 @@ func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
 		task.Submitted = claim.Created
 	}
 	if task.Ended.IsZero() {
-		task.Ended = t.deps.Now()
+		task.Ended = s.deps.Now()
 	}
-	t.Report(&task)
+	s.Report(&task)
 }
 
 // Report writes the span and the log line of a task that has ended.
-func (t *Tasks) Report(task *telemetry.Task) {
-	t.deps.Traces.Task(task)
-	task.Log(t.deps.Logger, t.deps.Now())
+func (s *settler) Report(task *telemetry.Task) {
+	s.deps.Traces.Task(task)
+	task.Log(s.deps.Logger, s.deps.Now())
+}
+
+// mostUnsettled bounds how many ends wait for their charges. An end without room is queried again.
+const mostUnsettled = 10_000
+
+// unsettled keeps the ends that this process has heard and whose charges are not taken yet. Other replicas must not hear of
+// them before: a task that is known to have ended is queried no more, and if this process died, it would be
+// charged only when its lease ends, and as held.
+type unsettled struct {
+	most  int
+	mu    sync.Mutex
+	heard map[taskName]cache.Claim
+}
+
+type taskName struct{ team, task string }
+
+// add keeps an end if there is room, and reports whether the task had none.
+func (u *unsettled) add(claim *cache.Claim) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	name := taskName{claim.Team, claim.Task}
+	if _, waits := u.heard[name]; waits {
+		return false
+	}
+	if len(u.heard) < u.most {
+		u.heard[name] = *claim
+	}
+	return true
+}
+
+// of returns the end of a task, if its charge is not taken yet.
+func (u *unsettled) of(team, task string) (cache.Claim, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	claim, waits := u.heard[taskName{team, task}]
+	return claim, waits
+}
+
+func (u *unsettled) remove(team, task string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.heard, taskName{team, task})
 }

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -43,5 +44,20 @@ func TestTheCostOfAForwardedTaskIsNoEstimate(t *testing.T) {
 		if images := int64(3); !ended || estimated != want || (cost[limit.Images] == images) != want {
 			t.Errorf("%s: %+v, estimated: %v, ended: %v", endpoint, cost, estimated, ended)
 		}
+	}
+}
+
+// The number of ends that wait for their charges is bounded; an end without room is heard again.
+func TestEndsAreBounded(t *testing.T) {
+	u := unsettled{most: mostUnsettled, heard: make(map[taskName]cache.Claim)}
+	for n := range mostUnsettled + 1 {
+		if !u.add(&cache.Claim{Team: "search", Task: fmt.Sprint(n)}) {
+			t.Fatalf("end %d counts as kept", n)
+		}
+	}
+	_, first := u.of("search", "0")
+	_, last := u.of("search", fmt.Sprint(mostUnsettled))
+	if len(u.heard) != 10_000 || !first || last {
+		t.Errorf("%d ends are kept, the first %t, the last %t", len(u.heard), first, last)
 	}
 }

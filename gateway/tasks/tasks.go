@@ -8,18 +8,52 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 
 	"sluice/cache"
 	"sluice/policy/limit"
 	"sluice/telemetry"
 )
+
+// Claims keeps the tasks of teams. Package cache has two forms: in this process's memory, and in Redis. Its methods are called
+// from any goroutine. An error means that the state is not known at the moment, and that the method changed nothing.
+type Claims interface {
+	// Put MUST make the task its team's before it returns, also without Redis: the task must be paid for. If another team has
+	// claimed the task, Put MUST change nothing and return false.
+	Put(ctx context.Context, claim cache.Claim) bool
+	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task, an
+	// expired one, and another team's.
+	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	// List MUST return a page of the teams' tasks, newest first.
+	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
+	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with so many Queries.
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
+
+	// Take MUST let one caller of all replicas query a task, until the answer is heard, the task is released,
+	// or a while has passed.
+	Take(ctx context.Context, team, task string) (cache.Turn, error)
+	// Release MUST let others query again after that time.
+	Release(ctx context.Context, team, task string, after time.Duration)
+
+	// Due MUST hand each due or expired task to one caller, and again if nothing is heard for a while. It MUST give each team
+	// its share, with two tasks of the teams that go first before each task of the others.
+	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
+	// Schedule MUST set when a task that has not ended is due.
+	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
+	// Forget MUST no longer hand the task out.
+	Forget(ctx context.Context, claim *cache.Claim) error
+	// Maintain MUST do what failed before. One goroutine calls it. Its error is for the operator's log.
+	Maintain(ctx context.Context) error
+}
+
+// Rate keeps the account's rate of task queries, or of cancels.
+type Rate interface {
+	// Allow MUST keep all replicas together within the rate, and give each team its share. With spare it MUST leave room for
+	// others. An error means that the state is not known.
+	Allow(ctx context.Context, team string, spare bool) (bool, error)
+}
 
 // Config has the operator's settings for tasks. Every field is required unless it says otherwise.
 type Config struct {
@@ -65,13 +99,11 @@ type Reply struct {
 	Body       []byte
 }
 
-// Tasks follows tasks. Create it with [New]; it is safe for concurrent use.
+// Tasks follows tasks: it answers clients' polls and cancels from what queries heard, and finishes what no client polls. Create it
+// with [New]; it is safe for concurrent use.
 type Tasks struct {
-	config    Config
-	deps      Deps
-	queries   singleflight.Group // running task queries
-	unsettled unsettled
-	cancels   cancels
+	*queries
+	cancels sync.Map // team → *rate.Limiter; grows with the teams file
 }
 
 // New builds a Tasks. It starts nothing.
@@ -79,85 +111,10 @@ func New(config Config, deps Deps) *Tasks {
 	if config.MaxUnsettled == 0 {
 		config.MaxUnsettled = mostUnsettled
 	}
-	return &Tasks{config: config, deps: deps, unsettled: unsettled{most: config.MaxUnsettled}}
-}
-
-// ErrAbsent is the error for a task that is absent, expired, or another team's.
-var ErrAbsent = errors.New("there is no such task")
-
-// ErrCrowded is the error for a task that is not the team's, while many others are being looked up for the team.
-var ErrCrowded = errors.New("there is no such task, and too many are looked up")
-
-// claimPatience is how long a poll waits for Claims to become available.
-const claimPatience = 2 * time.Second
-
-// Own finds the team's claim of a task. If Claims cannot tell, Own waits for a while before it returns the error of Claims: it
-// must not deny the task.
-func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error) {
-	var end time.Time // of waiting; zero: not waiting
-	for {
-		claim, ok, err := t.deps.Claims.Get(ctx, team, task)
-		switch {
-		case err == nil && !ok:
-			return claim, ErrAbsent
-		case err == nil || errors.Is(err, ErrCrowded):
-			return claim, err
-		case end.IsZero():
-			end = time.Now().Add(claimPatience)
-		case time.Now().After(end) || ctx.Err() != nil:
-			return claim, err
-		}
-		select {
-		case <-time.After(claimPatience / 20):
-		case <-ctx.Done():
-		}
-	}
+	return &Tasks{queries: &queries{settler: &settler{
+		config: config, deps: deps, unsettled: unsettled{most: config.MaxUnsettled, heard: make(map[taskName]cache.Claim)},
+	}}}
 }
 
 // Lease is how long a task's hold stands. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
-
-// fresh reports whether the last answer still serves. A final one always does.
-func (t *Tasks) fresh(claim *cache.Claim) bool {
-	return claim.Final() || t.deps.Now().Sub(claim.Fetched) < t.config.Interval
-}
-
-// soon is when a task is due again after a failed attempt.
-func (t *Tasks) soon() time.Time { return t.deps.Now().Add(max(t.config.Interval, time.Second)) }
-
-// MayCancel takes one cancel from the account's rate of cancels, and reports whether the team got one. The service counts
-// cancels apart from queries.
-func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
-	allowed, err := t.deps.Cancels.Allow(ctx, team, !t.cancels.first(team, t.deps.Now()))
-	return err != nil || allowed
-}
-
-// Look queries a task's state even if the last answer is fresh, for the cancel of a client. It makes no query if another one
-// runs or has just failed; Took is then 0.
-func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) PollAnswer {
-	last := PollAnswer{Claim: claim, Source: Stale}
-	if turn, _ := t.turn(ctx, &claim, false, true); turn != cache.Mine {
-		return last
-	}
-	return t.query(ctx, last, Origin{Span: cancel})
-}
-
-// cancels allows each team one cancel a second. A cancel without room in the account's rate is refused, unlike a poll. So the first
-// cancel of a team in a second goes first, and further ones get what is left.
-type cancels struct {
-	mu    sync.Mutex
-	teams map[string]*rate.Limiter // grows with the teams file
-}
-
-// first reports whether the team has not cancelled for a second.
-func (l *cancels) first(team string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.teams == nil {
-		l.teams = make(map[string]*rate.Limiter)
-	}
-	if l.teams[team] == nil {
-		l.teams[team] = rate.NewLimiter(rate.Every(time.Second), 1)
-	}
-	return l.teams[team].AllowN(now, 1)
-}

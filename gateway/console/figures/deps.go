@@ -40,10 +40,8 @@ type Lately interface {
 
 // Tasks are the teams' tasks. Package cache has two forms.
 type Tasks interface {
-	// List MUST return a page of the teams' tasks, newest first, and how many there are.
-	List(ctx context.Context, teams []string, f cache.Filter) ([]cache.Claim, int, error)
-	// ListNewest MUST return a page of the tasks of several teams, newest first, and where the next begins; 0: there is none.
-	ListNewest(ctx context.Context, teams []string, f cache.Filter, before int64) ([]cache.Claim, int64, error)
+	// List MUST return a page of the teams' tasks, newest first.
+	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
 	// Get MUST return a team's task, and false if it is absent, expired, or another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 }

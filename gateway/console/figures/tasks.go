@@ -105,11 +105,12 @@ func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filte
 	if after > f.Deps.Now().AddDate(0, 0, 1).UnixMicro() { // clocks differ by less
 		return nil, "", errCursor
 	}
-	claims, next, err := f.Tasks.ListNewest(ctx, ids, c, after)
-	if err != nil || next == 0 {
-		return claims, "", err
+	c.Newest, c.Before = true, after
+	page, err := f.Tasks.List(ctx, ids, c)
+	if err != nil || page.Next == 0 {
+		return page.Tasks, "", err
 	}
-	return claims, strconv.FormatInt(next, 10), nil
+	return page.Tasks, strconv.FormatInt(page.Next, 10), nil
 }
 
 // paged reads a page by its number.
@@ -118,11 +119,11 @@ func (f *Figures) paged(ctx context.Context, teams []string, c cache.Filter, aft
 		return nil, "", errCursor
 	}
 	c.Page = int(max(after, 1))
-	claims, total, err := f.Tasks.List(ctx, teams, c)
-	if c.Page*c.Size < total {
+	page, err := f.Tasks.List(ctx, teams, c)
+	if c.Page*c.Size < page.Total {
 		next = strconv.Itoa(c.Page + 1)
 	}
-	return claims, next, err
+	return page.Tasks, next, err
 }
 
 // Task returns one task of a team.

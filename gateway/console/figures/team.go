@@ -54,13 +54,13 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	days := lastDays(at, teamDays)
 	var used book
 	var counts map[string]recent.Counts
-	var open []cache.Claim
+	var open cache.Page
 	var reading errgroup.Group
 	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
 	reading.Go(func() (err error) { used, err = f.rows(ctx, limit.Query{Teams: []string{id}, Days: days}); return err })
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })
 	reading.Go(func() (err error) {
-		open, _, err = f.Deps.Tasks.List(ctx, []string{id}, cache.Filter{Open: true, Size: teamTasks})
+		open, err = f.Deps.Tasks.List(ctx, []string{id}, cache.Filter{Open: true, Size: teamTasks})
 		return err
 	})
 	if len(team.TagQuotas) > 0 {
@@ -80,8 +80,8 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	}
 	c := counts[id]
 	t.Refusals = refusals(&c)
-	for i := range open {
-		t.Tasks = append(t.Tasks, lineOf(&open[i]))
+	for i := range open.Tasks {
+		t.Tasks = append(t.Tasks, lineOf(&open.Tasks[i]))
 	}
 	return t, nil
 }
