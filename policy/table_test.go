@@ -78,16 +78,20 @@ func ruleCases(t testing.TB) (cases []ruleCase) {
 	return cases
 }
 
-var repeated = regexp.MustCompile(`<([^<>]+)\*([0-9]+)>`)
+var repeated, hexByte = regexp.MustCompile(`<([^<>]+)\*([0-9]+)>`), regexp.MustCompile(`<[0-9a-f]{2}>`)
 
 // longhand writes out what a data file writes short.
 func longhand(text string) string {
 	text = strings.NewReplacer("<hi>", `"input":{"messages":[{"role":"user","content":"hi"}]}`,
 		"<cat>", `"input":{"messages":[{"role":"user","content":[`+oneImage+`]}]}`).Replace(text)
-	return repeated.ReplaceAllStringFunc(text, func(run string) string {
+	text = repeated.ReplaceAllStringFunc(text, func(run string) string {
 		parts := repeated.FindStringSubmatch(run)
 		n, _ := strconv.Atoi(parts[2])
 		return strings.Repeat(parts[1], n)
+	})
+	return hexByte.ReplaceAllStringFunc(text, func(digits string) string {
+		c, _ := strconv.ParseUint(digits[1:3], 16, 8)
+		return string([]byte{byte(c)})
 	})
 }
 
