@@ -76,7 +76,7 @@ func (e *Error) shown() string {
 }
 
 // fail notes a fault, unless there was one before.
-func (r *Reader) fail(at int, fault Fault) {
+func (r *lexer) fail(at int, fault Fault) {
 	if r.fault == "" {
 		r.fault, r.at = fault, min(at, len(r.src))
 	}
@@ -84,7 +84,7 @@ func (r *Reader) fail(at int, fault Fault) {
 }
 
 // Fault is the offset of the fault that was found, or of what follows the document.
-func (r *Reader) Fault() int {
+func (r *lexer) Fault() int {
 	if r.Broken() {
 		return r.at
 	}
@@ -92,10 +92,13 @@ func (r *Reader) Fault() int {
 }
 
 // Err is the fault that was found, of type [*Error].
-func (r *Reader) Err() error {
+func (r *lexer) Err() error {
 	if !r.Broken() {
 		return nil
 	}
 	rest := r.src[r.at:]
 	return &Error{Offset: r.at, Fault: r.fault, Input: string(rest[:min(len(rest), MaxEcho)])}
 }
+
+// Broken reports whether a fault was found.
+func (r *lexer) Broken() bool { return r.fault != "" }

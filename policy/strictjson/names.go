@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"iter"
-	"slices"
 )
 
 // A Field is the caller's number for a known name, 1 to 254. Several names may have the same.
@@ -251,53 +250,4 @@ func (n *openNames) bytes(src []byte, ref nameRef) []byte {
 		return n.text[ref.start:ref.end]
 	}
 	return src[ref.start:ref.end]
-}
-
-// Once reads the members of an object that must have each name once, for documents that nothing else holds to that. It compares each name
-// with all others, so their number is bounded, and the first need no memory beyond the stack.
-type Once struct {
-	Fault Fault // that ended the object: FaultDuplicate, FaultLongName, FaultMembers; empty: none
-
-	few   [16][]byte
-	more  [][]byte
-	count int
-}
-
-// MostOnce is how many members the object may have, and MaxName how many bytes the name of one.
-const (
-	MostOnce = 64
-	MaxName  = maxName
-)
-
-// Next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
-// allowed in it.
-func (o *Once) Next(r *Reader) bool {
-	for r.Member() {
-		if !o.Add(r.Name) {
-			return false
-		}
-		if r.Kind() != 'n' {
-			return true
-		}
-	}
-	return false
-}
-
-// Add adds a name and reports whether it is allowed.
-func (o *Once) Add(name []byte) bool {
-	same := func(other []byte) bool { return bytes.Equal(other, name) }
-	switch {
-	case len(name) > maxName:
-		o.Fault = FaultLongName
-	case slices.ContainsFunc(o.few[:min(o.count, len(o.few))], same) || slices.ContainsFunc(o.more, same):
-		o.Fault = FaultDuplicate
-	case o.count == MostOnce:
-		o.Fault = FaultMembers
-	case o.count < len(o.few):
-		o.few[o.count] = name
-	default:
-		o.more = append(o.more, name)
-	}
-	o.count++
-	return o.Fault == ""
 }

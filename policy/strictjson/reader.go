@@ -11,7 +11,10 @@
 // for duplicates has to see through escapes. A fuzz target of package policy holds this one to jsontext.
 package strictjson
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // The limits of a strict document. They bound the cost of a hostile one; real clients stay far below.
 const (
@@ -38,27 +41,19 @@ type Reader struct {
 	Name  []byte // of the member, escapes resolved, unless it is longer than any name that is known; a strict Reader has Field
 	Field Field  // the member's, as [Reader.Object] knows it
 
-	src      []byte
-	pos      int
-	depth    int
-	wide     struct{ points, bytes int } // the characters beyond ASCII that stand in the document unescaped
-	count    *Count                      // of the strings that Skip steps over
-	checks   *checks
-	fault    Fault // the first; empty: none
-	at       int   // where it shows
-	first    bool  // the object or array was just opened
-	due      bool  // the value of a member or an element was not taken
-	none     bool  // it is of another kind, and has been stepped over
-	escaped  bool  // the last string has escapes
-	verified bool  // the text is a document: strings need no second look
+	lexer
+	depth int
+	count *Count // of the strings that Skip steps over
+	first bool   // the object or array was just opened
+	none  bool   // it is of another kind, and has been stepped over
 }
 
 // NewReader makes a Reader of a text.
-func NewReader(text []byte) Reader { return Reader{src: text} }
+func NewReader(text []byte) Reader { return Reader{lexer: lexer{src: text}} }
 
 // NewCheckedReader makes a Reader of a text that another Reader took. It searches for the ends of strings only, because a string may be
 // an image of many megabytes.
-func NewCheckedReader(text []byte) Reader { return Reader{src: text, verified: true} }
+func NewCheckedReader(text []byte) Reader { return Reader{lexer: lexer{src: text, verified: true}} }
 
 // Reset makes the Reader a strict one of another text. Room for names is kept.
 func (r *Reader) Reset(src []byte) {
@@ -68,19 +63,7 @@ func (r *Reader) Reset(src []byte) {
 	}
 	c.members, c.objects = 0, c.objects[:0]
 	c.open.refs, c.open.text, c.open.slots = c.open.refs[:0], c.open.text[:0], c.open.slots[:0]
-	*r = Reader{src: src, checks: c}
-}
-
-// Broken reports whether a fault was found.
-func (r *Reader) Broken() bool { return r.fault != "" }
-
-// At is the offset of what was not read.
-func (r *Reader) At() int { return r.pos }
-
-// Rest returns what was not read, beginning with the next value.
-func (r *Reader) Rest() []byte {
-	r.Kind()
-	return r.src[r.pos:]
+	*r = Reader{lexer: lexer{src: src, checks: c}}
 }
 
 // End reports whether nothing follows the document, and no fault was found.
@@ -89,17 +72,6 @@ func (r *Reader) End() bool {
 		r.fail(r.pos, FaultTrailing)
 	}
 	return r.fault == ""
-}
-
-// Kind is the byte that the next value begins with, which says its type; 0: there is none. A NUL byte in the input looks the same
-// and is as wrong.
-func (r *Reader) Kind() byte {
-	for ; r.pos < len(r.src); r.pos++ {
-		if c := r.src[r.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
-			return c
-		}
-	}
-	return 0
 }
 
 // Document enters the object that the whole text must be.
@@ -214,14 +186,6 @@ func (r *Reader) Value() []byte {
 	return r.Since(from)
 }
 
-// Since is what was read since an offset; nil after a fault.
-func (r *Reader) Since(from int) []byte {
-	if r.fault != "" {
-		return nil
-	}
-	return r.src[from:r.pos:r.pos]
-}
-
 // Skip steps over a value, which is checked like any other.
 func (r *Reader) Skip() {
 	r.due = false
@@ -258,29 +222,51 @@ func (r *Reader) SkipCounting(count *Count) {
 	r.count = nil
 }
 
-// String steps over a string and returns what is between its quotes, as it is written; nil: it is none.
-func (r *Reader) String() []byte {
-	if r.due = false; r.Kind() != '"' {
-		r.fail(r.pos, FaultSyntax)
-		return nil
-	}
-	if r.verified {
-		return r.toQuote()
-	}
-	from := r.pos + 1
-	end := plain(r.src, from)
-	if end < len(r.src) && r.src[end] == '"' { // as most are
-		r.pos, r.escaped = end+1, false
-		return r.src[from:end:end]
-	}
-	return r.restOfText(from, end).Raw
+// Once reads the members of an object that must have each name once, for documents that nothing else holds to that. It compares each name
+// with all others, so their number is bounded, and the first need no memory beyond the stack.
+type Once struct {
+	Fault Fault // that ended the object: FaultDuplicate, FaultLongName, FaultMembers; empty: none
+
+	few   [16][]byte
+	more  [][]byte
+	count int
 }
 
-// Same steps over these bytes; others are a fault.
-func (r *Reader) Same(as []byte) {
-	if !bytes.HasPrefix(r.src[r.pos:], as) {
-		r.fail(r.pos, FaultSyntax)
-		return
+// MostOnce is how many members the object may have, and MaxName how many bytes the name of one.
+const (
+	MostOnce = 64
+	MaxName  = maxName
+)
+
+// Next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
+// allowed in it.
+func (o *Once) Next(r *Reader) bool {
+	for r.Member() {
+		if !o.Add(r.Name) {
+			return false
+		}
+		if r.Kind() != 'n' {
+			return true
+		}
 	}
-	r.pos += len(as)
+	return false
+}
+
+// Add adds a name and reports whether it is allowed.
+func (o *Once) Add(name []byte) bool {
+	same := func(other []byte) bool { return bytes.Equal(other, name) }
+	switch {
+	case len(name) > maxName:
+		o.Fault = FaultLongName
+	case slices.ContainsFunc(o.few[:min(o.count, len(o.few))], same) || slices.ContainsFunc(o.more, same):
+		o.Fault = FaultDuplicate
+	case o.count == MostOnce:
+		o.Fault = FaultMembers
+	case o.count < len(o.few):
+		o.few[o.count] = name
+	default:
+		o.more = append(o.more, name)
+	}
+	o.count++
+	return o.Fault == ""
 }

@@ -2,9 +2,54 @@ package strictjson
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain returns the index of the first byte at or after i that is a quote, a backslash, a control character or not
+// ASCII, or the end. It looks at eight bytes at a time, because most of a large body is one base64 string. A subtraction
+// that borrows sets high bits only above a true hit, so the lowest one is right.
+func plain(src []byte, i int) int {
+	for range 2 { // most strings are short
+		if i+8 <= len(src) {
+			if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
+				return i + bits.TrailingZeros64(hit)/8
+			}
+			i += 8
+		}
+	}
+	for ; i+32 <= len(src); i += 32 {
+		b := src[i : i+32]
+		hit := special(binary.LittleEndian.Uint64(b)) | special(binary.LittleEndian.Uint64(b[8:])) |
+			special(binary.LittleEndian.Uint64(b[16:])) | special(binary.LittleEndian.Uint64(b[24:]))
+		if hit&highs != 0 {
+			break
+		}
+	}
+	for ; i+8 <= len(src); i += 8 {
+		if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(src); i++ {
+		if c := src[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// special sets the high bit of the bytes of w that are not plain.
+func special(w uint64) uint64 {
+	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
+}
 
 // escape reads the escape at the start of src: the character that it stands for and the bytes that it takes. A pair of
 // surrogates is one escape; half of one is refused, because parsers replace it by U+FFFD, raw halves or nothing.

@@ -2,10 +2,49 @@ package strictjson
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 )
+
+// lexer reads the values of a document that have nothing inside. It is the part of a [Reader] that knows nothing of objects and arrays.
+type lexer struct {
+	src      []byte
+	pos      int
+	wide     struct{ points, bytes int } // the characters beyond ASCII that stand in the document unescaped
+	checks   *checks                     // nil: the document has no limits, and names are not compared
+	fault    Fault                       // the first; empty: none
+	at       int                         // where it shows
+	due      bool                        // the value of a member or an element was not taken
+	escaped  bool                        // the last string has escapes
+	verified bool                        // the text is a document: strings need no second look
+}
+
+// At is the offset of what was not read.
+func (r *lexer) At() int { return r.pos }
+
+// Rest returns what was not read, beginning with the next value.
+func (r *lexer) Rest() []byte {
+	r.Kind()
+	return r.src[r.pos:]
+}
+
+// Since is what was read since an offset; nil after a fault.
+func (r *lexer) Since(from int) []byte {
+	if r.fault != "" {
+		return nil
+	}
+	return r.src[from:r.pos:r.pos]
+}
+
+// Kind is the byte that the next value begins with, which says its type; 0: there is none. A NUL byte in the input looks the same
+// and is as wrong.
+func (r *lexer) Kind() byte {
+	for ; r.pos < len(r.src); r.pos++ {
+		if c := r.src[r.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return c
+		}
+	}
+	return 0
+}
 
 // Shape is the JSON type of a value, with true and false apart. The zero value stands for a member that is not there.
 type Shape uint8
@@ -29,7 +68,7 @@ func (s Shape) String() string {
 
 // Shape is the shape of the value that comes next. It looks at the first byte only, so the value may still turn out to
 // be malformed.
-func (r *Reader) Shape() Shape {
+func (r *lexer) Shape() Shape {
 	switch r.Kind() {
 	case '"':
 		return String
@@ -48,31 +87,31 @@ func (r *Reader) Shape() Shape {
 }
 
 // Number steps over a number as RFC 8259 writes it and returns its literal.
-func (r *Reader) Number() []byte {
+func (r *lexer) Number() []byte {
 	r.due = false
 	start, end := r.pos, r.pos
 	for end < len(r.src) && end-start < maxNumber && r.src[end]-'0' <= 9 {
 		end++
 	}
-	if c := r.byteAt(end); end > start && r.src[start] != '0' && c != '.' && c|0x20 != 'e' && c-'0' > 9 { // an integer, as most are
+	if c := byteAt(r.src, end); end > start && r.src[start] != '0' && c != '.' && c|0x20 != 'e' && c-'0' > 9 { // an integer, as most are
 		r.pos = end
 		return r.src[start:end]
 	}
-	if r.byteAt(start) == '-' {
+	if byteAt(r.src, start) == '-' {
 		r.pos++
 	}
-	if r.byteAt(r.pos) == '0' {
+	if byteAt(r.src, r.pos) == '0' {
 		r.pos++
 	} else {
 		r.digits(start)
 	}
-	if r.byteAt(r.pos) == '.' {
+	if byteAt(r.src, r.pos) == '.' {
 		r.pos++
 		r.digits(start)
 	}
-	if r.byteAt(r.pos)|0x20 == 'e' {
+	if byteAt(r.src, r.pos)|0x20 == 'e' {
 		r.pos++
-		if c := r.byteAt(r.pos); c == '+' || c == '-' {
+		if c := byteAt(r.src, r.pos); c == '+' || c == '-' {
 			r.pos++
 		}
 		r.digits(start)
@@ -85,9 +124,9 @@ func (r *Reader) Number() []byte {
 
 // digits steps over one digit or more of the number that began at start. It stops as soon as the number is too long, so
 // that ten megabytes of digits cost nothing.
-func (r *Reader) digits(start int) {
+func (r *lexer) digits(start int) {
 	from := r.pos
-	for c := r.byteAt(r.pos); c >= '0' && c <= '9'; c = r.byteAt(r.pos) {
+	for c := byteAt(r.src, r.pos); c >= '0' && c <= '9'; c = byteAt(r.src, r.pos) {
 		if r.pos++; r.pos-start > maxNumber && r.checks != nil {
 			r.fail(start, FaultLongNumber)
 			return
@@ -98,8 +137,17 @@ func (r *Reader) digits(start int) {
 	}
 }
 
+// Same steps over these bytes; others are a fault.
+func (r *lexer) Same(as []byte) {
+	if !bytes.HasPrefix(r.src[r.pos:], as) {
+		r.fail(r.pos, FaultSyntax)
+		return
+	}
+	r.pos += len(as)
+}
+
 // word steps over one of the literals true, false and null.
-func (r *Reader) word(w string) {
+func (r *lexer) word(w string) {
 	if len(r.src)-r.pos < len(w) || string(r.src[r.pos:r.pos+len(w)]) != w {
 		r.fail(r.pos, FaultSyntax)
 		return
@@ -108,9 +156,9 @@ func (r *Reader) word(w string) {
 }
 
 // byteAt is the byte at i, 0 past the end.
-func (r *Reader) byteAt(i int) byte {
-	if i < len(r.src) {
-		return r.src[i]
+func byteAt(src []byte, i int) byte {
+	if i < len(src) {
+		return src[i]
 	}
 	return 0
 }
@@ -128,7 +176,7 @@ func (c Count) Points() int { return c.ASCII + c.Wide }
 func (c *Count) Add(d Count) { c.ASCII, c.Wide = c.ASCII+d.ASCII, c.Wide+d.Wide }
 
 // Source counts the characters of the input up to here as they are written: an escape counts each of its characters.
-func (r *Reader) Source() Count { return Count{ASCII: r.pos - r.wide.bytes, Wide: r.wide.points} }
+func (r *lexer) Source() Count { return Count{ASCII: r.pos - r.wide.bytes, Wide: r.wide.points} }
 
 // Text is a string of the document.
 type Text struct {
@@ -139,11 +187,11 @@ type Text struct {
 }
 
 // Text steps over a string, which must come next, and proves it to be valid UTF-8 without lone surrogates.
-func (r *Reader) Text() Text { return r.TextAfter(0) }
+func (r *lexer) Text() Text { return r.TextAfter(0) }
 
 // TextAfter is Text for a caller who knows that the first n bytes after the opening quote are ASCII without quotes,
 // backslashes and control characters. They are not looked at again.
-func (r *Reader) TextAfter(n int) Text {
+func (r *lexer) TextAfter(n int) Text {
 	r.due = false
 	if r.Kind() != '"' {
 		r.fail(r.pos, FaultSyntax)
@@ -158,8 +206,26 @@ func (r *Reader) TextAfter(n int) Text {
 	return r.restOfText(start, i)
 }
 
+// String steps over a string and returns what is between its quotes, as it is written; nil: it is none.
+func (r *lexer) String() []byte {
+	if r.due = false; r.Kind() != '"' {
+		r.fail(r.pos, FaultSyntax)
+		return nil
+	}
+	if r.verified {
+		return r.toQuote()
+	}
+	from := r.pos + 1
+	end := plain(r.src, from)
+	if end < len(r.src) && r.src[end] == '"' { // as most are
+		r.pos, r.escaped = end+1, false
+		return r.src[from:end:end]
+	}
+	return r.restOfText(from, end).Raw
+}
+
 // toQuote is String for a text that was checked: the end is the next quote without a backslash, or behind an even number of them.
-func (r *Reader) toQuote() []byte {
+func (r *lexer) toQuote() []byte {
 	from := r.pos + 1
 	r.escaped = false
 	for i := from; ; i++ {
@@ -180,7 +246,7 @@ func (r *Reader) toQuote() []byte {
 }
 
 // Identifier is Text for a model, an id or a name, and refuses U+0000, which ends a string for some parsers only.
-func (r *Reader) Identifier() Text {
+func (r *lexer) Identifier() Text {
 	r.Kind()
 	start := r.pos
 	t := r.Text()
@@ -191,10 +257,10 @@ func (r *Reader) Identifier() Text {
 }
 
 // restOfText reads a string from i on, the first byte that is not plain.
-func (r *Reader) restOfText(start, i int) (t Text) {
+func (r *lexer) restOfText(start, i int) (t Text) {
 	coded := 0 // bytes of escapes and of characters beyond ASCII
 	for ; ; i = plain(r.src, i) {
-		switch c := r.byteAt(i); {
+		switch c := byteAt(r.src, i); {
 		case c == '"':
 			t.ASCII += i - start - coded
 			t.Raw = r.src[start:i:i]
@@ -230,47 +296,4 @@ func (r *Reader) restOfText(start, i int) (t Text) {
 			i += size
 		}
 	}
-}
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// plain returns the index of the first byte at or after i that is a quote, a backslash, a control character or not
-// ASCII, or the end. It looks at eight bytes at a time, because most of a large body is one base64 string. A subtraction
-// that borrows sets high bits only above a true hit, so the lowest one is right.
-func plain(src []byte, i int) int {
-	for range 2 { // most strings are short
-		if i+8 <= len(src) {
-			if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
-				return i + bits.TrailingZeros64(hit)/8
-			}
-			i += 8
-		}
-	}
-	for ; i+32 <= len(src); i += 32 {
-		b := src[i : i+32]
-		hit := special(binary.LittleEndian.Uint64(b)) | special(binary.LittleEndian.Uint64(b[8:])) |
-			special(binary.LittleEndian.Uint64(b[16:])) | special(binary.LittleEndian.Uint64(b[24:]))
-		if hit&highs != 0 {
-			break
-		}
-	}
-	for ; i+8 <= len(src); i += 8 {
-		if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
-	for ; i < len(src); i++ {
-		if c := src[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
-			break
-		}
-	}
-	return i
-}
-
-// special sets the high bit of the bytes of w that are not plain.
-func special(w uint64) uint64 {
-	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
