@@ -151,13 +151,14 @@ func (r *Reader) strictName() {
 		c.open.text = Unescape(c.open.text, t.Raw, from+maxName+1)
 		ref = nameRef{start: uint32(from), end: uint32(len(c.open.text)), inText: true}
 	}
-	name, same := c.open.bytes(r.src, ref), true
+	name := c.open.bytes(r.src, ref)
 	switch {
 	case len(name) > maxName:
 		r.fail(start, FaultLongName)
 	case !c.open.add(r.src, &o.names, ref):
 		r.fail(start, FaultDuplicate)
 	default:
+		var same bool
 		if r.Field, same = o.known.find(name); !same {
 			r.fail(start, FaultCase)
 		}
