@@ -72,14 +72,13 @@ func find(t *testing.T, p *strictjson.Names, name string) (found field, same boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s strictjson.Scanner
-	s.Reset([]byte("{" + string(quoted) + ":1}"))
-	err = s.Document(p, func(f field) error {
-		found = f
-		return s.Skip()
-	})
+	var r strictjson.Reader
+	r.Reset([]byte("{" + string(quoted) + ":1}"))
+	for r.Document(p); r.Member(); {
+		found = r.Field
+	}
 	var fault *strictjson.Error
-	return found, !errors.As(err, &fault) || fault.Fault != strictjson.FaultCase
+	return found, !errors.As(r.Err(), &fault) || fault.Fault != strictjson.FaultCase
 }
 
 // TestEveryKnownName finds every known name as it is spelled and refuses it in other spellings, at its place only.

@@ -84,6 +84,8 @@ func itemsBody(model, items, parameters string) string {
 
 const oneImage = `{"text":"a cat"},{"image":"https://a.example/b.png"}`
 
+const oneTool = `{"type":"function","function":{"name":"look_up","description":"looks","parameters":{"type":"object"}}}`
+
 func editBody(parameters string) string { return itemsBody("gen2.6-image", oneImage, parameters) }
 
 func interleaveBody(parameters string) string {

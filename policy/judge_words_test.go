@@ -54,24 +54,20 @@ var warning = regexp.MustCompile(`^[a-z_.]+(;limit=(-?[0-9]{1,15}|"([ !#-\[\]-~]
 // field, ends with the rule, and its header form is a structured field.
 func TestWordsAreFitToSend(t *testing.T) {
 	checked := 0
-	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
-		for _, body := range tt.breach {
-			v := judged(t, &all, calls[tt.call], body)
-			for _, f := range slices.Concat(v.Violations, v.Warnings) {
-				checked++
-				said := f.String()
-				if len(said) > 600 || strings.ContainsFunc(said, func(c rune) bool { return c < ' ' || c > '~' }) {
-					t.Errorf("%s says %q", f.Rule, said)
-				}
-				if !strings.HasPrefix(said, f.Field+": given ") || !strings.HasSuffix(said, " ("+f.Rule+")") {
-					t.Errorf("%s says %q", f.Rule, said)
-				}
-				if strings.Contains(f.Field, "[]") || f.Count < 1 {
-					t.Errorf("%s: field %q, count %d", f.Rule, f.Field, f.Count)
-				}
-				if w := f.Warning(); !warning.MatchString(w) {
-					t.Errorf("%s warns %s", f.Rule, w)
-				}
+	for _, tt := range ruleCases(t) {
+		v := judged(t, &all, calls[tt.call], tt.body)
+		for _, f := range slices.Concat(v.Violations, v.Warnings) {
+			checked++
+			said := f.String()
+			if len(said) > 600 || strings.ContainsFunc(said, func(c rune) bool { return c < ' ' || c > '~' }) ||
+				!strings.HasPrefix(said, f.Field+": given ") || !strings.HasSuffix(said, " ("+f.Rule+")") {
+				t.Errorf("%s says %q", f.Rule, said)
+			}
+			if strings.Contains(f.Field, "[]") || f.Count < 1 {
+				t.Errorf("%s: field %q, count %d", f.Rule, f.Field, f.Count)
+			}
+			if w := f.Warning(); !warning.MatchString(w) {
+				t.Errorf("%s warns %s", f.Rule, w)
 			}
 		}
 	}

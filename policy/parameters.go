@@ -2,64 +2,68 @@ package policy
 
 import "sluice/policy/strictjson"
 
-// parameterReader reads the parameters.
-type parameterReader struct{ *reader }
-
-func (p parameterReader) member(f field) error {
-	switch f {
-	case fieldTools:
-		return p.tools()
-	case fieldToolChoice:
-		return p.toolChoice()
-	case fieldStop:
-		return p.stop()
-	case fieldResponseFormat:
-		return p.into(f, placeResponseFormat, p.responseFormat)
-	case fieldNegativePrompt: // its text stays out of messages
-		s := p.Shape()
-		if s == strictjson.String {
-			t, err := p.String()
-			p.facts.values[f] = value{shape: s, count: int32(t.Points())}
-			return err
+func (r *reader) parameters() {
+	r.shapeOf(fieldParameters)
+	for r.Object(placeParameters); r.Member(); {
+		switch f := r.Field; f {
+		case fieldTools:
+			r.tools()
+		case fieldToolChoice:
+			r.toolChoice()
+		case fieldStop:
+			r.stop()
+		case fieldResponseFormat:
+			r.responseFormat()
+		case fieldNegativePrompt: // its text stays out of messages
+			v := r.value()
+			if v.shape == strictjson.String {
+				v.text = ""
+			}
+			r.facts.values[f] = v
+		default:
+			r.facts.values[f] = r.value()
 		}
 	}
-	return p.keep(f)
 }
 
-func (p parameterReader) responseFormat(f field) error {
-	if f == fieldJSONSchema {
-		return p.into(f, placeSchema, p.jsonSchema)
+func (r *reader) responseFormat() {
+	r.shapeOf(fieldResponseFormat)
+	for r.Object(placeResponseFormat); r.Member(); {
+		if r.Field == fieldResponseType {
+			r.facts.values[fieldResponseType] = r.value()
+			continue
+		}
+		r.shapeOf(fieldJSONSchema)
+		for r.Object(placeSchema); r.Member(); {
+			if r.Field == fieldSchema {
+				r.shapeOf(fieldSchema)
+			} else {
+				r.id()
+			}
+		}
 	}
-	return p.keep(f)
-}
-
-func (p parameterReader) jsonSchema(f field) error {
-	if f == fieldSchema {
-		return p.keep(f)
-	}
-	return p.id(f)
 }
 
 // toolChoice reads tool_choice: a word, or an object that names the function to call.
-func (p parameterReader) toolChoice() error {
-	if p.Shape() != strictjson.Object {
-		return p.keep(fieldToolChoice)
+func (r *reader) toolChoice() {
+	if r.Kind() != '{' {
+		r.facts.values[fieldToolChoice] = r.value()
+		return
 	}
-	p.facts.values[fieldToolChoice] = value{shape: strictjson.Object}
+	r.shapeOf(fieldToolChoice)
 	function, named := false, false
-	err := p.Object(placeToolChoice, func(f field) error {
-		if f == fieldType {
-			v, err := p.value()
+	for r.Object(placeToolChoice); r.Member(); {
+		if r.Field == fieldType {
+			v := r.value()
 			function = v.shape == strictjson.String && v.text == "function"
-			return err
+			continue
 		}
-		return p.nested(placeChosenFunction, func(f field) error {
-			named = p.Shape() == strictjson.String
-			return p.id(f)
-		})
-	})
-	p.facts.forced = function && named
-	return err
+		for r.Object(placeChosenFunction); r.Member(); {
+			named = r.Kind() == '"'
+			r.id()
+		}
+	}
+	r.facts.forced = function && named
 }
 
 // The kinds of the elements of stop.
@@ -74,132 +78,95 @@ const (
 const maxStop = 8
 
 // stop reads the stop sequences: a string, or an array of strings, token ids or lists of token ids.
-func (p parameterReader) stop() error {
-	if p.Shape() != strictjson.Array {
-		err := p.keep(fieldStop)
-		p.keepStop(p.facts.values[fieldStop])
-		return err
-	}
-	p.facts.values[fieldStop] = value{shape: strictjson.Array}
-	return p.Array(p.stopElement)
-}
-
-func (p parameterReader) stopElement() error {
-	switch p.Shape() {
-	case strictjson.Array:
-		p.facts.stopKinds |= stopLists
-		return p.Array(func() error {
-			if p.Shape() == strictjson.Number {
-				return p.stopToken(stopLists)
-			}
-			p.facts.stopKinds |= stopUnknown
-			return p.Skip()
-		})
-	case strictjson.Number:
-		return p.stopToken(stopTokens)
-	case strictjson.String:
-		p.facts.stopKinds |= stopWords
-		if len(p.req.Stop) < maxStop {
-			v, err := p.value()
-			p.keepStop(v)
-			return err
+func (r *reader) stop() {
+	if r.Kind() != '[' {
+		v := r.value()
+		r.facts.values[fieldStop] = v
+		if v.shape == strictjson.String {
+			r.req.Stop = append(r.req.Stop, cut(v.text))
 		}
-		return p.Skip()
+		return
 	}
-	p.facts.stopKinds |= stopUnknown
-	return p.Skip()
-}
-
-// stopToken reads a number. It is of the kind if it is a token id.
-func (p parameterReader) stopToken(kind uint) error {
-	literal, err := p.Number()
-	if !isInteger(literal) {
-		kind = stopUnknown
-	}
-	p.facts.stopKinds |= kind
-	return err
-}
-
-func (p parameterReader) keepStop(v value) {
-	if v.shape == strictjson.String {
-		p.req.Stop = append(p.req.Stop, cut(v.text))
+	r.shapeOf(fieldStop)
+	for r.Open('['); r.Element(); {
+		kind := uint(stopUnknown)
+		switch r.Shape() {
+		case strictjson.Array:
+			kind = stopLists
+			for r.Open('['); r.Element(); {
+				if r.Shape() != strictjson.Number || !isInteger(r.Number()) {
+					kind |= stopUnknown
+				}
+			}
+		case strictjson.Number:
+			if isInteger(r.Number()) {
+				kind = stopTokens
+			}
+		case strictjson.String:
+			kind = stopWords
+			if len(r.req.Stop) < maxStop {
+				r.req.Stop = append(r.req.Stop, cut(r.value().text))
+			}
+		}
+		r.facts.stopKinds |= kind
 	}
 }
 
 // tools reads the tools of a text request. Their text, schemas and all, is part of the model's input.
-func (p parameterReader) tools() error {
-	list := &p.facts.values[fieldTools]
-	list.shape = p.Shape()
-	if list.shape != strictjson.Array {
-		return p.Skip()
+func (r *reader) tools() {
+	list := r.shapeOf(fieldTools)
+	before := r.Source()
+	for r.Open('['); r.Element(); list.count++ {
+		r.facts.at = [2]int32{list.count}
+		r.tool()
 	}
-	before := p.Source()
-	err := p.Array(func() error {
-		p.facts.at = [2]int32{list.count}
-		list.count++
-		return p.tool()
-	})
-	p.req.Tools = int(list.count)
-	if err == nil && list.count > 0 {
-		after := p.Source()
-		p.text.Add(strictjson.Count{ASCII: after.ASCII - before.ASCII, Wide: after.Wide - before.Wide})
+	r.req.Tools = int(list.count)
+	if list.count > 0 {
+		after := r.Source()
+		r.text.Add(strictjson.Count{ASCII: after.ASCII - before.ASCII, Wide: after.Wide - before.Wide})
 	}
-	return err
 }
 
-func (p parameterReader) tool() error {
-	if s := p.Shape(); s != strictjson.Object {
-		p.facts.mark(markTool, value{shape: s})
-		return p.Skip()
+func (r *reader) tool() {
+	if s := r.Shape(); s != strictjson.Object {
+		r.facts.mark(markTool, value{shape: s})
+		return
 	}
-	t := toolReader{reader: p.reader}
-	err := p.Object(placeTool, t.member)
-	if t.kind.shape != strictjson.String || t.kind.text != "function" {
-		p.facts.mark(markToolType, t.kind)
-	}
-	if t.function.shape != strictjson.Object {
-		p.facts.mark(markToolFunction, t.function)
-	}
-	return err
-}
-
-// toolReader reads one tool.
-type toolReader struct {
-	*reader
-	kind, function, name value
-}
-
-func (t *toolReader) member(f field) (err error) {
-	if f == fieldType {
-		t.kind, err = t.value()
-		return err
-	}
-	t.function.shape = t.Shape()
-	if t.function.shape != strictjson.Object {
-		return t.Skip()
-	}
-	err = t.Object(placeToolFunction, t.functionMember)
-	if t.name.shape != strictjson.String || !isToolName(t.name.text) {
-		t.facts.mark(markToolName, t.name)
-	}
-	return err
-}
-
-func (t *toolReader) functionMember(f field) (err error) {
-	switch s := t.Shape(); f {
-	case fieldName:
-		t.name, err = t.identifier()
-		return err
-	case fieldDescription:
-		if s != strictjson.String && s != strictjson.Null {
-			t.facts.mark(markToolDescription, value{shape: s})
+	var kind, function value
+	for r.Object(placeTool); r.Member(); {
+		if r.Field == fieldType {
+			kind = r.value()
+			continue
 		}
-	case fieldParameters:
-		if s != strictjson.Object && s != strictjson.Null {
-			t.facts.mark(markToolParameters, value{shape: s})
+		if function.shape = r.Shape(); function.shape == strictjson.Object {
+			r.function()
 		}
 	}
-	return t.Skip()
+	if kind.shape != strictjson.String || kind.text != "function" {
+		r.facts.mark(markToolType, kind)
+	}
+	if function.shape != strictjson.Object {
+		r.facts.mark(markToolFunction, function)
+	}
+}
+
+// function reads the function of a tool.
+func (r *reader) function() {
+	var name value
+	for r.Object(placeToolFunction); r.Member(); {
+		switch s := r.Shape(); {
+		case r.Field == fieldName:
+			name = r.identifier()
+		case s == strictjson.Null:
+		case r.Field == fieldDescription && s != strictjson.String:
+			r.facts.mark(markToolDescription, value{shape: s})
+		case r.Field == fieldParameters && s != strictjson.Object:
+			r.facts.mark(markToolParameters, value{shape: s})
+		}
+	}
+	if name.shape != strictjson.String || !isToolName(name.text) {
+		r.facts.mark(markToolName, name)
+	}
 }
 
 // maxToolName is the length in bytes of the longest name of a function.

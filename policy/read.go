@@ -10,9 +10,9 @@
 package policy
 
 import (
-	"slices"
-	"strings"
+	"sync"
 
+	"sluice/policy/picture"
 	"sluice/policy/strictjson"
 )
 
@@ -20,189 +20,261 @@ import (
 // The error is a [*strictjson.Error]: the body is not one strict JSON document, so Sluice and upstream could read it
 // differently. Whether the service's rules allow the request is [Judge]'s question.
 func Read(f *Families, call Call, body []byte) (Request, error) {
-	r := newReader(call, body)
+	r := readers.Get().(*reader)
 	defer r.release()
-	if err := r.Document(placeTop, r.topMember); err != nil {
-		r.req.Release()
-		return Request{}, err
+	r.Reset(body)
+	r.facts = factsPool.Get().(*facts)
+	r.facts.call = call
+	r.req.facts = r.facts
+	for r.Document(placeTop); r.Member(); {
+		switch r.Field {
+		case fieldInput:
+			r.input()
+		case fieldParameters:
+			r.parameters()
+		default:
+			r.facts.values[fieldModel] = r.identifier()
+		}
 	}
-	r.finish(f)
+	if !r.End() {
+		r.req.Release()
+		return Request{}, r.Err()
+	}
+	r.req.finish(f, r.text)
 	return r.req, nil
 }
 
-func (r *reader) topMember(f field) error {
-	switch f {
-	case fieldInput:
-		return r.into(f, placeInput, r.inputMember)
-	case fieldParameters:
-		return r.into(f, placeParameters, parameterReader{r}.member)
+// reader is the strict pass over one body. It fills in the request and its facts.
+type reader struct {
+	strictjson.Reader
+	req   Request
+	facts *facts           // the request's
+	text  strictjson.Count // characters of text for the model
+}
+
+// readers keeps readers for the room of their checks, so that a pass allocates next to nothing.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+func (r *reader) release() {
+	r.Reset(nil)
+	*r = reader{Reader: r.Reader}
+	readers.Put(r)
+}
+
+// value reads what rules look at in the next value.
+func (r *reader) value() value {
+	v := value{shape: r.Shape()}
+	switch v.shape {
+	case strictjson.Number:
+		v.text = string(r.Number())
+	case strictjson.String:
+		return stringValue(r.Text())
 	}
-	model, err := r.identifier()
-	r.facts.values[fieldModel] = model
-	return err
+	return v
 }
 
-func (r *reader) inputMember(f field) error {
-	switch f {
-	case fieldMessages:
-		return r.messages()
-	case fieldPrompt:
-		v, err := r.prompt()
-		r.facts.values[f] = v
-		return err
+// identifier is value for a model, an id or a name, in which U+0000 is refused.
+func (r *reader) identifier() value {
+	if s := r.Shape(); s != strictjson.String {
+		return value{shape: s}
 	}
-	return r.SkipCounting(&r.text) // history
+	return stringValue(r.Identifier())
 }
 
-// finish derives from the facts what the request asks for.
-func (r *reader) finish(f *Families) {
-	q := &r.req
-	q.Model = r.facts.values[fieldModel].text
-	r.facts.families = f.of(q.Model)
-	q.Interleave = !r.facts.call.Older && r.facts.families.editImage && r.facts.values[fieldEnableInterleave].shape == strictjson.True
-	q.Guessed = q.guessed()
-	q.Kind = q.kind()
-	q.TextLength = int64((r.text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(r.text.Wide) + int64(q.Messages)*messageTokens
-	q.countAnswers()
-	q.readParameters()
-	q.Stream = AcceptsStream(r.facts.call.Accept) ||
-		slices.ContainsFunc(r.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
-}
-
-// messages reads input.messages.
-func (r *reader) messages() error {
-	list := &r.facts.values[fieldMessages]
-	list.shape = r.Shape()
-	if list.shape != strictjson.Array {
-		return r.Skip()
+// id steps over an id or a name that no rule looks at.
+func (r *reader) id() {
+	if r.Kind() == '"' {
+		r.Identifier()
 	}
-	err := r.Array(func() error {
-		r.facts.at = [2]int32{list.count}
-		list.count++
-		return r.message()
-	})
-	r.req.Messages = int(list.count)
-	return err
 }
 
-func (r *reader) message() error {
+// prompt reads what should be a string of the prompt. Its text is counted and not kept: a prompt never appears in a
+// message.
+func (r *reader) prompt() value {
+	v := value{shape: r.Shape()}
+	if v.shape == strictjson.String {
+		t := r.Text()
+		r.text.Add(t.Count)
+		r.req.PromptLength += t.Points()
+		v.count = int32(t.Points())
+	}
+	return v
+}
+
+// shapeOf notes the type of the next value, which is that of f, and returns where to note more of it.
+func (r *reader) shapeOf(f field) *value {
+	v := &r.facts.values[f]
+	v.shape = r.Shape()
+	return v
+}
+
+func (r *reader) input() {
+	r.shapeOf(fieldInput)
+	for r.Object(placeInput); r.Member(); {
+		switch r.Field {
+		case fieldMessages:
+			list := r.shapeOf(fieldMessages)
+			for r.Open('['); r.Element(); list.count++ {
+				r.facts.at = [2]int32{list.count}
+				r.message()
+			}
+			r.req.Messages = int(list.count)
+		case fieldPrompt:
+			r.facts.values[fieldPrompt] = r.prompt()
+		default:
+			r.SkipCounting(&r.text) // history
+		}
+	}
+}
+
+// message reads one message. Its members come in any order, so they are judged when it ends.
+func (r *reader) message() {
 	if s := r.Shape(); s != strictjson.Object {
 		r.facts.mark(markMessage, value{shape: s})
-		return r.Skip()
+		return
 	}
-	m := messageReader{reader: r}
-	if err := r.Object(placeMessage, m.member); err != nil {
-		return err
+	var role, content value
+	for r.Object(placeMessage); r.Member(); {
+		switch r.Field {
+		case fieldRole:
+			role = r.role()
+		case fieldContent:
+			if r.Kind() != '[' {
+				content = r.prompt()
+				continue
+			}
+			content = value{shape: strictjson.Array}
+			for r.Open('['); r.Element(); r.facts.at[1]++ {
+				r.item()
+			}
+			r.facts.at[1] = 0
+		case fieldReasoningContent:
+			r.SkipCounting(&r.text)
+		case fieldToolCalls:
+			for r.Open('['); r.Element(); {
+				r.toolCall()
+			}
+		default:
+			r.id()
+		}
 	}
-	m.judge()
-	return nil
+	r.facts.judgeMessage(role, content)
 }
 
-// messageReader reads one message. Its members come in any order, so they are judged when it ends.
-type messageReader struct {
-	*reader
-	role, content value
-}
-
-func (m *messageReader) member(f field) (err error) {
-	switch f {
-	case fieldRole:
-		m.role, err = m.readRole()
-	case fieldContent:
-		m.content, err = m.readContent()
-	case fieldReasoningContent:
-		err = m.SkipCounting(&m.text)
-	case fieldToolCalls:
-		err = m.toolCalls()
-	default:
-		err = m.id(f)
-	}
-	return err
-}
-
-// readRole reads the role. An unknown one is kept only for the first offender, so that a body of a million costs no
+// role reads the role. An unknown one is kept only for the first offender, so that a body of a million costs no
 // more than a body of one.
-func (m *messageReader) readRole() (value, error) {
-	v := value{shape: m.Shape()}
-	if v.shape != strictjson.String {
-		return v, m.Skip()
-	}
-	t, err := m.String()
-	if err != nil {
-		return v, err
-	}
-	v.text = common(m.Raw(t))
-	if v.text == "" && (t.Escaped || m.facts.marks[markRole].count == 0) {
-		v.text = kept(m.Raw(t), t.Escaped)
-	}
-	return v, nil
-}
-
-// readContent reads the content: a string, or an array of items.
-func (m *messageReader) readContent() (value, error) {
-	if m.Shape() != strictjson.Array {
-		return m.prompt()
-	}
-	items := int32(0)
-	err := m.Array(func() error {
-		m.facts.at[1] = items
-		items++
-		return m.item()
-	})
-	m.facts.at[1] = 0
-	return value{shape: strictjson.Array}, err
-}
-
-// toolCalls reads the tool calls of an assistant's message.
-func (m *messageReader) toolCalls() error {
-	if m.Shape() != strictjson.Array {
-		return m.Skip()
-	}
-	return m.Array(func() error { return m.nested(placeToolCall, m.toolCallMember) })
-}
-
-func (m *messageReader) toolCallMember(f field) error {
-	if f != fieldFunction {
-		return m.id(f)
-	}
-	return m.nested(placeCallFunction, func(f field) error {
-		if f == fieldText {
-			return m.SkipCounting(&m.text)
+func (r *reader) role() value {
+	v := value{shape: r.Shape()}
+	if v.shape == strictjson.String {
+		t := r.Text()
+		if v.text = common(t.Raw); v.text == "" && (t.Escaped || r.facts.marks[markRole].count == 0) {
+			v.text = kept(t.Raw, t.Escaped)
 		}
-		return m.id(f)
-	})
+	}
+	return v
 }
 
-// judge notes what rules may object to in the message.
-func (m *messageReader) judge() {
-	if m.role.shape != strictjson.String || !isRole(m.role.text) {
-		m.facts.mark(markRole, m.role)
+// toolCall reads a tool call of an assistant's message.
+func (r *reader) toolCall() {
+	for r.Object(placeToolCall); r.Member(); {
+		if r.Field != fieldFunction {
+			r.id()
+			continue
+		}
+		for r.Object(placeCallFunction); r.Member(); {
+			if r.Field == fieldText {
+				r.SkipCounting(&r.text)
+			} else {
+				r.id()
+			}
+		}
 	}
-	if m.role.text != "user" {
-		m.facts.mark(markRoleUser, m.role)
+}
+
+// judgeMessage notes what rules may object to in a message.
+func (f *facts) judgeMessage(role, content value) {
+	switch {
+	case role.shape != strictjson.String:
+		f.mark(markRole, role)
+	case role.text == "user", role.text == "assistant", role.text == "tool":
+	case role.text == "system":
+		f.mark(markSystem, role)
+	default:
+		f.mark(markRole, role)
 	}
-	if m.role.text == "system" {
-		m.facts.mark(markSystem, m.role)
+	if role.text != "user" {
+		f.mark(markRoleUser, role)
 	}
-	switch m.content.shape {
+	switch content.shape {
 	case strictjson.String:
-		m.facts.note(markContentText, m.content.shape.String())
+		f.note(markContentText, content.shape.String())
 	case strictjson.Array:
-		m.facts.mark(markContentList, m.content)
+		f.mark(markContentList, content)
 	case strictjson.Absent, strictjson.Null: // an assistant's content is empty beside its tool calls
-		if m.role.text != "assistant" {
-			m.facts.mark(markContent, m.content)
+		if role.text != "assistant" {
+			f.mark(markContent, content)
 		}
 	default:
-		m.facts.mark(markContent, m.content)
+		f.mark(markContent, content)
 	}
 }
 
-// isRole reports whether the service knows the role.
-func isRole(role string) bool {
-	switch role {
-	case "system", "user", "assistant", "tool":
-		return true
+// item reads one item of a message's content.
+func (r *reader) item() {
+	if s := r.Shape(); s != strictjson.Object {
+		r.facts.mark(markItem, value{shape: s})
+		return
 	}
-	return false
+	var text, image, media bool // which of its members were there
+	for r.Object(placeItem); r.Member(); {
+		switch {
+		case r.Kind() == 'n': // null is absent
+		case r.Field == fieldText:
+			text = true
+			r.facts.textItems++
+			if v := r.prompt(); v.shape != strictjson.String {
+				r.facts.mark(markText, v)
+			}
+		case r.Field == fieldImage:
+			image = true
+			r.image()
+		default: // a video, one address or a list of frames, or an audio
+			media = true
+			if r.Kind() != '[' {
+				r.media()
+				continue
+			}
+			for r.Open('['); r.Element(); {
+				r.media()
+			}
+		}
+	}
+	if !text && !image {
+		if !media {
+			r.facts.mark(markItemKind, value{shape: strictjson.Object})
+		}
+		r.facts.mark(markItemMedia, value{shape: strictjson.Object})
+	}
+}
+
+func (r *reader) image() {
+	r.req.InputImages++
+	if s := r.Shape(); s != strictjson.String {
+		r.facts.mark(markImage, value{shape: s})
+		return
+	}
+	known := picture.Base64Ahead(r.Rest()[1:])
+	t := r.TextAfter(known)
+	r.facts.image(t.Raw, t.Escaped, known)
+}
+
+// media notes what rules may object to in a video or audio, if it is a string. Data URIs are not judged: interface.md does not
+// mention them, and clients send several forms.
+func (r *reader) media() {
+	if r.Kind() != '"' {
+		return
+	}
+	if t := r.Text(); !picture.IsDataURI(t.Raw, t.Escaped) {
+		r.facts.address(markMedia, t.Raw, t.Escaped)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,7 +141,7 @@ func viewOf(m map[string]any) map[string]string {
 	roles := 0
 	for _, message := range messages {
 		object, _ := message.(map[string]any)
-		if role, ok := object["role"].(string); ok && isRole(role) {
+		if role, ok := object["role"].(string); ok && slices.Contains([]string{"system", "user", "assistant", "tool"}, role) {
 			roles++
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/policy/strictjson"
@@ -48,6 +49,20 @@ type Request struct {
 	Stop                               []string // stop sequences that are strings, the first 8, at most 64 bytes each
 
 	facts *facts // what Judge looks at; does not change after Read
+}
+
+// finish derives from the facts what the request asks for.
+func (q *Request) finish(f *Families, text strictjson.Count) {
+	q.Model = q.facts.values[fieldModel].text
+	q.facts.families = f.of(q.Model)
+	q.Interleave = !q.facts.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == strictjson.True
+	q.Guessed = q.guessed()
+	q.Kind = q.kind()
+	q.TextLength = int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(q.Messages)*messageTokens
+	q.countAnswers()
+	q.readParameters()
+	q.Stream = AcceptsStream(q.facts.call.Accept) ||
+		slices.ContainsFunc(q.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
 }
 
 // Release gives back the memory that Judge needs. The fields stay; the request must not be judged any more. A caller that

@@ -69,6 +69,11 @@ func (v value) number() (float64, bool) {
 	return n, err == nil
 }
 
+// stringValue is a string as a value.
+func stringValue(t strictjson.Text) value {
+	return value{shape: strictjson.String, text: kept(t.Raw, t.Escaped), count: int32(t.Points())}
+}
+
 // kept decodes as much of a string as rules look at. escaped says whether raw has escapes.
 func kept(raw []byte, escaped bool) string {
 	if word := common(raw); word != "" {

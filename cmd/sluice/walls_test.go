@@ -46,7 +46,6 @@ var beyond = map[string]walls{
 	"policy/limit":            {knot: 9, methods: map[string]int{"Memory": 26, "account": 22}},
 	"policy/limit/failover":   {methods: map[string]int{"Failover": 26, "books": 22}},
 	"policy/limit/redisstore": {knot: 11, methods: map[string]int{"Store": 25}},
-	"policy/strictjson":       {knot: 3, methods: map[string]int{"Stream": 21}},
 }
 
 func TestPackagesHaveWalls(t *testing.T) {

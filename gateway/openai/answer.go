@@ -60,8 +60,6 @@ func (a *answer) readOnce(text []byte) bool {
 			a.usageEnd = r.At()
 		case "code":
 			a.code = r.Value()
-		default:
-			r.Skip()
 		}
 	}
 	return r.End()
@@ -84,8 +82,6 @@ func (a *answer) readOutput(r *strictjson.Reader) {
 			older.content = a.joined(r)
 		case "finish_reason":
 			older.finish = finish(r.Value())
-		default:
-			r.Skip()
 		}
 	}
 	if len(a.choices) == 0 && older.content != nil {
@@ -100,31 +96,23 @@ func (a *answer) readChoice(r *strictjson.Reader, position int) choice {
 		case "index":
 			c.index = indexOf(r.Value(), position)
 		case "message":
-			a.readMessage(r, &c)
+			for r.Open('{'); r.Member(); {
+				switch string(r.Name) {
+				case "content":
+					c.content = a.joined(r)
+				case "reasoning_content":
+					c.reasoning = a.joined(r)
+				case "tool_calls":
+					c.calls = only('[', r.Value(), c.calls)
+				}
+			}
 		case "finish_reason":
 			c.finish = finish(r.Value())
 		case "logprobs":
 			c.logprobs = only('{', r.Value(), c.logprobs)
-		default:
-			r.Skip()
 		}
 	}
 	return c
-}
-
-func (a *answer) readMessage(r *strictjson.Reader, c *choice) {
-	for r.Open('{'); r.Member(); {
-		switch string(r.Name) {
-		case "content":
-			c.content = a.joined(r)
-		case "reasoning_content":
-			c.reasoning = a.joined(r)
-		case "tool_calls":
-			c.calls = only('[', r.Value(), c.calls)
-		default:
-			r.Skip()
-		}
-	}
 }
 
 // only returns a value if it is of a kind, and otherwise the value before.
@@ -138,27 +126,21 @@ func only(of byte, value, before []byte) []byte {
 // joined returns the text of a content, which is a string or an array of items. An image among the items becomes a Markdown
 // image: OpenAI's answers have no other place for it.
 func (a *answer) joined(r *strictjson.Reader) []byte {
-	switch r.Kind() {
-	case '"':
+	if r.Kind() == '"' {
 		return a.text(r)
-	case '[':
-	default:
-		r.Skip()
+	}
+	if r.Kind() != '[' {
 		return nil
 	}
 	from := len(a.scratch)
 	for r.Open('['); r.Element(); {
 		for r.Open('{'); r.Member(); {
-			name := r.Name
-			switch {
+			switch name := r.Name; {
 			case r.Kind() != '"':
-				r.Skip()
 			case string(name) == "text":
 				a.scratch = append(a.scratch, a.text(r)...)
 			case string(name) == "image":
 				a.scratch = append(append(append(a.scratch, "![image]("...), a.text(r)...), ')')
-			default:
-				r.Skip()
 			}
 		}
 	}
@@ -218,12 +200,8 @@ func readCall(value []byte, position int) call {
 					c.name = inside(r.Value())
 				case "arguments":
 					c.arguments = argumentText(r.Value())
-				default:
-					r.Skip()
 				}
 			}
-		default:
-			r.Skip()
 		}
 	}
 	return c

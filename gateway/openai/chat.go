@@ -1,11 +1,15 @@
 package openai
 
-import "cmp"
+import (
+	"cmp"
+
+	"sluice/policy/strictjson"
+)
 
 // Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The result holds no part of the
 // body.
 func Chat(body []byte, models *Models) (*Request, error) {
-	c := chat{parameters: make(parameters, 0, fewNames)}
+	c := chat{parameters: make(parameters, 0, fewMembers)}
 	if err := c.read(body); err != nil {
 		return nil, err
 	}
@@ -33,8 +37,8 @@ func (c *chat) read(body []byte) error {
 	if err != nil {
 		return err
 	}
-	var seen names
-	for err == nil && seen.next(&r) {
+	var seen strictjson.Once
+	for err == nil && seen.Next(&r) {
 		name, from := r.Name, r.At()
 		if string(name) == "messages" {
 			c.found = surveyMessages(&r)
@@ -43,7 +47,7 @@ func (c *chat) read(body []byte) error {
 		}
 		err = c.member(name, r.Value())
 	}
-	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
+	if err := endRequest(&r, cmp.Or(err, refusedName(&seen, r.Name))); err != nil {
 		return err
 	}
 	if err := c.check(); err != nil {

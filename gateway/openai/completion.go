@@ -88,19 +88,22 @@ func readUsage(value []byte) (u usage) {
 	for r := object(value); r.Member(); {
 		switch string(r.Name) {
 		case "input_tokens":
-			u.in = count(r.Value())
+			u.in = r.Value()
 		case "output_tokens":
-			u.out = count(r.Value())
+			u.out = r.Value()
 		case "total_tokens":
-			u.sum = count(r.Value())
+			u.sum = r.Value()
 		case "cached_tokens":
-			flat = count(r.Value())
+			flat = r.Value()
 		case "prompt_tokens_details":
-			u.cached = count(find(r.Value(), "cached_tokens"))
+			u.cached = member(&r, "cached_tokens")
 		case "output_tokens_details":
-			u.reasoning = count(find(r.Value(), "reasoning_tokens"))
-		default:
-			r.Skip()
+			u.reasoning = member(&r, "reasoning_tokens")
+		}
+	}
+	for _, count := range [...]*[]byte{&u.in, &u.out, &u.sum, &u.cached, &u.reasoning, &flat} {
+		if !isCount(*count) {
+			*count = nil
 		}
 	}
 	if u.cached == nil {
@@ -109,17 +112,14 @@ func readUsage(value []byte) (u usage) {
 	return u
 }
 
-// count returns the value if it is a number of tokens: at most 15 digits, which a client's float64 holds exactly.
-func count(value []byte) []byte {
-	if len(value) > 15 {
-		return nil
-	}
+// isCount reports whether a value is a number of tokens: at most 15 digits, which a client's float64 holds exactly.
+func isCount(value []byte) bool {
 	for _, c := range value {
 		if c < '0' || c > '9' {
-			return nil
+			return false
 		}
 	}
-	return value
+	return len(value) <= 15
 }
 
 func (u *usage) known() bool { return u.in != nil || u.out != nil || u.sum != nil }

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"sluice/policy/strictjson"
 )
 
 // Part is one part of a multipart body.
@@ -26,7 +28,7 @@ const mostImages = 4
 // Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The result holds no part of them.
 func Edit(parts []Part, models *Models) (r *Request, err error) {
 	var p imageRequest
-	var seen names
+	var seen strictjson.Once
 	size := 0
 	if err := boundTexts(parts, models); err != nil {
 		return nil, err
@@ -37,8 +39,8 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 			continue
 		}
 		name := []byte(part.Name)
-		if err := seen.add(name); err != nil {
-			return nil, err
+		if !seen.Add(name) {
+			return nil, refusedName(&seen, name)
 		}
 		switch {
 		case part.File != "":

@@ -3,6 +3,8 @@ package openai
 import (
 	"cmp"
 	"encoding/base64"
+
+	"sluice/policy/strictjson"
 )
 
 // Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
@@ -12,13 +14,13 @@ func Generation(body []byte, models *Models) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := imageRequest{parameters: make(parameters, 0, fewNames)}
-	var seen names
-	for err == nil && seen.next(&r) {
+	p := imageRequest{parameters: make(parameters, 0, fewMembers)}
+	var seen strictjson.Once
+	for err == nil && seen.Next(&r) {
 		name := r.Name
 		err = p.bounded(name, r.Value())
 	}
-	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
+	if err := endRequest(&r, cmp.Or(err, refusedName(&seen, r.Name))); err != nil {
 		return nil, err
 	}
 	return p.translate(len(body), models)

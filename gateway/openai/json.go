@@ -38,12 +38,16 @@ func opened(value []byte, kind byte) strictjson.Reader {
 }
 
 // find returns the value of a member; nil if the object has no such member.
-func find(value []byte, name string) (found []byte) {
-	for r := object(value); r.Member(); {
+func find(value []byte, name string) []byte {
+	r := strictjson.NewCheckedReader(value)
+	return member(&r, name)
+}
+
+// member steps over a value and returns the value of its member.
+func member(r *strictjson.Reader, name string) (found []byte) {
+	for r.Open('{'); r.Member(); {
 		if string(r.Name) == name {
 			found = r.Value()
-		} else {
-			r.Skip()
 		}
 	}
 	return found

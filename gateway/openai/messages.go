@@ -81,15 +81,15 @@ func (m *message) translate(r *strictjson.Reader) error {
 		return badRequest("", "A message must be an object.")
 	}
 	r.Open('{')
-	var seen names
-	for seen.next(r) {
+	var seen strictjson.Once
+	for seen.Next(r) {
 		if err := m.member(r.Name, r); err != nil {
 			return err
 		}
 	}
 	switch {
-	case seen.err != nil:
-		return seen.err
+	case seen.Fault != "":
+		return refusedName(&seen, r.Name)
 	case !m.role:
 		return badRequest("role", "A message must have a role.")
 	case m.content:
@@ -181,13 +181,13 @@ func (p *part) read(r *strictjson.Reader) error {
 		return badRequest("", "A part of a content must be an object.")
 	}
 	r.Open('{')
-	var seen names
-	for seen.next(r) {
+	var seen strictjson.Once
+	for seen.Next(r) {
 		p.member(r.Name, r)
 	}
 	switch image := isWord(p.word, "image_url"); {
-	case seen.err != nil:
-		return seen.err
+	case seen.Fault != "":
+		return refusedName(&seen, r.Name)
 	case image && !isString(p.url):
 		return badRequest("image_url", "image_url must be an object with a url.")
 	case image:

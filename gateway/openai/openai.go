@@ -29,25 +29,6 @@ type Request struct {
 	Base64 bool   // response_format b64_json: the answer has the pictures instead of their addresses
 }
 
-// Models tells what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions return
-// false.
-type Models struct {
-	Resolve func(name string) string // translates a client's name to the service's
-	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
-	Sync    func(model string) bool  // the model makes images in its answer, without a task
-	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
-}
-
-func (m *Models) resolve(name string) string {
-	if m.Resolve == nil {
-		return name
-	}
-	return m.Resolve(name)
-}
-
-func (m *Models) isVision(model string) bool { return m.Vision != nil && m.Vision(model) }
-func (m *Models) isSync(model string) bool   { return m.Sync != nil && m.Sync(model) }
-
 // AppendModel appends one model: {"id","object":"model","created","owned_by"}. created is in seconds of Unix time.
 func AppendModel(dst []byte, name string, created int64, owner string) []byte {
 	dst = quoted(append(dst, `{"id":`...), name)

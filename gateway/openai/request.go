@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"unicode/utf8"
 
 	"sluice/policy/strictjson"
@@ -12,15 +11,33 @@ import (
 // Bounds of the texts in a request. A text grows when it is written as JSON, up to six times, so it is bounded before that.
 const (
 	mostPrompt = 32_000  // characters of a prompt for images, as in OpenAI's interface
-	mostWord   = 256     // bytes of a model's name, a size and other words; also of a member's name
+	mostWord   = 256     // bytes of a model's name, a size and other words
 	mostText   = 4 << 10 // bytes of a text whose meaning only the service knows
 	mostEscape = 6       // bytes that a byte of text takes in JSON at most
-	mostNames  = 64      // members of an object, because the search for duplicates compares each with all others
-	fewNames   = 16      // members that need no allocation
+	fewMembers = 16      // parameters that need one allocation
 )
 
 // ErrNoRoom tells that there is no memory for the service's request.
 var ErrNoRoom = errors.New("there is no memory for the request")
+
+// Models tells what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions return
+// false.
+type Models struct {
+	Resolve func(name string) string // translates a client's name to the service's
+	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
+	Sync    func(model string) bool  // the model makes images in its answer, without a task
+	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
+}
+
+func (m *Models) resolve(name string) string {
+	if m.Resolve == nil {
+		return name
+	}
+	return m.Resolve(name)
+}
+
+func (m *Models) isVision(model string) bool { return m.Vision != nil && m.Vision(model) }
+func (m *Models) isSync(model string) bool   { return m.Sync != nil && m.Sync(model) }
 
 // room asks for memory for the service's request, before it is made.
 func (m *Models) room(size int) error {
@@ -30,45 +47,16 @@ func (m *Models) room(size int) error {
 	return nil
 }
 
-// names are the member names of an object. They serve to refuse duplicates, of which readers take different ones.
-type names struct {
-	few   [fewNames][]byte // the first, which need no memory beyond the stack
-	more  [][]byte         // the others
-	count int
-	err   error // the refusal that ended the object
-}
-
-// next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
-// allowed in it.
-func (n *names) next(r *strictjson.Reader) bool {
-	for r.Member() {
-		if n.err = n.add(r.Name); n.err != nil {
-			return false
-		}
-		if r.Kind() != 'n' {
-			return true
-		}
-	}
-	return false
-}
-
-func (n *names) add(name []byte) error {
-	if len(name) > mostWord {
-		return badRequest("", "The name of a member has more than %d bytes: %q…", mostWord, brief(name))
-	}
-	same := func(other []byte) bool { return bytes.Equal(other, name) }
-	if slices.ContainsFunc(n.few[:min(n.count, fewNames)], same) || slices.ContainsFunc(n.more, same) {
+// refusedName is the refusal of the member with this name, which ended its object; nil: none did.
+func refusedName(seen *strictjson.Once, name []byte) error {
+	switch seen.Fault {
+	case strictjson.FaultLongName:
+		return badRequest("", "The name of a member has more than %d bytes: %q…", strictjson.MaxName, brief(name))
+	case strictjson.FaultDuplicate:
 		return badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
+	case strictjson.FaultMembers:
+		return badRequest("", "An object has more than %d members.", strictjson.MostOnce)
 	}
-	switch {
-	case n.count == mostNames:
-		return badRequest("", "An object has more than %d members.", mostNames)
-	case n.count < fewNames:
-		n.few[n.count] = name
-	default:
-		n.more = append(n.more, name)
-	}
-	n.count++
 	return nil
 }
 

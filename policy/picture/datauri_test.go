@@ -31,16 +31,14 @@ func FuzzDataURI(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, spelling := range []string{string(plain), strings.NewReplacer("/", `\/`, "+", `\u002B`).Replace(string(plain))} {
-			var sc strictjson.Scanner
-			sc.Reset([]byte(spelling))
+			r := strictjson.NewReader([]byte(spelling))
 			known := Base64Ahead([]byte(spelling)[1:])
-			str, err := sc.StringAfter(known)
-			if err != nil || len(sc.Rest()) > 0 {
-				t.Fatalf("%s: %v, %+v", spelling, err, str)
+			str := r.TextAfter(known)
+			if !r.End() {
+				t.Fatalf("%s: %v, %+v", spelling, r.Err(), str)
 			}
-			raw := sc.Raw(str)
-			u, ok := ParseDataURI(raw, str.Escaped, known)
-			again, okAgain := ParseDataURI(raw, str.Escaped, 0)
+			u, ok := ParseDataURI(str.Raw, str.Escaped, known)
+			again, okAgain := ParseDataURI(str.Raw, str.Escaped, 0)
 			if ok != legal || ok != okAgain || ok && (u.Size != again.Size || u.Padded != again.Padded) {
 				t.Fatalf("%s: taken %v, without knowledge %v, want %v", spelling, ok, okAgain, legal)
 			}

@@ -67,24 +67,38 @@ func (e *Error) shown() string {
 		return "the end"
 	}
 	if e.Fault == FaultDuplicate || e.Fault == FaultCase {
-		var s Scanner
-		s.Reset([]byte(e.Input))
-		if name, err := s.String(); err == nil { // a long name is cut off
-			return strconv.QuoteToASCII(string(Unescape(nil, s.Raw(name), MaxEcho)))
+		r := NewReader([]byte(e.Input))
+		if name := r.String(); !r.Broken() { // a long name is cut off
+			return strconv.QuoteToASCII(string(Unescape(nil, name, MaxEcho)))
 		}
 	}
 	return strconv.QuoteToASCII(e.Input)
 }
 
-// errLoose is every error of a loose scanner, which stays at the fault. It costs no memory: that a text does not fit may be usual.
-var errLoose error = &Error{Fault: FaultSyntax}
-
-func (s *lexer) fail(at int, fault Fault) error {
-	at = min(at, len(s.src))
-	if s.loose {
-		s.pos = at
-		return errLoose
+// fail notes a fault, unless there was one before.
+func (r *lexer) fail(at int, fault Fault) {
+	if r.fault == "" {
+		r.fault, r.at = fault, min(at, len(r.src))
 	}
-	rest := s.src[at:]
-	return &Error{Offset: at, Fault: fault, Input: string(rest[:min(len(rest), MaxEcho)])}
+	r.pos = len(r.src)
 }
+
+// Fault is the offset of the fault that was found, or of what follows the document.
+func (r *lexer) Fault() int {
+	if r.Broken() {
+		return r.at
+	}
+	return r.pos
+}
+
+// Err is the fault that was found, of type [*Error].
+func (r *lexer) Err() error {
+	if !r.Broken() {
+		return nil
+	}
+	rest := r.src[r.at:]
+	return &Error{Offset: r.at, Fault: r.fault, Input: string(rest[:min(len(rest), MaxEcho)])}
+}
+
+// Broken reports whether a fault was found.
+func (r *lexer) Broken() bool { return r.fault != "" }

@@ -102,6 +102,69 @@ func fold(dst, name []byte) (lower []byte, folded bool) {
 	return dst, folded
 }
 
+// checks are what makes a Reader a strict one.
+type checks struct {
+	members int // of the document so far
+	open    openNames
+	objects []openObject
+}
+
+// openObject is an object that is open: its names so far, and those known at its place.
+type openObject struct {
+	names objectNames
+	known *Names
+}
+
+// maxKept is for how many names a Reader may keep room: one body of ten thousand members must not hold memory forever.
+const maxKept = 1024
+
+func (c *checks) begin() { c.objects = append(c.objects, openObject{names: c.open.begin()}) }
+
+func (c *checks) end() {
+	last := len(c.objects) - 1
+	c.open.end(c.objects[last].names)
+	c.objects = c.objects[:last]
+}
+
+// strictName steps over a member's name. It refuses what two parsers could take for two different members.
+func (r *Reader) strictName() {
+	r.Kind()
+	start := r.pos
+	r.Field = Unknown
+	t := r.Text()
+	c := r.checks
+	o := &c.objects[len(c.objects)-1]
+	switch {
+	case r.fault != "":
+		return
+	case t.NUL:
+		r.fail(start, FaultNUL)
+		return
+	case len(c.open.refs)-o.names.refs >= maxMembers || c.members >= maxAllMembers:
+		r.fail(start, FaultMembers)
+		return
+	}
+	c.members++
+	ref := nameRef{start: uint32(r.pos - 1 - len(t.Raw)), end: uint32(r.pos - 1)}
+	if t.Escaped {
+		from := len(c.open.text)
+		c.open.text = Unescape(c.open.text, t.Raw, from+maxName+1)
+		ref = nameRef{start: uint32(from), end: uint32(len(c.open.text)), inText: true}
+	}
+	name := c.open.bytes(r.src, ref)
+	switch {
+	case len(name) > maxName:
+		r.fail(start, FaultLongName)
+	case !c.open.add(r.src, &o.names, ref):
+		r.fail(start, FaultDuplicate)
+	default:
+		var same bool
+		if r.Field, same = o.known.find(name); !same {
+			r.fail(start, FaultCase)
+		}
+	}
+}
+
 // openNames holds the member names of the objects that are open, to find duplicates. All objects share the slices: an
 // object's names come after those of the objects around it and are dropped when it ends.
 type openNames struct {

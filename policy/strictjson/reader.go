@@ -1,8 +1,32 @@
+// Package strictjson reads one JSON document in order, for a gateway that forwards the very bytes it judged. It does not decode into
+// Go values: the caller walks the document by loops and keeps what it needs.
+//
+// A [Reader] takes what RFC 8259 allows, in UTF-8 and without lone surrogates: an answer that is paid for must not fail. After
+// [Reader.Reset] it is strict: it also refuses what two parsers could take for two different documents: duplicate member names, known
+// names in another case, U+0000 in names, and documents of extreme depth, width or length of names and numbers.
+//
+// The package knows nothing of requests and answers, so that policy, telemetry and gateway may all import it.
+//
+// A tokenizer that returns tokens costs several times as much on a body whose bulk is one base64 string, and a check
+// for duplicates has to see through escapes. A fuzz target of package policy holds this one to jsontext.
 package strictjson
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
-// A Reader reads one document by loops, from its beginning to its end, and checks it on the way:
+// The limits of a strict document. They bound the cost of a hostile one; real clients stay far below.
+const (
+	maxNesting    = 64      // arrays and objects inside one another; the document itself is 1
+	maxMembers    = 10_000  // members of one object
+	maxAllMembers = 100_000 // members of all objects
+	maxName       = 256     // bytes of a member name, escapes resolved
+	maxNumber     = 64      // bytes of a number
+	maxLoose      = 10_000  // nesting of any other document: the calls of Skip nest as deep
+)
+
+// A Reader reads one document from its beginning to its end, and checks it on the way:
 //
 //	for r.Open('{'); r.Member(); {
 //		switch string(r.Name) {
@@ -12,94 +36,112 @@ import "bytes"
 //	}
 //
 // Each method takes the next value: the document, or the value of a member or an element that was just found. A value that was not
-// taken is stepped over. What a method returns is part of the text.
-//
-// A Reader takes what RFC 8259 allows, in UTF-8 and without lone surrogates, at most 10,000 levels deep. After a fault it finds nothing
-// more.
+// taken is stepped over. What a method returns is part of the text. After a fault the Reader finds nothing more.
 type Reader struct {
-	Name []byte // of the member, escapes resolved, unless it is longer than any name that is known
+	Name  []byte // of the member, escapes resolved, unless it is longer than any name that is known; a strict Reader has Field
+	Field Field  // the member's, as [Reader.Object] knows it
 
-	scan    lexer
-	first   bool // the object or array was just opened
-	due     bool // the value of a member or an element was not taken
-	none    bool // it is of another kind, and has been stepped over
-	escaped bool // the last string has escapes
-	broken  bool
-	checked bool // the text is a document: strings need no second look
-	fault   int
+	lexer
+	depth int
+	count *Count // of the strings that Skip steps over
+	first bool   // the object or array was just opened
+	none  bool   // it is of another kind, and has been stepped over
 }
 
 // NewReader makes a Reader of a text.
-func NewReader(text []byte) Reader { return Reader{scan: lexer{src: text, loose: true}} }
+func NewReader(text []byte) Reader { return Reader{lexer: lexer{src: text}} }
 
 // NewCheckedReader makes a Reader of a text that another Reader took. It searches for the ends of strings only, because a string may be
 // an image of many megabytes.
-func NewCheckedReader(text []byte) Reader {
-	return Reader{scan: lexer{src: text, loose: true}, checked: true}
-}
+func NewCheckedReader(text []byte) Reader { return Reader{lexer: lexer{src: text, verified: true}} }
 
-// fail notes a fault where the scanner is.
-func (r *Reader) fail() {
-	if !r.broken {
-		r.broken, r.fault = true, r.scan.pos
+// Reset makes the Reader a strict one of another text. Room for names is kept.
+func (r *Reader) Reset(src []byte) {
+	c := r.checks
+	if c == nil || cap(c.open.refs) > maxKept || cap(c.open.text) > maxKept*16 {
+		c = new(checks)
 	}
-	r.scan.pos = len(r.scan.src)
+	c.members, c.objects = 0, c.objects[:0]
+	c.open.refs, c.open.text, c.open.slots = c.open.refs[:0], c.open.text[:0], c.open.slots[:0]
+	*r = Reader{lexer: lexer{src: src, checks: c}}
 }
-
-// Broken reports whether a fault was found.
-func (r *Reader) Broken() bool { return r.broken }
-
-// Fault is the offset of the fault that was found, or of what follows the document.
-func (r *Reader) Fault() int {
-	if r.broken {
-		return r.fault
-	}
-	return r.scan.pos
-}
-
-// At is the offset of what was not read.
-func (r *Reader) At() int { return r.scan.pos }
 
 // End reports whether nothing follows the document, and no fault was found.
 func (r *Reader) End() bool {
-	r.Kind()
-	return !r.broken && r.scan.pos == len(r.scan.src)
+	if r.Kind(); r.pos != len(r.src) {
+		r.fail(r.pos, FaultTrailing)
+	}
+	return r.fault == ""
 }
 
-// Kind is the byte that the next value begins with, which says its type; 0: there is none.
-func (r *Reader) Kind() byte { return r.scan.peek() }
+// Document enters the object that the whole text must be.
+func (r *Reader) Document(known *Names) {
+	if r.Kind() != '{' {
+		r.fail(r.pos, FaultNotObject)
+	}
+	r.Object(known)
+}
+
+// Object is Open of an object in a strict document. Its members whose names are not known, or have the field [Ignored], are stepped over.
+func (r *Reader) Object(known *Names) {
+	if r.Open('{'); !r.none && r.fault == "" {
+		r.checks.objects[len(r.checks.objects)-1].known = known
+	}
+}
 
 // Open enters an object or an array, as the byte says that begins it. A value of another kind has nothing inside.
 func (r *Reader) Open(kind byte) {
-	if r.scan.peek() != kind {
+	if r.Kind() != kind {
 		r.Skip()
 		r.none = true
 		return
 	}
-	if r.first, r.due = true, false; r.scan.enter() != nil {
-		r.fail()
+	r.first, r.due = true, false
+	if r.depth++; r.depth > maxNesting && (r.checks != nil || r.depth > maxLoose) {
+		r.fail(r.pos, FaultDepth)
+		return
+	}
+	r.pos++
+	if kind == '{' && r.checks != nil {
+		r.checks.begin()
 	}
 }
 
 // Member steps to the next member of an object and reports whether there is one.
 func (r *Reader) Member() bool {
-	if !r.next('}') {
-		return false
+	for r.next('}') {
+		if r.name(); r.fault != "" {
+			return false
+		}
+		if r.due = true; r.checks == nil {
+			if r.escaped && len(r.Name) <= mostEscape*maxName {
+				r.Name = Unescape(nil, r.Name, len(r.Name))
+			}
+			return true
+		}
+		if r.Field != Unknown && r.Field != Ignored {
+			return true
+		}
 	}
-	if r.Name = r.String(); r.escaped && len(r.Name) <= mostEscape*maxName {
-		r.Name = Unescape(nil, r.Name, len(r.Name))
-	}
-	if r.scan.peek() != ':' {
-		r.fail()
-		return false
-	}
-	r.scan.pos++
-	r.due = true
-	return true
+	return false
 }
 
 // mostEscape is how many bytes of JSON a byte of text takes at most.
 const mostEscape = 6
+
+// name steps over a member's name and the colon.
+func (r *Reader) name() {
+	if r.checks == nil {
+		r.Name = r.String()
+	} else {
+		r.strictName()
+	}
+	if r.Kind() != ':' {
+		r.fail(r.pos, FaultSyntax)
+		return
+	}
+	r.pos++
+}
 
 // Element steps to the next element of an array and reports whether there is one.
 func (r *Reader) Element() bool {
@@ -112,127 +154,119 @@ func (r *Reader) next(closing byte) bool {
 	if r.due {
 		r.Skip()
 	}
-	if r.none || r.broken {
+	if r.none || r.fault != "" {
 		r.none = false
 		return false
 	}
-	c, first := r.scan.peek(), r.first
+	c, first := r.Kind(), r.first
 	r.first = false
 	switch {
 	case c == closing:
-		r.scan.pos++
-		r.scan.depth--
+		r.pos++
+		r.depth--
+		if c == '}' && r.checks != nil {
+			r.checks.end()
+		}
 		return false
 	case first && c != 0:
 		return true
 	case c == ',':
-		r.scan.pos++
+		r.pos++
 		return true
 	}
-	r.fail()
+	r.fail(r.pos, FaultSyntax)
 	return false
 }
 
 // Value steps over a value and returns it as it is written; nil: there is none.
 func (r *Reader) Value() []byte {
-	r.scan.peek()
-	from := r.scan.pos
+	r.Kind()
+	from := r.pos
 	r.Skip()
 	return r.Since(from)
 }
 
-// Since is what was read since an offset; nil after a fault.
-func (r *Reader) Since(from int) []byte {
-	if r.broken {
-		return nil
-	}
-	return r.scan.src[from:r.scan.pos:r.scan.pos]
-}
-
-// Skip steps over a value.
+// Skip steps over a value, which is checked like any other.
 func (r *Reader) Skip() {
 	r.due = false
-	var err error
-	switch c := r.scan.peek(); c {
+	switch c := r.Kind(); c {
 	case '"':
-		r.String()
+		if r.count == nil {
+			r.String()
+		} else {
+			r.count.Add(r.Text().Count)
+		}
 	case '{':
-		for r.Open(c); r.next('}'); {
-			if r.String(); r.scan.peek() != ':' {
-				r.fail()
-				return
-			}
-			r.scan.pos++
-			r.Skip()
+		for r.Open(c); r.next('}'); r.Skip() {
+			r.name()
 		}
 	case '[':
 		for r.Open(c); r.next(']'); {
 			r.Skip()
 		}
 	case 't':
-		err = r.scan.word("true")
+		r.word("true")
 	case 'f':
-		err = r.scan.word("false")
+		r.word("false")
 	case 'n':
-		err = r.scan.word("null")
+		r.word("null")
 	default:
-		_, err = r.scan.Number()
-	}
-	if err != nil {
-		r.fail()
+		r.Number()
 	}
 }
 
-// String steps over a string and returns what is between its quotes, as it is written; nil: it is none.
-func (r *Reader) String() []byte {
-	if r.due = false; r.scan.peek() != '"' {
-		r.fail()
-		return nil
-	}
-	if r.checked {
-		return r.toQuote()
-	}
-	src, from := r.scan.src, r.scan.pos+1
-	end := plain(src, from)
-	if end < len(src) && src[end] == '"' { // as most are
-		r.scan.pos, r.escaped = end+1, false
-		return src[from:end:end]
-	}
-	t, err := r.scan.stringRest(Text{start: from}, end)
-	if err != nil {
-		r.fail()
-		return nil
-	}
-	r.escaped = t.Escaped
-	return src[from:t.end:t.end]
+// SkipCounting is Skip, and adds the characters of all strings in the value to count. Member names do not count.
+func (r *Reader) SkipCounting(count *Count) {
+	r.count = count
+	r.Skip()
+	r.count = nil
 }
 
-// toQuote is String for a text that was checked: the end is the next quote without a backslash, or behind an even number of them.
-func (r *Reader) toQuote() []byte {
-	from := r.scan.pos + 1
-	r.escaped = false
-	for i := from; ; i++ {
-		i += bytes.IndexByte(r.scan.src[i:], '"')
-		escapes := 0
-		for r.scan.src[i-1-escapes] == '\\' {
-			escapes++
+// Once reads the members of an object that must have each name once, for documents that nothing else holds to that. It compares each name
+// with all others, so their number is bounded, and the first need no memory beyond the stack.
+type Once struct {
+	Fault Fault // that ended the object: FaultDuplicate, FaultLongName, FaultMembers; empty: none
+
+	few   [16][]byte
+	more  [][]byte
+	count int
+}
+
+// MostOnce is how many members the object may have, and MaxName how many bytes the name of one.
+const (
+	MostOnce = 64
+	MaxName  = maxName
+)
+
+// Next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
+// allowed in it.
+func (o *Once) Next(r *Reader) bool {
+	for r.Member() {
+		if !o.Add(r.Name) {
+			return false
 		}
-		r.escaped = r.escaped || escapes > 0
-		if escapes%2 == 0 {
-			r.scan.pos = i + 1
-			break
+		if r.Kind() != 'n' {
+			return true
 		}
 	}
-	text := r.scan.src[from : r.scan.pos-1 : r.scan.pos-1]
-	r.escaped = r.escaped || bytes.IndexByte(text[:min(len(text), mostEscape*maxName)], '\\') >= 0
-	return text
+	return false
 }
 
-// Same steps over these bytes; others are a fault.
-func (r *Reader) Same(as []byte) {
-	if !bytes.HasPrefix(r.scan.src[r.scan.pos:], as) {
-		r.fail()
-		return
+// Add adds a name and reports whether it is allowed.
+func (o *Once) Add(name []byte) bool {
+	same := func(other []byte) bool { return bytes.Equal(other, name) }
+	switch {
+	case len(name) > maxName:
+		o.Fault = FaultLongName
+	case slices.ContainsFunc(o.few[:min(o.count, len(o.few))], same) || slices.ContainsFunc(o.more, same):
+		o.Fault = FaultDuplicate
+	case o.count == MostOnce:
+		o.Fault = FaultMembers
+	case o.count < len(o.few):
+		o.few[o.count] = name
+	default:
+		o.more = append(o.more, name)
 	}
-	r.scan.pos += len(as)
+	o.count++
+	return o.Fault == ""
 }

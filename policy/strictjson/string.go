@@ -1,98 +1,12 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// Count is a number of characters.
-type Count struct {
-	ASCII int // ASCII characters
-	Wide  int // other code points
-}
-
-// Points is the number of all code points.
-func (c Count) Points() int { return c.ASCII + c.Wide }
-
-// Add adds d to the count.
-func (c *Count) Add(d Count) { c.ASCII, c.Wide = c.ASCII+d.ASCII, c.Wide+d.Wide }
-
-// Text is a string of the document.
-type Text struct {
-	Count           // of the decoded string
-	Escaped    bool // at least one escape
-	NUL        bool // holds U+0000
-	start, end int  // the bytes between the quotes, escapes unresolved
-}
-
-// String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates. With an error
-// the Text is empty.
-func (s *lexer) String() (Text, error) { return s.StringAfter(0) }
-
-// StringAfter is String for a caller who knows that the first n bytes after the opening quote are ASCII without quotes,
-// backslashes and control characters. They are not looked at again.
-func (s *lexer) StringAfter(n int) (Text, error) {
-	t := Text{start: s.pos + 1}
-	i := plain(s.src, t.start+n)
-	if i < len(s.src) && s.src[i] == '"' {
-		t.end, t.ASCII = i, i-t.start
-		s.pos = i + 1
-		return t, nil
-	}
-	return s.stringRest(t, i)
-}
-
-// Identifier is String for a model, an id or a name, and refuses U+0000, which ends a string for some parsers only.
-func (s *lexer) Identifier() (Text, error) {
-	start := s.pos
-	t, err := s.String()
-	if err == nil && t.NUL {
-		return Text{}, s.fail(start, FaultNUL)
-	}
-	return t, err
-}
-
-// stringRest reads the string t from i on, the first byte that is not plain.
-func (s *lexer) stringRest(t Text, i int) (Text, error) {
-	coded := 0 // bytes of escapes and of characters beyond ASCII
-	for ; ; i = plain(s.src, i) {
-		switch c := s.at(i); {
-		case c == '"':
-			t.end = i
-			t.ASCII += i - t.start - coded
-			s.pos = i + 1
-			return t, nil
-		case c == '\\':
-			r, size, fault := escape(s.src[i:])
-			if fault != "" {
-				return Text{}, s.fail(i, fault)
-			}
-			t.Escaped = true
-			t.NUL = t.NUL || r == 0
-			if r < utf8.RuneSelf {
-				t.ASCII++
-			} else {
-				t.Wide++
-			}
-			coded += size
-			i += size
-		case c < ' ': // a control character, or the input is at its end
-			return Text{}, s.fail(i, FaultSyntax)
-		default:
-			r, size := utf8.DecodeRune(s.src[i:])
-			if r == utf8.RuneError && size == 1 {
-				return Text{}, s.fail(i, FaultUTF8)
-			}
-			t.Wide++
-			s.wide.points++
-			s.wide.bytes += size
-			coded += size
-			i += size
-		}
-	}
-}
 
 const (
 	ones  = 0x0101010101010101
@@ -144,7 +58,7 @@ func escape(src []byte) (r rune, size int, fault Fault) {
 		return 0, 0, FaultSyntax
 	}
 	if src[1] != 'u' {
-		r = simpleEscape(src[1])
+		r = SimpleEscape(src[1])
 		if r < 0 {
 			return 0, 0, FaultSyntax
 		}
@@ -169,8 +83,8 @@ func escape(src []byte) (r rune, size int, fault Fault) {
 	return r, 12, ""
 }
 
-// simpleEscape is the character that a backslash and c stand for, -1 if there is none.
-func simpleEscape(c byte) rune {
+// SimpleEscape is the character that a backslash and c stand for, -1 if there is none.
+func SimpleEscape(c byte) rune {
 	switch c {
 	case '"', '\\', '/':
 		return rune(c)
@@ -194,7 +108,7 @@ func hex4(src []byte) (n rune) {
 		return -1
 	}
 	for _, c := range src[:4] {
-		digit := hexDigit(c)
+		digit := HexDigit(c)
 		if digit < 0 {
 			return -1
 		}
@@ -203,8 +117,8 @@ func hex4(src []byte) (n rune) {
 	return n
 }
 
-// hexDigit is the value of a hexadecimal digit, -1 if c is none.
-func hexDigit(c byte) rune {
+// HexDigit is the value of a hexadecimal digit, -1 if c is none.
+func HexDigit(c byte) rune {
 	switch {
 	case c-'0' <= 9:
 		return rune(c - '0')
@@ -214,7 +128,7 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// Size counts the bytes and the characters of the string that raw spells. raw MUST be what [Scanner.Raw] returned.
+// Size counts the bytes and the characters of the string that raw spells. raw MUST be a Text's.
 func Size(raw []byte) (bytes, points int) {
 	for i := 0; i < len(raw); points++ {
 		r, size := utf8.DecodeRune(raw[i:])
@@ -228,7 +142,7 @@ func Size(raw []byte) (bytes, points int) {
 }
 
 // Unescape appends to dst the string that raw spells, and stops once dst holds limit bytes or more; a character may be
-// cut off there. raw MUST be what [Scanner.Raw] returned.
+// cut off there. raw MUST be a Text's.
 func Unescape(dst, raw []byte, limit int) []byte {
 	for len(raw) > 0 && len(dst) < limit {
 		if raw[0] != '\\' {
@@ -242,3 +156,57 @@ func Unescape(dst, raw []byte, limit int) []byte {
 	}
 	return dst
 }
+
+// Cursor walks the characters of a string of the document without decoding it as a whole. A copy walks on its own.
+type Cursor struct {
+	raw     []byte
+	pos     int
+	escaped bool
+}
+
+// NewCursor puts a cursor before the first character of a string, by what [Text] says of it.
+func NewCursor(raw []byte, escaped bool) Cursor { return Cursor{raw: raw, escaped: escaped} }
+
+// NotASCII stands for every character beyond ASCII in the results of Next.
+const NotASCII = 0xFF
+
+// Next consumes one character; ok is false at the end.
+func (c *Cursor) Next() (b byte, ok bool) {
+	if c.pos >= len(c.raw) {
+		return 0, false
+	}
+	b = c.raw[c.pos]
+	if b != '\\' || !c.escaped {
+		c.pos++
+		return b, true
+	}
+	r, size, _ := escape(c.raw[c.pos:])
+	c.pos += size
+	if r >= utf8.RuneSelf {
+		return NotASCII, true
+	}
+	return byte(r), true
+}
+
+// Skip passes over n ASCII characters.
+func (c *Cursor) Skip(n int) {
+	for c.escaped && n > 0 && c.pos < len(c.raw) {
+		run := bytes.IndexByte(c.raw[c.pos:min(c.pos+n, len(c.raw))], '\\')
+		if run < 0 {
+			break
+		}
+		c.pos += run
+		c.Next()
+		n -= run + 1
+	}
+	c.pos = min(c.pos+n, len(c.raw))
+}
+
+// Rest returns the unread input, escapes unresolved.
+func (c *Cursor) Rest() []byte { return c.raw[c.pos:] }
+
+// Offset is the cursor's position in raw.
+func (c *Cursor) Offset() int { return c.pos }
+
+// Seek puts the cursor at an offset of raw, which MUST NOT be inside an escape.
+func (c *Cursor) Seek(offset int) { c.pos = offset }

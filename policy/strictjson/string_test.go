@@ -37,10 +37,10 @@ func TestStringsAnySpelling(t *testing.T) {
 		if err := json.Unmarshal([]byte(src), &standard); err != nil || standard != want {
 			t.Fatalf("the test's spelling %s: %v", src, err)
 		}
-		s := scan(src + ",")
-		str, err := s.String()
-		if err != nil || s.pos != len(src) {
-			t.Fatalf("%s: %v, at %d", src, err, s.pos)
+		s := strict(src + ",")
+		str := s.Text()
+		if s.Broken() || s.pos != len(src) {
+			t.Fatalf("%s: %v, at %d", src, s.Err(), s.pos)
 		}
 		ascii := 0
 		for _, r := range want {
@@ -51,7 +51,7 @@ func TestStringsAnySpelling(t *testing.T) {
 		if str.Points() != utf8.RuneCountInString(want) || str.ASCII != ascii || str.NUL != strings.Contains(want, "\x00") {
 			t.Errorf("%s: %+v", src, str)
 		}
-		if got := Unescape(nil, s.Raw(str), 1<<20); string(got) != want {
+		if got := Unescape(nil, str.Raw, 1<<20); string(got) != want {
 			t.Errorf("%s: decoded %q", src, got)
 		}
 	})

@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
-
-	"sluice/policy/strictjson"
 )
 
 func TestErrorBodiesMayHaveUsage(t *testing.T) {
@@ -140,7 +138,7 @@ func TestOverlongValues(t *testing.T) {
 	if !r.Complete || r.ResponseID != "" || r.TaskID != "" || r.ErrorCode != "Bad" {
 		t.Errorf("%+v", r)
 	}
-	if len(r.ErrorMessage) != strictjson.MaxToken || !utf8.ValidString(r.ErrorMessage) {
+	if len(r.ErrorMessage) != maxToken || !utf8.ValidString(r.ErrorMessage) {
 		t.Errorf("the message has %d bytes", len(r.ErrorMessage))
 	}
 	if got := readable(r); !strings.Contains(got, long[:maxPath]+`": 7`) {
@@ -194,7 +192,7 @@ func TestStringsAsADecoderHasThem(t *testing.T) {
 		if r.TextBytes != len(text) {
 			t.Errorf("%d bytes of text, want %d", r.TextBytes, len(text))
 		}
-		if strings.IndexFunc(text, func(c rune) bool { return c > 0xffff }) < 0 && len(text) <= strictjson.MaxToken {
+		if strings.IndexFunc(text, func(c rune) bool { return c > 0xffff }) < 0 && len(text) <= maxToken {
 			if r.ResponseID != text || r.ErrorMessage != text {
 				t.Errorf("%q and %q", r.ResponseID, r.ErrorMessage)
 			}

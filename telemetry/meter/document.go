@@ -1,13 +1,11 @@
 package meter
 
-import "sluice/policy/strictjson"
-
 // maxDepth is how deep a document is read; deeper values are stepped over. The deepest known place is at six.
 const maxDepth = 12
 
 // document takes the values at known places of one document, which comes in pieces, to the answer.
 type document struct {
-	scan   strictjson.Stream
+	scan   scanner
 	answer *answer
 	place  place // of the value that comes next or is being read
 	depth  int8
@@ -25,29 +23,29 @@ type level struct {
 
 // restart begins another document.
 func (d *document) restart() {
-	d.scan.Restart()
+	d.scan.restart()
 	d.place, d.depth = placeRoot, 0
 }
 
 // read takes the next piece.
 func (d *document) read(p []byte) {
-	for d.scan.Feed(p); ; {
-		switch d.scan.Next() {
-		case strictjson.More, strictjson.Lost:
+	for d.scan.feed(p); ; {
+		switch d.scan.next() {
+		case scanMore, scanLost:
 			return
-		case strictjson.Opened:
+		case scanOpened:
 			d.open()
-		case strictjson.Closed:
+		case scanClosed:
 			d.leave()
-		case strictjson.Named:
+		case scanNamed:
 			d.place = d.name()
-			d.scan.Keep = d.place.kept()
-		case strictjson.Part:
+			d.scan.keep = d.place.kept()
+		case scanPart:
 			d.measure()
-		case strictjson.Ended:
+		case scanEnded:
 			d.measure()
 			d.takeString()
-		case strictjson.Word:
+		case scanWord:
 			d.takeWord()
 		}
 	}
@@ -56,14 +54,14 @@ func (d *document) read(p []byte) {
 // open enters an object or array at a known place, and steps over any other.
 func (d *document) open() {
 	p := d.place.object()
-	if d.scan.Array {
+	if d.scan.array {
 		d.answer.Odd = d.answer.Odd || d.place == placeUsage
 		if p = d.place; elements[p] == nowhere {
 			p = nowhere
 		}
 	}
 	if p == nowhere || d.depth == maxDepth {
-		d.scan.Skip()
+		d.scan.leap()
 		return
 	}
 	d.levels[d.depth] = level{place: p}
@@ -103,10 +101,9 @@ func (d *document) leave() {
 
 // name returns the place of the member whose name was read.
 func (d *document) name() place {
-	name, whole := d.scan.Token()
-	top := &d.levels[d.depth-1]
+	name, top := d.scan.found, &d.levels[d.depth-1]
 	switch {
-	case !whole:
+	case d.scan.over:
 		return nowhere
 	case top.place != placeUsage:
 		return top.place.into(name)
@@ -120,36 +117,153 @@ func (d *document) name() place {
 // measure takes a part of a string, if its length matters.
 func (d *document) measure() {
 	if t := d.answer.text(d.place); t != nil {
-		t.addBytes(d.scan.Part())
+		t.addBytes(d.scan.part, d.scan.decoded)
 	} else if d.place == placeImage {
-		raw, _ := d.scan.Part()
-		d.answer.pictures.addBytes(raw)
+		d.answer.pictures.addBytes(d.scan.part)
 	}
 }
 
 // takeString takes a whole string. One in the place of a number makes the answer odd.
 func (d *document) takeString() {
-	token, whole := d.scan.Token()
 	switch d.place {
 	case nowhere:
 	case placeUsage:
 		d.answer.Odd = true
 	case placeNumber:
-		d.answer.Odd = d.answer.Odd || whole && fieldAt(d.path[:d.pathLen]) < fieldCount
+		d.answer.Odd = d.answer.Odd || !d.scan.over && fieldAt(d.path[:d.pathLen]) < fieldCount
 	default:
-		d.answer.takeString(d.place, token, !whole)
+		d.answer.takeString(d.place, d.scan.found, d.scan.over)
 	}
 }
 
 // takeWord takes a whole number or literal.
 func (d *document) takeWord() {
-	token, whole := d.scan.Token()
-	switch d.place {
+	switch token := d.scan.found; d.place {
 	case placeUsage:
 		d.answer.Odd = d.answer.Odd || token[0] != 'n'
 	case placeNumber:
-		d.answer.takeNumber(d.path[:d.pathLen], token, !whole)
+		d.answer.takeNumber(d.path[:d.pathLen], token, d.scan.over)
 	default:
 		d.answer.takeWord(d.place, token)
 	}
+}
+
+// place is the position of a value in an answer. The few places that are read are here; everything else is nowhere and is
+// stepped over, so that text that looks like usage is never taken for it.
+type place uint8
+
+const (
+	nowhere place = iota
+
+	// Objects.
+	placeRoot
+	placeOutput
+	placeChoice
+	placeMessage
+	placeItem // of a message's content
+	placeToolCall
+	placeFunction
+	placeResult // of an older image task
+	placeUsage  // and every object inside it
+
+	// Arrays.
+	placeChoices
+	placeContent // an array of items, or a string
+	placeToolCalls
+	placeResults
+
+	// Values.
+	placeRequestID
+	placeCode
+	placeErrorMessage
+	placeStatusCode
+	placeTaskID
+	placeTaskStatus
+	placeFinished
+	placeFinishReason
+	placeOutputReason // of an answer without choices
+	placeIndex
+	placeText
+	placeReasoning
+	placeArguments
+	placeImage // an address
+	placeNumber
+	placeCount
+)
+
+// member is a name in an object and the place of its value.
+type member struct {
+	name string
+	to   place
+}
+
+// members lists the names that are read in each object. In usage every name is a number's.
+var members = [placeCount][]member{
+	placeRoot: {
+		{"output", placeOutput},
+		{"usage", placeUsage},
+		{"request_id", placeRequestID},
+		{"code", placeCode},
+		{"message", placeErrorMessage},
+		{"status_code", placeStatusCode},
+	},
+	placeOutput: {
+		{"choices", placeChoices},
+		{"text", placeText},
+		{"finish_reason", placeOutputReason},
+		{"task_id", placeTaskID},
+		{"task_status", placeTaskStatus},
+		{"results", placeResults},
+		{"finished", placeFinished},
+		{"code", placeCode}, // older tasks fail with code and message in here
+		{"message", placeErrorMessage},
+	},
+	placeChoice:   {{"message", placeMessage}, {"finish_reason", placeFinishReason}, {"index", placeIndex}},
+	placeMessage:  {{"content", placeContent}, {"reasoning_content", placeReasoning}, {"tool_calls", placeToolCalls}},
+	placeItem:     {{"text", placeText}, {"image", placeImage}},
+	placeToolCall: {{"function", placeFunction}},
+	placeFunction: {{"arguments", placeArguments}},
+	placeResult:   {{"url", placeImage}},
+}
+
+// elements is the place of an array's elements.
+var elements = [placeCount]place{
+	placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
+}
+
+// into returns the place of the named member of an object at p.
+func (p place) into(name []byte) place {
+	for _, m := range members[p] {
+		if m.name == string(name) {
+			return m.to
+		}
+	}
+	return nowhere
+}
+
+// object returns the place of an object that stands at p, nowhere if none is expected.
+func (p place) object() place {
+	switch {
+	case p == placeNumber:
+		return placeUsage
+	case p == placeUsage || len(members[p]) > 0:
+		return p
+	}
+	return nowhere
+}
+
+// kept reports whether the text of a string at p matters, beyond its length.
+func (p place) kept() bool { return p >= placeRequestID && p <= placeOutputReason || p == placeNumber }
+
+// prose reports whether a string at p is the model's output, of which only the length matters, and its kind.
+func (p place) prose() (kind int, ok bool) {
+	switch p {
+	case placeText, placeContent:
+		return 0, true
+	case placeReasoning:
+		return 1, true
+	case placeArguments:
+		return 2, true
+	}
+	return 0, false
 }

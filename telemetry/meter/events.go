@@ -153,7 +153,7 @@ func (e *events) endFrame() {
 	if e.data || e.isError {
 		a := e.document.answer
 		a.Frames++
-		a.GaveUp = a.GaveUp || e.data && !e.document.scan.Done()
+		a.GaveUp = a.GaveUp || e.data && !e.document.scan.done()
 		a.endDocument(e.isError, false)
 	}
 	e.data, e.isError = false, false

@@ -100,7 +100,7 @@ func (m *Meter) skipMark(p []byte) []byte {
 // frame came. Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even
 // if it has not said that it ends.
 func (m *Meter) End() Reading {
-	if _, strange := m.document.scan.Lost(); m.form == opaque || strange && m.form == whole {
+	if strange := m.document.scan.state == atLoss && !m.document.scan.begun; m.form == opaque || strange && m.form == whole {
 		return Reading{Opaque: true}
 	}
 	answer := m.answer // a copy: more of an open frame may follow
@@ -112,7 +112,7 @@ func (m *Meter) End() Reading {
 
 // close ends the last document of the answer as it is now, and reports whether it was closed.
 func (m *Meter) close(a *answer) bool {
-	closed := m.document.scan.Done()
+	closed := m.document.scan.done()
 	inFrame := m.events.data || m.events.isError // the last frame lacks its empty line
 	if m.form == stream && !inFrame {
 		return a.Frames > 0
@@ -120,7 +120,7 @@ func (m *Meter) close(a *answer) bool {
 	if m.form == stream && (closed || m.events.isError) {
 		a.Frames++
 	}
-	lost, _ := m.document.scan.Lost()
+	lost := m.document.scan.state == atLoss
 	a.GaveUp = a.GaveUp || lost && (m.form == whole || m.events.data)
 	a.endDocument(m.events.isError, !closed)
 	return closed

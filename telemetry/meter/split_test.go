@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"sluice/policy/strictjson"
 )
 
 var byUnexported = cmp.AllowUnexported(Usage{}, other{})
@@ -224,7 +222,7 @@ func sane(t *testing.T, r Reading, length int) {
 	if r.Opaque && (r.Complete || r.Usage.Known()) {
 		t.Errorf("opaque, yet %+v", r)
 	}
-	if len(r.ErrorMessage) > strictjson.MaxToken || len(r.FinishReasons) > proseSlots {
+	if len(r.ErrorMessage) > maxToken || len(r.FinishReasons) > proseSlots {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,30 +1,32 @@
-package strictjson
+package meter
 
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"sluice/policy/strictjson"
 )
 
-// Event is what a Stream has found.
-type Event uint8
+// scanEvent is what a scanner has found.
+type scanEvent uint8
 
-// The events. After Opened, [Stream.Skip] steps over the rest of the object or array.
+// The events. After scanOpened, [scanner.leap] steps over the rest of the object or array.
 const (
-	More   Event = iota // nothing more in this piece
-	Lost                // the document is not JSON: nothing more is found
-	Opened              // an object or an array begins
-	Closed              // it ends
-	Named               // a member's name, which is the token; its value comes next
-	Part                // a part of a string that goes on in the next piece
-	Ended               // a string ends: its last part, and the token
-	Word                // a number or a literal, or a text that is neither: the token
+	scanMore   scanEvent = iota // nothing more in this piece
+	scanLost                    // the document is not JSON: nothing more is found
+	scanOpened                  // an object or an array begins
+	scanClosed                  // it ends
+	scanNamed                   // a member's name, which is the token; its value comes next
+	scanPart                    // a part of a string that goes on in the next piece
+	scanEnded                   // a string ends: its last part, and the token
+	scanWord                    // a number or a literal, or a text that is neither: the token
 )
 
-// streamState is what comes next in a document.
-type streamState uint8
+// scanState is what comes next in a document.
+type scanState uint8
 
 const (
-	atStart streamState = iota // the document's opening brace
+	atStart scanState = iota // the document's opening brace
 	atColon
 	atComma        // a comma, or the end of the object or array
 	atFirstKey     // a name, or the end of an empty object
@@ -41,33 +43,31 @@ const (
 )
 
 const (
-	// MaxToken is how many bytes of a name or a value are kept.
-	MaxToken = 1024
-	// MaxStreamDepth is how deep a Stream reads: the caller MUST skip what is deeper.
-	MaxStreamDepth = 32
+	// maxToken is how many bytes of a name or a value are kept.
+	maxToken = 1024
+	// maxScanDepth is how deep a scanner reads: the caller MUST leap over what is deeper.
+	maxScanDepth = 32
 	// nearby is how many bytes are looked at for the end of a name or string before all are searched.
 	nearby = 48
 )
 
-// Stream walks one document, an object, that comes in pieces of any size, and reports what it finds piece by piece. It keeps one
+// scanner walks one document, an object, that comes in pieces of any size, and reports what it finds piece by piece. It keeps one
 // short token, so documents of any size and depth cost no memory. It is for reading along an answer that must not fail: it checks no
-// more than it needs to find values, and steps over those of no interest by counting brackets. A Stream must not be copied.
-type Stream struct {
-	// Keep makes the token of the next string value its text; otherwise that may be empty, and the parts are all there is.
-	Keep bool
-	// Array says of which kind the last object or array is that was opened.
-	Array bool
+// more than it needs to find values, and steps over those of no interest by counting brackets. A scanner must not be copied.
+type scanner struct {
+	keep    bool   // the token of the next string value is its text; otherwise that may be empty, and the parts are all there is
+	array   bool   // the last object or array that was opened is an array
+	found   []byte // the token of the last event: the name, text or word; valid until next
+	over    bool   // the token is longer than maxToken, and found is its beginning
+	part    []byte // the part of a string that was found, with its escapes
+	decoded int    // bytes by which it makes the decoded text longer
 
 	src     []byte
 	pos     int
 	token   []byte // what was kept of the token, in room while it fits
-	found   []byte // the token of the last event
-	part    []byte
-	decoded int
-	state   streamState
+	state   scanState
 	escape  uint8 // inside a string: 0, or 1 + bytes seen of an escape sequence
-	over    bool
-	begun   bool // the document began like an object
+	begun   bool  // the document began like an object
 	depth   int8
 	arrays  uint32 // a bit for each level
 	unit    rune   // of a \u escape
@@ -75,40 +75,31 @@ type Stream struct {
 	room    [64]byte
 }
 
-// Restart begins another document.
-func (s *Stream) Restart() {
+// restart begins another document.
+func (s *scanner) restart() {
 	s.state, s.depth, s.escape, s.arrays, s.begun = atStart, 0, 0, 0, false
 	if s.token == nil {
 		s.token = s.room[:0]
 	}
 }
 
-// Feed hands over the next piece of the document. [Stream.Next] finds what is in it, up to More. It is not kept.
-func (s *Stream) Feed(p []byte) { s.src, s.pos = p, 0 }
+// feed hands over the next piece of the document. [scanner.next] finds what is in it, up to scanMore. It is not kept.
+func (s *scanner) feed(p []byte) { s.src, s.pos = p, 0 }
 
-// Token is the name, text or word that was found, at most MaxToken bytes of it; whole is false if it is longer. It is valid until Next.
-func (s *Stream) Token() (token []byte, whole bool) { return s.found, !s.over }
+// done reports whether the document was closed, and nothing but white space followed.
+func (s *scanner) done() bool { return s.state == atEnd }
 
-// Part is the part of a string that was found, with its escapes, and by how many bytes it makes the decoded text longer.
-func (s *Stream) Part() (raw []byte, decoded int) { return s.part, s.decoded }
-
-// Done reports whether the document was closed, and nothing but white space followed.
-func (s *Stream) Done() bool { return s.state == atEnd }
-
-// Lost reports whether the document is not JSON; strange, whether it did not even begin like an object.
-func (s *Stream) Lost() (lost, strange bool) { return s.state == atLoss, s.state == atLoss && !s.begun }
-
-// Skip steps over the rest of the object or array that was just opened. It will not be closed.
-func (s *Stream) Skip() {
+// leap steps over the rest of the object or array that was just opened. It will not be closed.
+func (s *scanner) leap() {
 	s.depth--
 	s.state, s.skipped = inSkipped, 1
 }
 
-// Next finds the next event in the piece.
-func (s *Stream) Next() Event {
+// next finds the next event in the piece.
+func (s *scanner) next() scanEvent {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
-		event := More
+		event := scanMore
 		switch {
 		case s.state >= inKey:
 			event = s.resume(c)
@@ -124,15 +115,15 @@ func (s *Stream) Next() Event {
 			s.pos++
 			event = s.step(c)
 		}
-		if event != More {
+		if event != scanMore {
 			return event
 		}
 	}
-	return More
+	return scanMore
 }
 
 // behindValue takes the comma behind a value, if that is next.
-func (s *Stream) behindValue() {
+func (s *scanner) behindValue() {
 	if s.state = atComma; s.pos < len(s.src) && s.src[s.pos] == ',' {
 		s.pos++
 		if s.state = atKey; s.inArray() {
@@ -141,15 +132,15 @@ func (s *Stream) behindValue() {
 	}
 }
 
-func (s *Stream) inArray() bool { return s.arrays>>(s.depth&31)&1 != 0 }
+func (s *scanner) inArray() bool { return s.arrays>>(s.depth&31)&1 != 0 }
 
 // step takes one byte of the document's structure, or the first of a word.
-func (s *Stream) step(c byte) Event {
+func (s *scanner) step(c byte) scanEvent {
 	array := s.inArray()
 	switch {
 	case s.state == atColon && c == ':':
 		s.state = atValue
-		return More
+		return scanMore
 	case c == ']' && array && (s.state == atComma || s.state == atFirstElement),
 		c == '}' && !array && (s.state == atComma || s.state == atFirstKey):
 		if s.depth--; s.depth == 0 {
@@ -157,56 +148,56 @@ func (s *Stream) step(c byte) Event {
 		} else {
 			s.state = atComma
 		}
-		return Closed
+		return scanClosed
 	case s.state == atStart && c == '{', s.state == atValue, s.state == atFirstElement:
 		return s.value(c)
 	}
 	s.state = atLoss
-	return Lost
+	return scanLost
 }
 
 // value takes the first byte of a value.
-func (s *Stream) value(c byte) Event {
+func (s *scanner) value(c byte) scanEvent {
 	switch {
 	case c == '{':
 		s.depth++
-		s.state, s.begun, s.Array = atFirstKey, true, false
+		s.state, s.begun, s.array = atFirstKey, true, false
 		s.arrays &^= 1 << (s.depth & 31)
-		return Opened
+		return scanOpened
 	case c == '[':
 		s.depth++
-		s.state, s.Array = atFirstElement, true
+		s.state, s.array = atFirstElement, true
 		s.arrays |= 1 << (s.depth & 31)
-		return Opened
+		return scanOpened
 	case c == '-', c-'0' <= 9, c == 't', c == 'f', c == 'n':
 		s.pos--
 		return s.beginWord()
 	}
 	s.state = atLoss
-	return Lost
+	return scanLost
 }
 
 // resume continues a name, string, word or skipped value.
-func (s *Stream) resume(c byte) Event {
+func (s *scanner) resume(c byte) scanEvent {
 	switch {
 	case s.state == inWord:
 		return s.word()
 	case s.state == inSkipped:
 		s.skip()
-		return More
+		return scanMore
 	case s.state <= inSkippedString:
 		return s.string()
 	case s.state == atEnd && c <= ' ':
 		s.pos++
-		return More
+		return scanMore
 	}
 	s.state = atLoss
-	return Lost
+	return scanLost
 }
 
 // begin takes the quote that opens a name or string. If its end is near and it has no escapes, like nearly all but long texts, it is
 // taken whole: a loop over a few bytes costs less than two vector searches and a copy.
-func (s *Stream) begin() Event {
+func (s *scanner) begin() scanEvent {
 	near := s.src[s.pos+1 : min(len(s.src), s.pos+nearby)]
 	if s.over = false; s.state <= atKey {
 		s.state = inKey
@@ -229,27 +220,27 @@ func (s *Stream) begin() Event {
 }
 
 // ended takes the end of a string; behind a name also the colon, if that is next.
-func (s *Stream) ended(token []byte) Event {
+func (s *scanner) ended(token []byte) scanEvent {
 	s.found = token
 	switch s.state {
 	case inString:
 		s.behindValue()
-		return Ended
+		return scanEnded
 	case inSkippedString:
 		s.state = inSkipped
-		return More
+		return scanMore
 	}
 	s.state = atColon
 	if s.pos < len(s.src) && s.src[s.pos] == ':' {
 		s.pos++
 		s.state = atValue
 	}
-	return Named
+	return scanNamed
 }
 
 // string takes the bytes of a string up to its end. It does not search for the quote again at every backslash, or a long text with
 // many escapes would take quadratic time.
-func (s *Stream) string() Event {
+func (s *scanner) string() scanEvent {
 	p := s.src[s.pos:]
 	s.decoded = 0
 	quote := indexFrom(p, 0, '"')
@@ -262,12 +253,12 @@ func (s *Stream) string() Event {
 			continue
 		}
 		if b := bytes.IndexByte(p[i:quote], '\\'); b >= 0 {
-			s.keep(p[i : i+b])
+			s.store(p[i : i+b])
 			s.escape = 1
 			i += b + 1
 			continue
 		}
-		s.keep(p[i:quote])
+		s.store(p[i:quote])
 		if i = quote; quote < len(p) {
 			s.pos += quote + 1
 			s.part, s.decoded = p[:quote], s.decoded+quote
@@ -276,25 +267,17 @@ func (s *Stream) string() Event {
 	}
 	s.pos = len(s.src)
 	if s.part, s.decoded = p, s.decoded+len(p); s.state == inString {
-		return Part
+		return scanPart
 	}
-	return More
+	return scanMore
 }
 
-// indexFrom is the index of c in p at i or later, len(p) if there is none.
-func indexFrom(p []byte, i int, c byte) int {
-	if n := bytes.IndexByte(p[i:], c); n >= 0 {
-		return i + n
-	}
-	return len(p)
-}
-
-// keep adds to the token, if it matters.
-func (s *Stream) keep(p []byte) {
-	if s.state == inSkippedString || s.state == inString && !s.Keep {
+// store adds to the token, if it matters.
+func (s *scanner) store(p []byte) {
+	if s.state == inSkippedString || s.state == inString && !s.keep {
 		return
 	}
-	if room := MaxToken - len(s.token); len(p) > room {
+	if room := maxToken - len(s.token); len(p) > room {
 		p, s.over = p[:room], true
 	}
 	s.token = append(s.token, p...)
@@ -302,17 +285,17 @@ func (s *Stream) keep(p []byte) {
 
 // unescape takes the next byte of an escape sequence. An invalid sequence is taken as if it were valid: it cannot move the string's end.
 // Half of a surrogate pair counts as half of the pair's four bytes in UTF-8, and is kept as U+FFFD.
-func (s *Stream) unescape(c byte) {
+func (s *scanner) unescape(c byte) {
 	switch {
 	case s.escape == 1 && c == 'u':
 		s.escape, s.unit = 2, 0
 		return
 	case s.escape == 1:
-		if s.unit = simpleEscape(c); s.unit < 0 {
+		if s.unit = strictjson.SimpleEscape(c); s.unit < 0 {
 			s.unit = rune(c) & 0x7f
 		}
 	default:
-		s.unit = s.unit<<4 | max(hexDigit(c), 0)
+		s.unit = s.unit<<4 | max(strictjson.HexDigit(c), 0)
 		if s.escape++; s.escape < 6 {
 			return
 		}
@@ -324,18 +307,18 @@ func (s *Stream) unescape(c byte) {
 	s.decoded += length - max(2, int(s.escape))
 	s.escape = 0
 	var encoded [utf8.UTFMax]byte
-	s.keep(utf8.AppendRune(encoded[:0], s.unit))
+	s.store(utf8.AppendRune(encoded[:0], s.unit))
 }
 
 // beginWord takes a number or a literal, whole if it is a plain integer that ends in this piece.
-func (s *Stream) beginWord() Event {
+func (s *scanner) beginWord() scanEvent {
 	s.over = false
 	for i, c := range s.src[s.pos:] {
 		if c == ',' || c == '}' {
 			s.found = s.src[s.pos : s.pos+i]
 			s.pos += i
 			s.behindValue()
-			return Word
+			return scanWord
 		}
 		if c-'0' > 9 {
 			break
@@ -346,25 +329,25 @@ func (s *Stream) beginWord() Event {
 }
 
 // word takes the bytes of a number or literal, without the byte that ends it.
-func (s *Stream) word() Event {
+func (s *scanner) word() scanEvent {
 	p := s.src[s.pos:]
 	for i, c := range p {
 		if c == ',' || c == '}' || c == ']' || c <= ' ' {
-			s.keep(p[:i])
+			s.store(p[:i])
 			s.found = s.token
 			s.pos += i
 			s.state = atComma
-			return Word
+			return scanWord
 		}
 	}
-	s.keep(p)
+	s.store(p)
 	s.pos = len(s.src)
-	return More
+	return scanMore
 }
 
 // skip counts brackets until the skipped value is closed. It does not distinguish braces from brackets, because nothing in the value is
 // read.
-func (s *Stream) skip() {
+func (s *scanner) skip() {
 	for i, c := range s.src[s.pos:] {
 		switch c {
 		case '"':

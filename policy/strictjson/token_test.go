@@ -5,8 +5,12 @@ import (
 	"testing"
 )
 
-// scan puts a scanner before the first byte of src.
-func scan(src string) *Scanner { return &Scanner{lexer: lexer{src: []byte(src)}} }
+// strict puts a strict reader before the first byte of src.
+func strict(src string) *Reader {
+	r := new(Reader)
+	r.Reset([]byte(src))
+	return r
+}
 
 func TestNumbers(t *testing.T) {
 	for literal, legal := range map[string]bool{
@@ -17,22 +21,22 @@ func TestNumbers(t *testing.T) {
 		"NaN": false, "½": false, strings.Repeat("9", 65): false, "0." + strings.Repeat("0", 63): false,
 		"1e" + strings.Repeat("0", 63): false, "-" + strings.Repeat("9", 64): false,
 	} {
-		s := scan(literal)
-		got, err := s.Number()
-		if taken := err == nil && s.pos == len(literal); taken != legal {
-			t.Errorf("%q: taken %v (%v), want %v", literal, taken, err, legal)
+		r := strict(literal)
+		got := r.Number()
+		if taken := r.End(); taken != legal {
+			t.Errorf("%q: taken %v (%v), want %v", literal, taken, r.Err(), legal)
 		} else if taken && string(got) != literal {
 			t.Errorf("%q came out as %q", literal, got)
 		}
 	}
 }
 
-// TestNumbersAreBoundedEarly stops at the limit, not at the end of ten megabytes of digits.
+// TestNumbersAreBoundedEarly: a number is refused at the limit, before what follows is looked at, be it ten megabytes of digits.
 func TestNumbersAreBoundedEarly(t *testing.T) {
-	for _, src := range []string{strings.Repeat("1", 10<<20), "0." + strings.Repeat("1", 10<<20), "1e" + strings.Repeat("1", 10<<20)} {
-		s := scan(src)
-		if _, err := s.Number(); err == nil || s.pos > maxNumber+1 {
-			t.Errorf("%.8s…: %v, stopped at %d", src, err, s.pos)
+	for _, src := range []string{strings.Repeat("1", 65) + ".x", "0." + strings.Repeat("1", 63) + "ex", "-" + strings.Repeat("1", 64) + "e+"} {
+		r := strict(src)
+		if r.Number(); r.fault != FaultLongNumber {
+			t.Errorf("%.8s…: %v", src, r.Err())
 		}
 	}
 }
