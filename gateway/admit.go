@@ -49,7 +49,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
+		ID: s.ID, Team: s.team, Outside: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)

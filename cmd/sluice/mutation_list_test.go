@@ -4,7 +4,7 @@ package main
 var mutations = []mutation{
 	// Waits told to clients, and refusals.
 	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
-	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "used[q]+held[q]+n <= limit", new: "used[q]+held[q]+n < limit"},
+	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "taken.Used[q]+taken.Held[q]+n <= limit", new: "taken.Used[q]+taken.Held[q]+n < limit"},
 	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.Tasks >= t.Tasks", new: "s.Tasks > t.Tasks"},
 	{about: "a shadow is refused", file: "policy/limit/decide.go", old: "case t.Shadow:", new: "case false:"},
 	{
@@ -16,10 +16,10 @@ var mutations = []mutation{
 	{about: "debt may exceed a full refill", file: "policy/limit/bucket.go", old: "min(micros, 2*b.fullIn-missing)", new: "min(micros, 4*b.fullIn-missing)"},
 	{about: "a new rate fills the bucket", file: "policy/limit/bucket.go", old: "if taken {", new: "if false {"},
 	{about: "a bucket is full of half a unit", file: "policy/limit/bucket.go", old: "float64(r.Per.Microseconds()))\n\treturn Fill", new: "float64(r.Per.Microseconds()) + 0.5)\n\treturn Fill"},
-	{about: "a bucket that comes without Redis is full", file: "policy/limit/bucket.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
-	{about: "what was held and not used is not given back to the rate", file: "policy/limit/bucket.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
+	{about: "a bucket that comes without Redis is full", file: "policy/limit/bucket.go", old: "newBucket(*r, dry, now)", new: "newBucket(*r, false, now)"},
+	{about: "what was held and not used is not given back to the rate", file: "policy/limit/bucket.go", old: "b[i].give(held[i]-used[i], now)", new: ""},
 	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/failover/settle.go", old: "now.Sub(made) > limit.LateTruth", new: "now.Sub(made) > 2*limit.LateTruth"},
-	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "got[used[q] + 1] - limit", new: "got[used[q] + 1] - limit - 1"},
+	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "numbers[place + 1] - limit", new: "numbers[place + 1] - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
 	{about: "the script sweeps one due hold at an admission", file: "policy/limit/redisstore/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
@@ -32,12 +32,12 @@ var mutations = []mutation{
 	{about: "the script makes a day negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if d + delta < 0 then", new: "if false then"},
 
 	// Quotas of each value of a tag.
-	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if t.ByTag {", new: "if false {"},
-	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if wanted and wanted + row.held[q] >", new: "if wanted and wanted >"},
-	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/tags.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
-	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = s.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
-	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(t.day, t.tag, t.used)", new: "local _ = t"},
-	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.TagCounts(&h.Amounts) {", new: "if false {"},
+	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if !scope.Set {", new: "if !scope.Set || k == ScopeTag {"},
+	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "wanted + numbers[held + q]", new: "wanted + (k == 1 and numbers[held + q] or 0)"},
+	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/inner.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
+	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = scope.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
+	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_scope(s.kind, s.day, s.name, s.used)", new: "local _ = s"},
+	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.InnerCounts(&h.Amounts) {", new: "if false {"},
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
 	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
 	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
@@ -51,9 +51,9 @@ var mutations = []mutation{
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",
-		old: "r.change(v.Held, t, small.Amounts, Amounts{})", new: "",
+		old: "r.change(v.Held, t, &small.Amounts, &Amounts{})", new: "",
 	},
-	{about: "the account's limit of all models counts none", file: "policy/limit/account.go", old: "l.Models == nil || ", new: ""},
+	{about: "the account's limit of all models counts none", file: "policy/limit/scope.go", old: "l.Models == nil || ", new: ""},
 	{
 		about: "what a replica spent and still runs is not set aside again", file: "policy/limit/failover/books.go",
 		old: "of = of.Plus(s.took)", new: "",

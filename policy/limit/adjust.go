@@ -20,11 +20,12 @@ type Adjustment struct {
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id and why are
 // not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delta int64, _ string) (Adjustment, error) {
-	a, i := m.account(team), UnitIndex(unit)
+	a, i := m.teams.Get(team), UnitIndex(unit)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	date := a.date.at(a.time(m.now))
-	day, month := a.tally(date.Day), a.tally(date.Month)
+	date := a.date.at(a.time())
+	of := a.books[ScopeTeam].tallies(date.Day, "")
+	day, month := of[0], of[1]
 	done := Adjustment{DayBefore: day.used[i], Day: day.used[i], MonthBefore: month.used[i], Month: month.used[i]}
 	if done.Month+delta < 0 {
 		return done, nil
@@ -39,5 +40,5 @@ func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delt
 
 // Open returns how many holds of a team are open: its requests in flight and its tasks that are not settled.
 func (m *Memory) Open(_ context.Context, team string) (int, error) {
-	return m.account(team).openHolds().Count, nil
+	return m.teams.Get(team).openHolds().Count, nil
 }

@@ -2,40 +2,43 @@ package limit
 
 import (
 	"context"
+	"time"
+
+	"sluice/policy/teams"
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
 // about the team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
-	a := m.account(h.Team.ID)
+	a := m.teams.Get(h.Team.ID)
 	t := a.termsOf(h.Team)
-	if fault, never := h.never(t); never {
-		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	if v, never := h.NeverFits(t); never {
+		return v, nil
 	}
 	s, err := a.admit(h, t)
 	if err != nil {
 		return Verdict{}, err
 	}
 	v := s.Verdict(t, h)
-	if v.Held == nil || len(h.Account) == 0 {
+	if v.Held == nil || len(h.Outside) == 0 {
 		return v, nil
 	}
-	if fault, wait := m.takeAccount(h, false, 1); wait > 0 {
+	if fault, wait := m.outside.take(h.Outside, &h.Amounts, false, 1); wait > 0 {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
-		return v.RefuseAccount(fault, wait, h), err
+		return v.RefuseOutside(fault, wait, h), err
 	}
 	taken := *v.Held // the one in the accounts never changes
-	taken.Account = h.Account
+	taken.Outside = h.Outside
 	v.Held = &taken
 	return v, nil
 }
 
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
-	a := m.account(c.Held.Team)
+	a := m.teams.Get(c.Held.Team)
 	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
-	if done && len(c.Held.Account) > 0 {
-		m.correctAccount(c, 1)
+	if done && len(c.Held.Outside) > 0 {
+		m.outside.correct(c, 1)
 	}
 	if err == nil {
 		c.Tell(done)
@@ -47,13 +50,15 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
 // Maintain charges the holds whose lease has ended, of all teams, and counts those that are open.
-func (m *Memory) Maintain(ctx context.Context) error {
-	for team := range m.accounts(nil) {
-		if _, err := m.Sweep(ctx, team, tendBatch); err != nil {
-			return err
-		}
-	}
-	m.countOpen()
+func (m *Memory) Maintain(context.Context) error {
+	var all OpenHolds
+	m.teams.Each(func(_ string, a *account) {
+		a.mu.Lock()
+		a.sweep(a.time(), tendBatch)
+		a.mu.Unlock()
+		all.Add(a.openHolds())
+	})
+	m.counted.Store(&all)
 	return nil
 }
 
@@ -63,5 +68,29 @@ const tendBatch = 1000
 // Close does nothing: the accounts end with the process.
 func (m *Memory) Close(context.Context) error { return nil }
 
-// asked returns how much a hold takes of the unit of a limit.
-func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }
+// LookTags reports how each value of the team's tag stands to its quotas, as [TagStandings] does. It takes nothing.
+func (m *Memory) LookTags(_ context.Context, team *teams.Team, at time.Time) ([]Standing, error) {
+	t, a := TermsOf(team), m.teams.Get(team.ID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var days []TagDay
+	for _, day := range TagDays(&t, at) {
+		for value, in := range a.books[ScopeTag][0][day] {
+			days = append(days, TagDay{Day: day, Value: value, Used: in.used, Held: in.held})
+		}
+	}
+	return TagStandings(&t, at, days), nil
+}
+
+// LastKnown reports how much of its quotas a team has used.
+func (m *Memory) LastKnown(team *teams.Team) Report {
+	r, _ := m.Look(context.Background(), team) // it never fails
+	return r.Quotas()
+}
+
+// Look reports how much of each limit a team has used. It takes nothing.
+func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
+	t := TermsOf(team)
+	s, err := m.Place(&Hold{Team: team}, &t)
+	return s.Report(&t), err
+}

@@ -111,68 +111,69 @@ func micros(n int64) time.Duration {
 	return time.Duration(min(n, century.Microseconds())) * time.Microsecond
 }
 
-// What an account does with its buckets. Its lock is held.
+// buckets are those of one scope, by unit.
+type buckets [RateCount]*bucket
 
-// fit brings the buckets to the team's current rates, and creates missing ones.
-func (a *account) fit(t *Terms, now time.Time) {
-	for i := range t.Rates {
-		r := &t.Rates[i]
-		switch b := a.buckets[i]; {
+// fit brings the buckets to the scope's current rates, and creates missing ones, which are full or empty.
+func (b *buckets) fit(s *Scope, dry bool, now time.Time) {
+	for i := range s.Rates {
+		switch r := &s.Rates[i]; {
 		case r.Limit == 0: // a bucket from before a reload stays as it is, in case the rate comes back
-		case b != nil:
-			b.set(r, now)
+		case b[i] != nil:
+			b[i].set(r, now)
 		default:
-			a.buckets[i] = newBucket(*r, a.bank.dry.Load(), now)
+			b[i] = newBucket(*r, dry, now)
 		}
 	}
 }
 
 // missing is how many microseconds each bucket takes to be full.
-func (a *account) missing(t *Terms, now time.Time) (missing [RateCount]int64) {
-	for i := range t.Rates {
-		if t.Rates[i].Limit > 0 {
-			missing[i] = a.buckets[i].missing(now)
+func (b *buckets) missing(s *Scope, now time.Time) (missing [RateCount]int64) {
+	for i := range s.Rates {
+		if s.Rates[i].Limit > 0 {
+			missing[i] = b[i].missing(now)
 		}
 	}
 	return missing
 }
 
-func (a *account) waits(h *Hold, t *Terms, missing *[RateCount]int64) (waits [RateCount]time.Duration) {
-	for i := range t.Rates {
-		if t.Rates[i].Limit > 0 && h.Amounts[i] > 0 {
-			waits[i] = a.buckets[i].wait(h.Amounts[i], missing[i])
+// waits is how long it takes until amounts fit.
+func (b *buckets) waits(s *Scope, amounts *Amounts, missing *[RateCount]int64) (waits [RateCount]time.Duration) {
+	for i := range s.Rates {
+		if s.Rates[i].Limit > 0 && amounts[i] > 0 {
+			waits[i] = b[i].wait(amounts[i], missing[i])
 		}
 	}
 	return waits
 }
 
-// take takes what a hold asks for from the buckets.
-func (a *account) take(h *Hold, t *Terms, missing *[RateCount]int64, now time.Time) {
-	for i := range t.Rates {
-		if t.Rates[i].Limit > 0 && h.Amounts[i] > 0 {
-			missing[i] = a.buckets[i].take(h.Amounts[i], now)
+// take takes amounts.
+func (b *buckets) take(s *Scope, amounts *Amounts, missing *[RateCount]int64, now time.Time) {
+	for i := range s.Rates {
+		if s.Rates[i].Limit > 0 && amounts[i] > 0 {
+			missing[i] = b[i].take(amounts[i], now)
 		}
 	}
 }
 
-func (a *account) fills(t *Terms, missing *[RateCount]int64) (fills [RateCount]Fill) {
-	for i := range t.Rates {
-		if t.Rates[i].Limit > 0 {
-			fills[i] = a.buckets[i].fill(missing[i])
+func (b *buckets) fills(s *Scope, missing *[RateCount]int64) (fills [RateCount]Fill) {
+	for i := range s.Rates {
+		if s.Rates[i].Limit > 0 {
+			fills[i] = b[i].fill(missing[i])
 		}
 	}
 	return fills
 }
 
 // correct brings the buckets that a hold was taken from to what was used. A rate that a reload has added since is left alone.
-func (a *account) correct(t *Terms, rates RateSet, held, used Amounts, now time.Time) {
-	for i := range t.Rates {
+func (b *buckets) correct(s *Scope, rates RateSet, held, used *Amounts, now time.Time) {
+	for i := range s.Rates {
 		switch {
-		case t.Rates[i].Limit == 0 || !rates.Has(i):
+		case s.Rates[i].Limit == 0 || !rates.Has(i):
 		case used[i] > held[i]:
-			a.buckets[i].take(used[i]-held[i], now)
+			b[i].take(used[i]-held[i], now)
 		default:
-			a.buckets[i].give(held[i]-used[i], now)
+			b[i].give(held[i]-used[i], now)
 		}
 	}
 }

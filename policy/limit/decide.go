@@ -1,19 +1,76 @@
 package limit
 
-import "time"
+import (
+	"time"
 
-// decide judges a hold against all limits at once. If several refuse, it names the one with the longest wait: a client that waits
-// that long passes. admit.lua does the same in Redis.
-func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
-	s.Fault = LimitNone
-	for i, wait := range waits {
-		if wait > 0 {
-			s.blame(LimitRates+i, wait)
-		}
+	"sluice/policy/teams"
+)
+
+// State is a team's state in one form of the store at one moment, with the decision about a hold.
+type State struct {
+	Outcome Outcome
+	At      time.Time // by the store's clock
+	Date    Calendar  // of At
+	Fault   int       // the limit that refuses, or would in shadow mode; LimitNone: none
+	Wait    time.Duration
+	Tasks   int64                // open tasks, this one counted
+	Balance                      // the team's
+	Inner   [InnerScopes]Balance // of the hold's scopes inside the team, by kind, where limits of them are set
+
+	placed *Held // the hold in memory, which never changes there
+}
+
+// Of returns the balance of the scope of a kind.
+func (s *State) Of(k ScopeKind) *Balance {
+	if k == ScopeTeam {
+		return &s.Balance
 	}
-	s.decideQuotas(LimitQuotas, &t.Quotas, h, &s.Used, &s.Held)
-	if t.ByTag {
-		s.decideQuotas(LimitTags, &t.TagQuotas, h, &s.TagUsed, &s.TagHeld)
+	return &s.Inner[k-1]
+}
+
+// Outcome is the outcome of a call about a hold. The scripts have the same numbers, and some more.
+type Outcome int
+
+// The outcomes.
+const (
+	Refused  Outcome = 0 // nothing was taken
+	Admitted Outcome = 1 // held, and taken from the buckets
+	Shadowed Outcome = 3 // would be refused: held, but not taken from the buckets
+)
+
+// takes names the rates that a hold is taken from.
+func (s *State) takes(t *Terms) RateSet {
+	if s.Outcome == Admitted {
+		return t.RateSet()
+	}
+	return 0
+}
+
+// decide judges a hold by all limits of all scopes at once. waits are how long the rates let it wait. If several limits refuse, it names
+// the one with the longest wait: a client that waits that long passes. admit.lua does the same in Redis.
+func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
+	s.Fault = LimitNone
+	for k := range ScopeKind(TeamScopes) {
+		scope, taken := t.Of(k), s.Of(k)
+		if !scope.Set {
+			continue
+		}
+		for i, wait := range waits[k] {
+			if wait > 0 {
+				s.blame(k.Number(i), wait)
+			}
+		}
+		for q, limit := range scope.Quotas {
+			n := h.Amounts[q/2]
+			if limit == None || n == 0 || taken.Used[q]+taken.Held[q]+n <= limit {
+				continue
+			}
+			wait := s.Date.End[q%2].Sub(s.At)
+			if taken.Used[q]+n <= limit {
+				wait = holdsWait
+			}
+			s.blame(k.Number(LimitQuotas+q), wait)
+		}
 	}
 	if h.Task && t.Tasks != None && s.Tasks >= t.Tasks {
 		s.blame(LimitTasks, holdsWait)
@@ -28,29 +85,46 @@ func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
 	}
 }
 
-// decideQuotas judges a hold against quotas, numbered from first, of which so much is used and held.
-func (s *State) decideQuotas(first int, quotas *[QuotaCount]int64, h *Hold, used, held *[QuotaCount]int64) {
-	for q, limit := range quotas {
-		n := h.Amounts[q/2]
-		if limit == None || n == 0 || used[q]+held[q]+n <= limit {
-			continue
-		}
-		wait := s.Date.End[q%2].Sub(s.At)
-		if used[q]+n <= limit {
-			wait = holdsWait
-		}
-		s.blame(first+q, wait)
+func (s *State) blame(limit int, wait time.Duration) {
+	if s.Fault == LimitNone || wait > s.Wait {
+		s.Fault, s.Wait = limit, wait
 	}
 }
 
 // Judge decides a hold by quotas and open tasks alone.
 func (s *State) Judge(t *Terms, h *Hold) Verdict {
-	s.decide(t, h, [RateCount]time.Duration{})
+	s.decide(t, h, &[TeamScopes][RateCount]time.Duration{})
 	return s.Verdict(t, h)
 }
 
-func (s *State) blame(limit int, wait time.Duration) {
-	if s.Fault == LimitNone || wait > s.Wait {
-		s.Fault, s.Wait = limit, wait
+// NeverFits is the refusal of what can never fit, however long the client waits: more images than a bucket holds or a quota allows, or,
+// for images, more money. Tokens are estimates, and an estimate is never too large. It needs no look at the accounts.
+func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
+	for i := range h.Outside {
+		if fault, never := h.neverOf(&h.Outside[i]); never {
+			return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
+		}
 	}
+	for k := range ScopeKind(TeamScopes) {
+		if scope := t.Of(k); scope.Set && h.Amounts[Images] > 0 && !t.Shadow {
+			if fault, never := h.neverOf(scope); never {
+				return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
+			}
+		}
+	}
+	return Verdict{}, false
+}
+
+// neverOf is NeverFits for a scope.
+func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
+	if r := &s.Rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
+		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
+	}
+	for q, limit := range s.Quotas {
+		if unit := q / 2; (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
+			period := teams.Periods[q%2]
+			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit, Tag: h.tagIn(s.Kind)}, true
+		}
+	}
+	return Standing{}, false
 }

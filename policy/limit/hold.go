@@ -9,15 +9,15 @@ import (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string               // unique; admitting the same id twice holds once
-	Team     *teams.Team          // its rates, quotas, open_tasks and shadow count as they are now
-	Account  []teams.AccountLimit // the upstream account's limits that apply to the model; nil: none
-	Model    string               // for the ledger
-	Endpoint policy.Endpoint      // for the ledger
-	Tag      string               // the value of the team's tag_key; empty: none
-	Amounts  Amounts              // what the request may cost, exact or estimated
-	Task     bool                 // the request creates a task, which is open until the hold is settled or expires
-	Lease    time.Duration        // the hold expires after it, unless it was settled or extended
+	ID       string          // unique; admitting the same id twice holds once
+	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
+	Outside  []Scope         // what it is charged in outside of the team: the upstream account's limits of the model; nil: nothing
+	Model    string          // for the ledger
+	Endpoint policy.Endpoint // for the ledger
+	Tag      string          // the value of the team's tag_key; empty: none
+	Amounts  Amounts         // what the request may cost, exact or estimated
+	Task     bool            // the request creates a task, which is open until the hold is settled or expires
+	Lease    time.Duration   // the hold expires after it, unless it was settled or extended
 }
 
 // Held is a hold that was admitted: what it takes to settle it, here or on another replica.
@@ -31,9 +31,9 @@ type Held struct {
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC; the cost belongs to them
 	Month    int
 	Task     bool
-	Account  []teams.AccountLimit // the account's limits that it was taken from; nil: none
-	Rates    RateSet              // the team's rates that it was taken from; none if another process admitted it
-	Local    bool                 // admitted without Redis: it was not taken from rates there
+	Outside  []Scope // the scopes outside of the team that it was taken from; nil: none
+	Rates    RateSet // the team's rates that it was taken from; none if another process admitted it
+	Local    bool    // admitted without Redis: it was not taken from rates there
 }
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
@@ -46,6 +46,30 @@ func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 
 // AsTag is the Tag of the hold.
 func (h *Hold) AsTag() Tag { return TagOf(h.Tag, len(h.Team.TagQuotas) > 0) }
+
+// nameIn is the name of the hold's scope of a kind.
+func (h *Hold) nameIn(k ScopeKind) string {
+	if k == ScopeTag {
+		return h.Tag
+	}
+	return ""
+}
+
+// tagIn is the Tag that names the hold's scope of a kind in a report.
+func (h *Hold) tagIn(k ScopeKind) Tag {
+	if k == ScopeTag {
+		return h.AsTag()
+	}
+	return ""
+}
+
+// in is the name of the hold's scope of a kind, and whether it is charged in that.
+func (h *Held) in(k ScopeKind) (name string, charged bool) {
+	if k == ScopeTag {
+		return h.Tag.Value(), h.Tag != ""
+	}
+	return "", true
+}
 
 // What is the name of the hold's entry in the ledger, and behind # its tag, if it has one.
 func (h *Held) What() string {

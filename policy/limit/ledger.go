@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,16 +92,14 @@ func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 
 // accounts returns those of some teams, or of all if teams is nil.
 func (m *Memory) accounts(teams []string) map[string]*account {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if teams == nil {
-		return maps.Clone(m.teams)
-	}
 	some := make(map[string]*account, len(teams))
 	for _, id := range teams {
-		if a := m.teams[id]; a != nil {
+		if a := m.teams.Known(id); a != nil {
 			some[id] = a
 		}
+	}
+	if teams == nil {
+		m.teams.Each(func(id string, a *account) { some[id] = a })
 	}
 	return some
 }
@@ -111,7 +108,7 @@ func (a *account) addRows(rows []Row, team string, day int, tags bool) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if tags {
-		for value, in := range a.tags[day] {
+		for value, in := range a.books[ScopeTag][0][day] {
 			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
 				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
 			}

@@ -62,15 +62,6 @@ func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) 
 	return 0, time.Time{}, ErrUncounted
 }
 
-// countOpen adds up what is open, of all teams.
-func (m *Memory) countOpen() {
-	var all OpenHolds
-	for _, a := range m.accounts(nil) {
-		all.Add(a.openHolds())
-	}
-	m.counted.Store(&all)
-}
-
 func (a *account) openHolds() (o OpenHolds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,9 +75,7 @@ func (a *account) openHolds() (o OpenHolds) {
 
 // OpenTasks returns how many tasks of a team are open.
 func (m *Memory) OpenTasks(team string) int64 {
-	m.mu.Lock()
-	a := m.teams[team]
-	m.mu.Unlock()
+	a := m.teams.Known(team)
 	if a == nil {
 		return 0
 	}

@@ -8,10 +8,18 @@ type PerTeam[T any] struct {
 	of    sync.Map
 }
 
-// Get returns a team's value.
-func (p *PerTeam[T]) Get(team string) *T {
+// Known returns a team's value; nil: it was not used yet.
+func (p *PerTeam[T]) Known(team string) *T {
 	if v, ok := p.of.Load(team); ok {
 		return v.(*T)
+	}
+	return nil
+}
+
+// Get returns a team's value.
+func (p *PerTeam[T]) Get(team string) *T {
+	if v := p.Known(team); v != nil {
+		return v
 	}
 	made := new(T)
 	if p.First != nil {

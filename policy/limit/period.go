@@ -45,15 +45,6 @@ func (c *Calendar) Period(quota int) int {
 	return c.Day
 }
 
-// days lists the days of the month.
-func (c *Calendar) days() []int {
-	days := make([]int, c.End[1].AddDate(0, 0, -1).Day())
-	for i := range days {
-		days[i] = c.Month*100 + i + 1
-	}
-	return days
-}
-
 // forgetDay drops the oldest of too many days.
 func forgetDay[T any](days map[int]T) {
 	if len(days) > LedgerDays {

@@ -3,7 +3,6 @@ package limit
 import (
 	"time"
 
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -39,60 +38,58 @@ func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 // Admit decides a hold, cut by Fit, by the share of the rates, and takes it from them. The quotas and open tasks of s count unless
 // they are covered.
 func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
-	small, share := r.Fit(h, t), t.share(r.replicas)
-	if covered {
+	small, share := r.Fit(h, t), *t
+	if share.Scope = t.share(r.replicas); covered {
 		for q := range share.Quotas {
 			share.Quotas[q] = None
 		}
 		share.Tasks = None
 	}
-	s.Rates = r.bank.takeShare(h.Team.ID, &share, &small, s)
+	s.Rates = r.bank.teams.Get(h.Team.ID).takeShare(&share, &small, s)
 	v := s.Verdict(t, &small)
 	if v.Held == nil {
 		return v
 	}
-	if fault, wait := r.bank.takeAccount(&small, false, r.replicas); wait > 0 {
-		r.change(v.Held, t, small.Amounts, Amounts{})
-		return v.RefuseAccount(fault, wait, h)
+	if fault, wait := r.bank.outside.take(h.Outside, &small.Amounts, false, r.replicas); wait > 0 {
+		r.change(v.Held, t, &small.Amounts, &Amounts{})
+		return v.RefuseOutside(fault, wait, h)
 	}
-	v.Held.Account, v.Held.Local = h.Account, true
+	v.Held.Outside, v.Held.Local = h.Outside, true
 	return v
 }
 
 // Debit takes what Redis admitted from the buckets here, too.
 func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
-	r.change(held, t, Amounts{}, h.Amounts)
-	if len(h.Account) > 0 {
-		_, _ = r.bank.takeAccount(h, true, r.replicas)
+	r.change(held, t, &Amounts{}, &h.Amounts)
+	if len(h.Outside) > 0 {
+		_, _ = r.bank.outside.take(h.Outside, &h.Amounts, true, r.replicas)
 	}
 }
 
 // Settle brings the buckets here to what was used of a hold.
 func (r *Shares) Settle(c *Charge) {
-	t := TermsOf(c.Team)
-	r.change(c.Held, &t, c.Held.Amounts, c.Amounts.Bound())
-	if len(c.Held.Account) > 0 {
-		r.bank.correctAccount(c, r.replicas)
+	t, used := TermsOf(c.Team), c.Amounts.Bound()
+	r.change(c.Held, &t, &c.Held.Amounts, &used)
+	if len(c.Held.Outside) > 0 {
+		r.bank.outside.correct(c, r.replicas)
 	}
 }
 
 // change brings the buckets that a hold was taken from, from the amount taken to the amount used.
-func (r *Shares) change(h *Held, t *Terms, held, used Amounts) {
-	share := t.share(r.replicas)
-	a := r.bank.account(h.Team)
+func (r *Shares) change(h *Held, t *Terms, held, used *Amounts) {
+	share := Terms{Scope: t.share(r.replicas)}
+	a := r.bank.teams.Get(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(r.bank.now)
-	a.fit(&share, now) // there may be no buckets yet
-	a.correct(&share, h.Rates, held, used, now)
+	a.correct(&share, h.Rates, held, used, a.time())
 }
 
 // Missing returns how much the buckets of a team lack to be full: amounts taken longer ago have refilled.
 func (r *Shares) Missing(team string) (n Amounts) {
-	a := r.bank.account(team)
+	a := r.bank.teams.Get(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(r.bank.now)
+	now := a.time()
 	for i, b := range a.buckets {
 		if b != nil {
 			n[i] = max(b.rate.Burst-b.fill(b.missing(now)).Left, 0)
@@ -102,35 +99,15 @@ func (r *Shares) Missing(team string) (n Amounts) {
 }
 
 // takeShare decides a hold by the buckets of this process alone, and takes it from them if it fits.
-func (m *Memory) takeShare(team string, share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
-	a := m.account(team)
+func (a *account) takeShare(share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(m.now)
-	a.fit(share, now)
-	missing := a.missing(share, now)
-	if st.decide(share, h, a.waits(h, share, &missing)); st.Outcome == Admitted {
-		a.take(h, share, &missing, now)
+	now, s := a.time(), &share.Scope
+	a.buckets.fit(s, a.dry.Load(), now)
+	missing, waits := a.buckets.missing(s, now), [TeamScopes][RateCount]time.Duration{}
+	waits[ScopeTeam] = a.buckets.waits(s, &h.Amounts, &missing)
+	if st.decide(share, h, &waits); st.Outcome == Admitted {
+		a.buckets.take(s, &h.Amounts, &missing, now)
 	}
-	return a.fills(share, &missing)
-}
-
-// share is this process's part of a team's rates.
-func (t *Terms) share(replicas int) Terms {
-	mine := *t
-	for i := range mine.Rates {
-		mine.Rates[i] = shareOf(t.Rates[i], int64(replicas))
-	}
-	return mine
-}
-
-// shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
-// replicas is 5 per 3 seconds each.
-func shareOf(r teams.Rate, replicas int64) teams.Rate {
-	if r.Limit == 0 {
-		return r
-	}
-	r.Per *= time.Duration(replicas)
-	r.Burst = max(r.Burst/replicas, min(max(unit.Table[UnitIndex(r.Unit)].AtOnce, 1), r.Burst))
-	return r
+	return a.buckets.fills(s, &missing)
 }

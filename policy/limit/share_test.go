@@ -19,7 +19,7 @@ func TestSharesOfReplicas(t *testing.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := limittest.NewClock()
 		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
-		share := Terms{Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}
+		share := Terms{Scope: Scope{Set: true, Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}}
 		for q := range share.Quotas {
 			share.Quotas[q] = None
 		}
@@ -100,7 +100,7 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	r := NewShares(1, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 3})
-	h.Account = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}
+	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}, "m")
 	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
 		t.Fatalf("%+v", v)
 	}
@@ -121,7 +121,7 @@ func TestWhichLimitsOfTheAccountApply(t *testing.T) {
 	for model, want := range map[string][]int64{"llm-max": {9, 5}, "gen2.6-image": {9}} {
 		var got []int64
 		for _, l := range AccountFor(file.Account, model) {
-			got = append(got, l.Rates[0].Limit)
+			got = append(got, l.Rates[Requests].Limit)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("of %s count the limits %v, want %v", model, got, want)

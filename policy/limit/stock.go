@@ -42,7 +42,7 @@ func (s Stock) AtMost(o Stock) Stock {
 }
 
 // LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is not
-// limited. Of a unit that quotas of each value of the tag count it is nothing: without Redis it cannot be spent.
+// limited. Of a unit that quotas inside the team count it is nothing: without Redis it cannot be spent.
 func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
 		left[i] = None
@@ -52,8 +52,10 @@ func LeftOf(t *Terms, s *State) (left Stock) {
 			continue
 		}
 		rest := max(limit-s.Used[q]-s.Held[q], 0)
-		if t.TagQuotas[q-q%2] != None || t.TagQuotas[q-q%2+1] != None {
-			rest = 0
+		for i := range t.Inner {
+			if t.Inner[i].Counts(q / 2) {
+				rest = 0
+			}
 		}
 		if u := q / 2; left[u] == None || rest < left[u] {
 			left[u] = rest

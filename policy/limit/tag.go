@@ -1,6 +1,11 @@
 package limit
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Tag says for whom inside its team a hold is: by the value of the team's tag_key, and whether quotas of each value counted it when it
 // was made. The zero Tag is no value. A Tag that was counted may have the empty value: that of requests without the tag.
@@ -8,9 +13,6 @@ type Tag string
 
 // countedTag begins a Tag that was counted. No value has it.
 const countedTag = "@"
-
-// tagValues is how many values of a tag a day keeps apart, because clients can invent them. [Other] is that of the rest.
-const tagValues = 1000
 
 // Other is the model of what is used once a day has a thousand rows, and the tag of what is used once it has a thousand tags.
 const Other = "other"
@@ -28,3 +30,58 @@ func (t Tag) Counted() bool { return strings.HasPrefix(string(t), countedTag) }
 
 // Value is the value; empty: there is none.
 func (t Tag) Value() string { return strings.TrimPrefix(string(t), countedTag) }
+
+// TagDay is what one value of a tag used and holds of one day.
+type TagDay struct {
+	Day        int    // yyyymmdd
+	Value      string // empty: that of requests without the tag
+	Used, Held Amounts
+}
+
+// TagStandings describes how values of a tag stand to a team's quotas of each value at a moment, by what they used and hold of the days
+// of [TagDays]. Those of one value are together, and the values that used the largest part of one of them are first. What no quota
+// counts is left out.
+func TagStandings(t *Terms, at time.Time, days []TagDay) (list []Standing) {
+	date, values := CalendarOf(at), map[string]*Balance{}
+	for _, d := range days {
+		b := values[d.Value]
+		if b == nil {
+			b = new(Balance)
+			values[d.Value] = b
+		}
+		for q := range QuotaCount {
+			if q%2 == 1 || d.Day == date.Day {
+				b.Used[q], b.Held[q] = b.Used[q]+d.Used[q/2], b.Held[q]+d.Held[q/2]
+			}
+		}
+	}
+	parts, scope := map[Tag]float64{}, t.Of(ScopeTag)
+	for value, b := range values {
+		for q, most := range scope.Quotas {
+			if n := b.Used[q] + b.Held[q]; most != None && n != 0 {
+				standing := b.quota(scope, q, TagOf(value, true), &date, at)
+				parts[standing.Tag] = max(parts[standing.Tag], float64(n)/float64(max(most, 1)))
+				list = append(list, standing)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Standing) int {
+		return cmp.Or(cmp.Compare(parts[b.Tag], parts[a.Tag]), strings.Compare(string(a.Tag), string(b.Tag)))
+	})
+	return list
+}
+
+// TagDays lists the days, yyyymmdd, whose use counts in the team's quotas of each value at a moment: the day's, or the month's.
+func TagDays(t *Terms, at time.Time) []int {
+	date := CalendarOf(at)
+	for q, most := range t.Of(ScopeTag).Quotas {
+		if q%2 == 1 && most != None {
+			days := make([]int, date.End[1].AddDate(0, 0, -1).Day())
+			for i := range days {
+				days[i] = date.Month*100 + i + 1
+			}
+			return days
+		}
+	}
+	return []int{date.Day}
+}

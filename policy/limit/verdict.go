@@ -2,7 +2,6 @@ package limit
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -61,56 +60,41 @@ func (s *Standing) Name() string {
 	return string(s.Unit) + "-" + string(s.Period)
 }
 
-// standing describes one limit by number, which has to be set.
-func (s *State) standing(t *Terms, number int) Standing {
-	if number < LimitQuotas {
-		r := t.Rates[number]
-		f := s.Rates[number]
-		return Standing{
-			Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full,
-		}
-	}
-	q := number - LimitQuotas
-	return standingOf(t.Quotas[q], q, s.Used[q], s.Held[q], &s.Date, s.At)
-}
-
-// standingOf describes a quota by its number.
-func standingOf(limit int64, q int, used, held int64, date *Calendar, at time.Time) Standing {
-	unit, period := teams.Units[q/2], teams.Periods[q%2]
-	return Standing{
-		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: date.length[q%2],
-		Used: used, Held: held, Left: max(limit-used-held, 0), Reset: date.End[q%2].Sub(at),
-	}
-}
-
-// tagStanding describes one quota of each value, which has to be set, for the hold's value.
-func (s *State) tagStanding(t *Terms, q int, h *Hold) Standing {
-	tag := h.AsTag()
-	if s.TagOther {
+// standing describes one limit of the team's accounts by number, which has to be set.
+func (s *State) standing(t *Terms, number int, tag Tag) Standing {
+	k := ScopeKind(number / scopeLimits)
+	scope, b := t.Of(k), s.Of(k)
+	if b.Other {
 		tag = TagOf(Other, true)
 	}
-	return standingOf(t.TagQuotas[q], q, s.TagUsed[q], s.TagHeld[q], &s.Date, s.At).by(tag)
+	n := number % scopeLimits
+	if n >= LimitQuotas {
+		return b.quota(scope, n-LimitQuotas, tag, &s.Date, s.At)
+	}
+	r, f := &scope.Rates[n], &b.Rates[n]
+	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Tag: tag}
 }
 
-func (s Standing) by(tag Tag) Standing {
-	s.Tag = tag
-	return s
+// quota describes a quota by its number.
+func (b *Balance) quota(s *Scope, q int, tag Tag, date *Calendar, at time.Time) Standing {
+	unit, period, most := teams.Units[q/2], teams.Periods[q%2], s.Quotas[q]
+	return Standing{
+		Unit: unit, Period: period, Per: string(period), Limit: most, Window: date.length[q%2], Tag: tag,
+		Used: b.Used[q], Held: b.Held[q], Left: max(most-b.Used[q]-b.Held[q], 0), Reset: date.End[q%2].Sub(at),
+	}
 }
 
 // Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
-	for number := range RateCount + QuotaCount {
-		if h.Amounts[unitOf(number)] == 0 || !t.has(number) {
-			continue
-		}
-		if v.Limits == nil {
-			v.Limits = make([]Standing, 0, 4)
-		}
-		v.Limits = append(v.Limits, s.standing(t, number))
-	}
-	for q := 0; t.ByTag && q < QuotaCount; q++ {
-		if t.TagQuotas[q] != None && h.Amounts[q/2] != 0 {
-			v.Limits = append(v.Limits, s.tagStanding(t, q, h))
+	for k := range ScopeKind(TeamScopes) {
+		for n := range LimitTasks {
+			if h.Amounts[unitOf(n)] == 0 || !t.Of(k).has(n) {
+				continue
+			}
+			if v.Limits == nil {
+				v.Limits = make([]Standing, 0, 4)
+			}
+			v.Limits = append(v.Limits, s.standing(t, k.Number(n), h.tagIn(k)))
 		}
 	}
 	if s.Fault != LimitNone {
@@ -131,18 +115,41 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 		v.Reason, v.Asked = ReasonTasks, 1
 		v.Fault = Standing{Limit: t.Tasks, Used: s.Tasks}
 		return
-	case s.Fault < LimitQuotas:
-		v.Reason, v.Fault = ReasonRate, s.standing(t, s.Fault)
-	case s.Fault < LimitTasks:
-		v.Reason, v.Fault = ReasonQuota, s.standing(t, s.Fault)
+	case s.Fault%scopeLimits < LimitQuotas:
+		v.Reason = ReasonRate
 	default:
-		v.Reason, v.Fault = ReasonQuota, s.tagStanding(t, s.Fault-LimitTags, h)
+		v.Reason = ReasonQuota
 	}
+	v.Fault = s.standing(t, s.Fault, h.tagIn(ScopeKind(s.Fault/scopeLimits)))
 	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
 	v.markReset()
 }
 
-// unitOf is the unit of a rate or quota, by its number.
+// RefuseOutside turns an admission into a refusal by a rate outside of the team.
+func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
+	for i := range v.Limits { // the hold is given back
+		l := &v.Limits[i]
+		l.Left += h.asked(l)
+		if l.Period != "" {
+			l.Held -= h.asked(l)
+		}
+	}
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits}
+}
+
+// asked returns how much a hold takes of the unit of a limit.
+func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }
+
+// has reports whether a rate or quota is set, by its number in the scope.
+func (s *Scope) has(n int) bool {
+	if n < LimitQuotas {
+		return s.Rates[n].Limit > 0
+	}
+	return s.Set && s.Quotas[n-LimitQuotas] != None
+}
+
+// unitOf is the unit of a rate or quota, by its number in the scope.
 func unitOf(number int) int {
 	if number < LimitQuotas {
 		return number
@@ -199,11 +206,11 @@ type Report struct {
 // Report describes all of a team's limits.
 func (s *State) Report(t *Terms) Report {
 	r := Report{At: s.At, Tasks: s.Tasks}
-	for number := range RateCount + QuotaCount {
+	for number := range LimitTasks {
 		if !t.has(number) {
 			continue
 		}
-		standing := s.standing(t, number)
+		standing := s.standing(t, number, "")
 		if number < LimitQuotas {
 			standing.Used = max(t.Rates[number].Burst-s.Rates[number].Left, 0)
 		}
@@ -216,17 +223,4 @@ func (s *State) Report(t *Terms) Report {
 func (r Report) Quotas() Report {
 	r.Limits = slices.DeleteFunc(r.Limits, func(s Standing) bool { return s.Period == "" })
 	return r
-}
-
-// LastKnown reports how much of its quotas a team has used.
-func (m *Memory) LastKnown(team *teams.Team) Report {
-	r, _ := m.Look(context.Background(), team) // it never fails
-	return r.Quotas()
-}
-
-// Look reports how much of each limit a team has used. It takes nothing.
-func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
-	t := TermsOf(team)
-	s, err := m.Place(&Hold{Team: team}, &t)
-	return s.Report(&t), err
 }

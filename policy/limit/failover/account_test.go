@@ -45,7 +45,7 @@ func (f *awayScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 }
 
 // accountTeam is a team of one quota, and the account's limits for a model.
-func accountTeam(t *testing.T) (*teams.Team, []teams.AccountLimit) {
+func accountTeam(t *testing.T) (*teams.Team, []limit.Scope) {
 	file, err := teams.Parse([]byte("account:\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 1000}}\nteams:\n  - id: search\n    quotas: {tokens: {day: 1000}}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTheAccountsNodeIsAway(t *testing.T) {
 				want := int64(0)
 				ask := func(n int, tokens int64) {
 					h := hold(id(n), team, limit.Amounts{limit.Requests: 1, limit.Tokens: tokens})
-					h.Account, h.Lease = account, time.Hour
+					h.Outside, h.Lease = account, time.Hour
 					if v, err := s.Failover.Admit(s.Context(), &h); err == nil && v.Held != nil {
 						want += 7
 						s.charge(v.Held, team, limit.Amounts{limit.Requests: 1, limit.Tokens: 7})
@@ -105,7 +105,7 @@ func TestCorrectionsOfTheAccountFail(t *testing.T) {
 		told := make([]took, 5)
 		for n := range told {
 			h := hold(id(n), team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})
-			h.Account, h.Lease = account, time.Hour
+			h.Outside, h.Lease = account, time.Hour
 			v, err := s.Failover.Admit(s.Context(), &h)
 			if err != nil || v.Held == nil {
 				t.Fatal(v, err)
@@ -143,10 +143,10 @@ func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 		}
 	}))
 	team := &teams.Team{ID: "search"}
-	account := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}
+	account := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}, "")
 	ask := func(id string, images int64) *limit.Held {
 		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: images})
-		h.Account, h.Lease = account, time.Hour
+		h.Outside, h.Lease = account, time.Hour
 		v, err := s.Failover.Admit(s.Context(), &h)
 		if err != nil {
 			t.Fatal(v, err)

@@ -29,9 +29,9 @@ func (s *Failover) Open(ctx context.Context, team string) (open int, err error) 
 }
 
 // ask calls Redis about a team, once Redis has what this process knows of it.
-func (s *Failover) ask(ctx context.Context, team string, do func(context.Context) error) error {
-	return s.call(ctx, func(ctx context.Context) error {
-		if err := s.ensureRestored(ctx, s.patience(), team, s.teams.Get(team)); err != nil {
+func (a *accounts) ask(ctx context.Context, team string, do func(context.Context) error) error {
+	return a.call(ctx, func(ctx context.Context) error {
+		if err := a.ensureRestored(ctx, a.patience(), team, a.teams.Get(team)); err != nil {
 			return err
 		}
 		return do(ctx)

@@ -75,13 +75,11 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	if s.Refuse {
 		return limit.Verdict{}, cause
 	}
-	if t.ByTag {
-		if !t.Shadow && t.TagCounts(&h.Amounts) {
-			return limit.Verdict{}, fmt.Errorf("the quotas of each value of the tag are known in Redis alone: %w", cause)
-		}
-		here := *t
-		here.ByTag, t = false, &here
+	if !t.Shadow && t.InnerCounts(&h.Amounts) {
+		return limit.Verdict{}, fmt.Errorf("the quotas of each value of the tag are known in Redis alone: %w", cause)
 	}
+	here := *t
+	here.Inner, t = [limit.InnerScopes]limit.Scope{}, &here
 	now := s.Now()
 	small := s.rates.Fit(h, t)
 	st := s.lastKnown(h.Team.ID, now)

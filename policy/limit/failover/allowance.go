@@ -39,6 +39,50 @@ type allowance struct {
 	lent  limit.Stock  // to calls that have not been answered
 }
 
+// allowances are those of one team. The lock of its books is held.
+type allowances []*allowance
+
+// on returns the allowance of a day; nil: there is none.
+func (all allowances) on(day int) *allowance {
+	for _, a := range all {
+		if a.day == day {
+			return a
+		}
+	}
+	return nil
+}
+
+// exceed reports whether an allowance is much larger than wanted, and so withheld from other replicas.
+func (all allowances) exceed(wants map[int]limit.Stock) bool {
+	for _, a := range all {
+		for i, n := range wants[a.day] {
+			if a.left[i]+a.lent[i] > n+n/renewPart {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serve reports whether a renewal would change little: no allowance is much smaller than wanted.
+func (all allowances) serve(wants map[int]limit.Stock) bool {
+	if len(all) != len(wants) {
+		return false
+	}
+	for day, want := range wants {
+		a := all.on(day)
+		if a == nil {
+			return false
+		}
+		for i, n := range want {
+			if a.left[i]+a.lent[i] < n-n/renewPart {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // loan is the part of an allowance that one call may take.
 type loan struct {
 	from *allowance // nil: nothing is lent

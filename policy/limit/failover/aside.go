@@ -18,7 +18,7 @@ const (
 
 // tellAside adds to a refusal what is set aside for replicas that are not heard from, if that may be in the way. It costs a refusal a
 // second call, once a second of each team; if that fails the refusal stays as it is. at is Redis's time.
-func (s *Failover) tellAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
+func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
 	held := v.Reason == limit.ReasonQuota && v.Fault.Tag == "" && v.Wait < v.Fault.Reset
 	if v.Held != nil || !held && v.Reason != limit.ReasonTasks {
 		return
@@ -28,7 +28,7 @@ func (s *Failover) tellAside(ctx context.Context, b *books, v *limit.Verdict, te
 		unit = limit.UnitIndex(v.Fault.Unit)
 	}
 	var list []limit.Aside
-	for _, row := range s.lostAsides(ctx, b, team, at) {
+	for _, row := range a.lostAsides(ctx, b, team, at) {
 		ofPeriod := v.Reason == limit.ReasonTasks || row.Day == day || v.Fault.Period == teams.PeriodMonth && row.Day/100 == day/100
 		if back := row.Back.Add(sweepEvery).Sub(at); ofPeriod && row.Of[unit] > 0 && back > 0 {
 			list = append(list, limit.Aside{Amount: row.Of[unit], Back: back})
@@ -40,7 +40,7 @@ func (s *Failover) tellAside(ctx context.Context, b *books, v *limit.Verdict, te
 }
 
 // lostAsides returns what is set aside of a team for lost replicas, as it was a moment ago.
-func (s *Failover) lostAsides(ctx context.Context, b *books, team string, at time.Time) []redisstore.LostAside {
+func (a *accounts) lostAsides(ctx context.Context, b *books, team string, at time.Time) []redisstore.LostAside {
 	b.mu.Lock()
 	known, fresh := b.lost, at.Sub(b.lostAt) < lostEvery && !at.Before(b.lostAt)
 	if !fresh {
@@ -50,9 +50,9 @@ func (s *Failover) lostAsides(ctx context.Context, b *books, team string, at tim
 	if fresh {
 		return known
 	}
-	call := timedFrom(ctx, s.Timeout)
+	call := timedFrom(ctx, a.Timeout)
 	defer call.end()
-	list, err := s.Store.LostAsides(call, team, at.Add(-lostAfter))
+	list, err := a.Store.LostAsides(call, team, at.Add(-lostAfter))
 	if err != nil {
 		return known
 	}

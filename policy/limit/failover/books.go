@@ -24,7 +24,7 @@ type books struct {
 	lastAnswer time.Time             // when Redis last answered about it
 	considered time.Time             // when a renewal of its allowances was last considered
 	renewed    time.Time             // when they were last renewed
-	allowances []*allowance          // of today and, towards midnight, of tomorrow
+	allowances allowances            // of today and, towards midnight, of tomorrow
 	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
 	held       map[int]limit.Amounts // by the running ones, by day
 	openTasks  int64                 // of the running ones
@@ -51,20 +51,10 @@ func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.team, b.seen = h.Team, now
-	if a := b.on(day); a != nil {
+	if a := b.allowances.on(day); a != nil {
 		l = a.lend(want)
 	}
 	return l
-}
-
-// on returns the allowance of a day; nil: there is none.
-func (b *books) on(day int) *allowance {
-	for _, a := range b.allowances {
-		if a.day == day {
-			return a
-		}
-	}
-	return nil
 }
 
 // answered records that Redis has answered, and what it took of the loan. held is nil if it refused.

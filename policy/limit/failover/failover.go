@@ -31,10 +31,8 @@ import (
 // do not wait for that.
 // Create it with [New]; it is safe for concurrent use.
 type Failover struct {
-	*accounts
+	settler
 	ledgers
-	rates   *limit.Shares // the rates without Redis
-	queue   *queue
 	renewer renewer
 	sweeper sweeper
 }
@@ -48,7 +46,7 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{accounts: a, ledgers: ledgers{a.Store}, rates: limit.NewShares(config.Replicas, config.Now)}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}, ledgers: ledgers{a.Store}}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain}
@@ -85,18 +83,6 @@ func (s *Failover) LastKnown(team *teams.Team) limit.Report {
 	st, t := s.lastKnown(team.ID, s.Now()), limit.TermsOf(team)
 	return st.Report(&t).Quotas()
 }
-
-// LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
-func (s *Failover) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
-	return redisstore.LookTags(ctx, s.Store, team, at)
-}
-
-// Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an
-// older copy.
-func (s *Failover) Memory() int64 { return s.memory.Load() }
-
-// Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
-func (s *Failover) Alive() int64 { return s.alive.Load() }
 
 // Holds returns how many holds of all replicas were open when Maintain last counted them, about every minute, and when the oldest of them
 // was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this

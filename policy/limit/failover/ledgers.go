@@ -2,9 +2,11 @@ package failover
 
 import (
 	"context"
+	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
 // ledgers reads what Redis keeps of past days. Without Redis it fails.
@@ -19,4 +21,9 @@ func (l ledgers) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 // than a day after its end.
 func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return l.store.Versions(ctx, days)
+}
+
+// LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
+func (l ledgers) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
+	return redisstore.LookTags(ctx, l.store, team, at)
 }

@@ -251,3 +251,10 @@ func (l *link) miscounted() error {
 	}
 	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the number that runs, because it divides rates without Redis", l.alive.Load(), l.Replicas)
 }
+
+// Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an
+// older copy.
+func (l *link) Memory() int64 { return l.memory.Load() }
+
+// Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
+func (l *link) Alive() int64 { return l.alive.Load() }

@@ -241,18 +241,18 @@ func TestReleaseReplyLost(t *testing.T) {
 	client.AddHook(lose)
 	team := limittest.Team(t)
 	s.must("seen", team, limit.Amounts{})
-	acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+	acc := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}, "")
 	// another replica uses the account's rate
 	for range 2 { // also loads the scripts
 		oh := hold("elsewhere", &teams.Team{ID: "other"}, limit.Amounts{limit.Requests: 1})
-		oh.Account, oh.Lease = acc, time.Hour
+		oh.Outside, oh.Lease = acc, time.Hour
 		_, _ = s.elsewhere(&oh)
 		oh.ID = "e2"
 	}
 	s.charge(s.must("warm", team, limit.Amounts{limit.Tokens: 1}), team, limit.Amounts{limit.Tokens: 1})
 	s.settled()
 	h := hold("a", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})
-	h.Account, h.Lease = acc, time.Hour
+	h.Outside, h.Lease = acc, time.Hour
 	lose.at = 3
 	if v, err := s.Failover.Admit(s.Context(), &h); err != nil || v.Reason != limit.ReasonAccount || v.Held != nil {
 		t.Errorf("not refused: %+v, %v", v, err)

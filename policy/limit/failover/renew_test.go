@@ -88,7 +88,7 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 		b := r.shared.teams.Get("shop")
 		_ = r.shared.renewer.renew(context.Background(), []*renewal{r.shared.renewer.renewal("shop", b, time.Now())})
 		w.heldAddsUp()
-		spendable := b.on(20000115).left[limit.Requests]
+		spendable := b.allowances.on(20000115).left[limit.Requests]
 		if aside, rest := w.count("shop", "20000115:requests:aside"), int64(len(b.running)); rest != requests-renewBatch || aside < spendable+rest {
 			t.Errorf("%d requests are set aside for %d that may be spent and %d that run", aside, spendable, rest)
 		}

@@ -8,9 +8,16 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
+// settler settles holds: those that Redis knows there, and the others in this process.
+type settler struct {
+	*accounts
+	rates *limit.Shares // the rates without Redis
+	queue *queue
+}
+
 // Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
-func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+func (s *settler) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	c.Amounts = c.Amounts.Bound()
 	if s.settleHere(c) {
 		return true, nil
@@ -35,7 +42,7 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
 // kept. If the queue is full, the caller waits after all.
-func (s *Failover) SettleLater(c *limit.Charge) {
+func (s *settler) SettleLater(c *limit.Charge) {
 	c.Amounts = c.Amounts.Bound()
 	if !s.settleHere(c) {
 		s.queue.add(job{charge: c})
@@ -43,7 +50,7 @@ func (s *Failover) SettleLater(c *limit.Charge) {
 }
 
 // settleHere settles a hold that Redis does not know, and reports whether it was one.
-func (s *Failover) settleHere(c *limit.Charge) bool {
+func (s *settler) settleHere(c *limit.Charge) bool {
 	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
 		return false
 	}
@@ -56,7 +63,7 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 }
 
 // post sends jobs to Redis, settlements in one round trip, and returns what came of each.
-func (s *Failover) post(ctx context.Context, batch []job) []error {
+func (s *settler) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
 	settling := map[bool][]int{} // true: charged even if Redis does not know the hold
 	memory := s.restoredToSettle(ctx, batch, errs)
@@ -88,7 +95,7 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 // restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
 // them the charge would hide what is missing. It records the error of each charge that must wait, and returns the number of the memory
 // that it began in: the teams of the others were restored in that one or a later one.
-func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
+func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
 	results := map[string]error{}
@@ -117,7 +124,7 @@ func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []err
 
 // came records the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
 // likely settled it.
-func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
+func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)
 	if of.Done && !j.charge.Sum && !s.Refuse {
 		s.rates.Settle(j.charge)
@@ -149,7 +156,7 @@ func outlived(c *limit.Charge, now time.Time) bool {
 }
 
 // Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
-func (s *Failover) Extend(_ context.Context, h *limit.Held, lease time.Duration) error {
+func (s *settler) Extend(_ context.Context, h *limit.Held, lease time.Duration) error {
 	if s.teams.Get(h.Team).extend(h.ID, s.Now().Add(lease)) {
 		s.queue.add(job{extend: h, lease: lease})
 	}

@@ -7,11 +7,6 @@ import (
 	"sluice/policy/teams"
 )
 
-// Knows reports whether a team is in the list of those that ever sent a request.
-func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
-	return r.client.SIsMember(ctx, namesKey, team).Result()
-}
-
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
 func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a limit.Adjustment, err error) {

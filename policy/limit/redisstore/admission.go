@@ -8,6 +8,23 @@ import (
 	"sluice/policy/limit"
 )
 
+// roundMost is the most admissions of one round trip.
+const roundMost = 32
+
+// Loan is the part of its replica's allowance that a call may take if a quota has no room left. The zero Loan is nothing.
+type Loan struct {
+	Name any         // the allowance's, a string; nil: there is none
+	Most limit.Stock // what may be taken
+	Took limit.Stock // what was taken, set by Place
+}
+
+func (l *Loan) name() any {
+	if l.Name == nil {
+		return ""
+	}
+	return l.Name
+}
+
 // admission is one request of a call of admit.lua.
 type admission struct {
 	hold *limit.Hold
@@ -113,7 +130,7 @@ func (g admissionGroup) call(w *wire) *call {
 			c.args = append(c.args, &a.spans[i])
 		}
 	}
-	c.args = append(c.args, p.byTag...)
+	c.args = append(c.args, p.last...)
 	return c
 }
 
@@ -162,11 +179,12 @@ func (g admissionGroup) read(in *reply) {
 		for i := range p.rates {
 			a.state.Rates[p.rates[i].unit] = limit.FillOf(p.rates[i].rate, in.next())
 		}
-		if p.byTag != nil {
-			a.state.TagOther = in.next() == 1
-		}
-		for _, at := range p.tagged {
-			a.state.TagUsed[p.quota(at)], a.state.TagHeld[p.quota(at)] = in.next(), in.next()
+		for _, s := range p.inner {
+			b := a.state.Of(s.kind)
+			b.Other = in.next() == 1
+			for _, at := range s.quotas {
+				b.Used[p.quota(at)], b.Held[p.quota(at)] = in.next(), in.next()
+			}
 		}
 	}
 	for i := 0; len(in.rest) > 0 && i < len(g); i++ {
@@ -175,20 +193,4 @@ func (g admissionGroup) read(in *reply) {
 		}
 		g[i].state.took[limit.StockTasks] = in.next()
 	}
-}
-
-// quota is the number of the quota that has a place in a list of day and month of each unit charged.
-func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
-
-// limit is the number of the limit that admit.lua finds at fault.
-func (p *plan) limit(fault int) int {
-	switch {
-	case fault >= limit.LimitTags:
-		return limit.LimitTags + p.quota(fault-limit.LimitTags)
-	case fault < 0 || fault >= limit.LimitTasks:
-		return fault
-	case fault < limit.LimitQuotas:
-		return limit.LimitRates + p.rates[fault].unit
-	}
-	return limit.LimitQuotas + p.quota(fault-limit.LimitQuotas)
 }

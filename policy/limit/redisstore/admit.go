@@ -11,20 +11,6 @@ import (
 	"sluice/policy/teams"
 )
 
-// Loan is the part of its replica's allowance that a call may take if a quota has no room left. The zero Loan is nothing.
-type Loan struct {
-	Name any         // the allowance's, a string; nil: there is none
-	Most limit.Stock // what may be taken
-	Took limit.Stock // what was taken, set by Place
-}
-
-func (l *Loan) name() any {
-	if l.Name == nil {
-		return ""
-	}
-	return l.Name
-}
-
 // Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
 // [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
@@ -40,10 +26,10 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	l.Took = s.took
 	v := s.Verdict(&t.wired(h.Team).terms, h)
 	t.admitted(&s, v.Held, s.At.Add(h.Lease))
-	if v.Held == nil || len(h.Account) == 0 {
+	if v.Held == nil || len(h.Outside) == 0 {
 		return v, s.At, nil
 	}
-	fault, wait, err := r.takeAccount(ctx, h)
+	fault, wait, err := r.takeOutside(ctx, h)
 	switch {
 	case notAsked(err): // the account's node; the hold was placed
 		return limit.Verdict{}, s.At, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
@@ -51,13 +37,13 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 		return limit.Verdict{}, s.At, err
 	case wait > 0:
 		release := &limit.Charge{Held: v.Held, Team: h.Team}
-		refused := v.RefuseAccount(fault, wait, h)
+		refused := v.RefuseOutside(fault, wait, h)
 		if r.SettleAll(ctx, []*limit.Charge{release}, false)[0].Err != nil {
 			refused.Owed = release
 		}
 		return refused, s.At, nil
 	}
-	v.Held.Account = h.Account
+	v.Held.Outside = h.Outside
 	return v, s.At, nil
 }
 

@@ -144,11 +144,3 @@ func batched(r *Store, team string, s *settlement) (bool, error) {
 	r.teams.Get(team).recordCounts(of, s.counts)
 	return true, nil
 }
-
-// periodOf is the number of a quota's period on a day.
-func periodOf(day, quota int) int {
-	if quota%2 == 1 {
-		return day / 100
-	}
-	return day
-}

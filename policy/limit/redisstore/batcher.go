@@ -8,12 +8,8 @@ import (
 	"time"
 )
 
-const (
-	// roundMost is the most admissions of one round trip.
-	roundMost = 32
-	// moreTime is how much more time than its sender's a call of a round may have: the round ends with its sender's time.
-	moreTime = 5 * time.Millisecond
-)
+// moreTime is how much more time than its sender's a call of a round may have: the round ends with its sender's time.
+const moreTime = 5 * time.Millisecond
 
 // batcher sends admissions that come at the same moment in one round trip, those of one team in one call. It waits only for goroutines
 // that are ready to run: a single caller sends at once, and no call waits for the reply of an earlier round trip. With the library's own

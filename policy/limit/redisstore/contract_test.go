@@ -327,20 +327,20 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
-		account := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}
+		account := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}, "")
 		for n := range 3 {
 			if s := f.look(team); s.Rates[limit.Images].Left != 4 {
 				t.Errorf("%d: %d left of a full bucket of 4", n, s.Rates[limit.Images].Left)
 			}
 			for _, want := range []bool{true, false} {
 				h := hold(fmt.Sprint(n, want), team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
-				h.Account, h.Lease = account, time.Hour
+				h.Outside, h.Lease = account, time.Hour
 				if v, err := f.verdict(t.Context(), &h); err != nil || (v.Held != nil) != want {
 					t.Errorf("%d: 4 images of a bucket of 4: %+v, %v", n, v, err)
 				}
 			}
 			h := hold(fmt.Sprint(n, "account"), &teams.Team{ID: "other"}, limit.Amounts{limit.Requests: 1, limit.Images: 4})
-			h.Account, h.Lease = account, time.Hour
+			h.Outside, h.Lease = account, time.Hour
 			if v, err := f.verdict(t.Context(), &h); err != nil || v.Reason != limit.ReasonAccount {
 				t.Errorf("%d: the account's bucket has more than 4: %+v, %v", n, v, err)
 			}

@@ -13,9 +13,9 @@
 //	sl1:epoch                            string  for ever                    Beat                      the name of Redis's memory
 //	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
 //	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
-//	sl1:account:{account}:<models>:<unit> string two refills and a minute    account.lua               a bucket of the upstream account
+//	sl1:account:{account}:<models>:<unit> string two refills and a minute    outside.lua               a bucket of the upstream account
 //	sl1:{<team>}:rate:<unit>             string  two refills and a minute    admit, settle, allowance  a bucket: "<full at, µs> <limit> <per, µs> <burst>"
-//	sl1:{<team>}:quota                   hash    for ever; old fields go     all but account           <day or month>:<unit>:used, held, aside, told; tasks;
+//	sl1:{<team>}:quota                   hash    for ever; old fields go     all but outside           <day or month>:<unit>:used, held, aside, told; tasks;
 //	                                                                                                   epoch, seq, restoring
 //	sl1:{<team>}:open                    zset    for ever                    admit, extend, settle     ids of open holds, by the end of their leases
 //	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"

@@ -50,5 +50,8 @@ func (k *teamKeys) late() string { return k.ledger + "late" }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 
+// innerKeys are what ends the keys of what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
+var innerKeys = map[limit.ScopeKind]string{limit.ScopeTag: "tags"}
+
 // tags is the key of the ledger of tags of a day.
-func (k *teamKeys) tags(day int) string { return k.day(day) + ":tags" }
+func (k *teamKeys) tags(day int) string { return k.day(day) + ":" + innerKeys[limit.ScopeTag] }

@@ -6,9 +6,12 @@ import (
 	"sluice/policy/limit"
 )
 
+// known is what this process knows of the teams.
+type known struct{ teams limit.PerTeam[team] }
+
 // LastKnown fills in a team's state on the date of s, by Redis's last answer.
-func (r *Store) LastKnown(team string, s *limit.State) {
-	o := r.teams.Get(team)
+func (k *known) LastKnown(team string, s *limit.State) {
+	o := k.teams.Get(team)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for q := range s.Used {
@@ -22,8 +25,8 @@ func (r *Store) LastKnown(team string, s *limit.State) {
 }
 
 // Tasks are the open tasks of a team by Redis's last answer.
-func (r *Store) Tasks(team string) int64 {
-	o := r.teams.Get(team)
+func (k *known) Tasks(team string) int64 {
+	o := k.teams.Get(team)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.tasks
@@ -31,8 +34,8 @@ func (r *Store) Tasks(team string) int64 {
 
 // UnlessRestoring calls do unless the team is being restored or the epoch has changed: a restore must not see do's changes. It reports
 // false if the team is being restored. With placed do records holds that Redis has now.
-func (r *Store) UnlessRestoring(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
-	o := r.teams.Get(team)
+func (k *known) UnlessRestoring(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
+	o := k.teams.Get(team)
 	if !o.restoring.TryAcquire(1) {
 		return false
 	}

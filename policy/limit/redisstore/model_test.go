@@ -28,7 +28,7 @@ type model struct {
 	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a tag "20261121|alpha|tokens"
 	doubt  map[string]int64
 
-	tagUsed, tagHeld map[tagOfDay]limit.Amounts
+	tagUsed, tagHeld map[scopeDay]limit.Amounts
 }
 
 type modelHold struct {
@@ -41,7 +41,7 @@ type modelHold struct {
 
 func newModel() *model {
 	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{},
-		tagUsed: map[tagOfDay]limit.Amounts{}, tagHeld: map[tagOfDay]limit.Amounts{}}
+		tagUsed: map[scopeDay]limit.Amounts{}, tagHeld: map[scopeDay]limit.Amounts{}}
 }
 
 func refill(n int64, r teams.Rate) int64 { // rounded up
@@ -82,7 +82,7 @@ func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
 			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
 		}
 	}
-	if of := (tagOfDay{h.Day, h.Tag.Value()}); h.Tag.Counted() {
+	if of := (scopeDay{limit.ScopeTag, h.Day, h.Tag.Value()}); h.Tag.Counted() {
 		held := m.tagHeld[of]
 		for i, n := range h.Amounts {
 			held[i] += sign * n
@@ -94,15 +94,15 @@ func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
 // ofTag is what a value of the tag used and holds, by quota number.
 func (m *model) ofTag(value string, date limit.Calendar) (used, held [limit.QuotaCount]int64) {
 	for _, pair := range []struct {
-		from map[tagOfDay]limit.Amounts
+		from map[scopeDay]limit.Amounts
 		to   *[limit.QuotaCount]int64
 	}{{m.tagUsed, &used}, {m.tagHeld, &held}} {
 		for of, amounts := range pair.from {
 			for i, n := range amounts {
-				if of.value == value && of.day == date.Day {
+				if of.name == value && of.day == date.Day {
 					pair.to[2*i] += n
 				}
-				if of.value == value && of.day/100 == date.Month {
+				if of.name == value && of.day/100 == date.Month {
 					pair.to[2*i+1] += n
 				}
 			}
@@ -119,7 +119,7 @@ func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
 			names = append(names, fmt.Sprintf("%d|%s|%s", h.Day, value, unit))
 		}
 		if h.Tag != "" {
-			of := tagOfDay{h.Day, h.Tag.Value()}
+			of := scopeDay{limit.ScopeTag, h.Day, h.Tag.Value()}
 			used := m.tagUsed[of]
 			used[i] += change
 			m.tagUsed[of] = used
@@ -182,7 +182,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		}
 	}
 	tagUsed, tagHeld := m.ofTag(h.Tag, date)
-	for q, most := range t.TagQuotas {
+	for q, most := range t.Of(limit.ScopeTag).Quotas {
 		if n := h.Amounts[q/2]; most != limit.None && n > 0 && tagUsed[q]+tagHeld[q]+n > most {
 			fits = false
 		}
@@ -414,12 +414,12 @@ func (f *form) compareTags(m *model, team *teams.Team) error {
 	for _, s := range f.lookTags(team) {
 		got[s.Tag.Value()+" "+s.Name()] = [2]int64{s.Used, s.Held}
 	}
-	for _, all := range []map[tagOfDay]limit.Amounts{m.tagUsed, m.tagHeld} {
+	for _, all := range []map[scopeDay]limit.Amounts{m.tagUsed, m.tagHeld} {
 		for of := range all {
-			used, held := m.ofTag(of.value, date)
-			for q, most := range t.TagQuotas {
+			used, held := m.ofTag(of.name, date)
+			for q, most := range t.Of(limit.ScopeTag).Quotas {
 				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Tag: "@"}); most != limit.None && used[q]+held[q] != 0 {
-					want[of.value+" "+s.Name()] = [2]int64{used[q], held[q]}
+					want[of.name+" "+s.Name()] = [2]int64{used[q], held[q]}
 				}
 			}
 		}
@@ -518,9 +518,9 @@ func TestMutantsOfTagQuotas(t *testing.T) {
 func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 	t.Helper()
 	client := limittest.RealRedis(t)
-	admit, tags, look, batch, settle, sweep := admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript
+	admit, tags, look, batch, settle, sweep := admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript
 	defer func() {
-		admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript = admit, tags, look, batch, settle, sweep
+		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript = admit, tags, look, batch, settle, sweep
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
@@ -529,7 +529,7 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 				found = found || strings.Contains(s.source, m.old)
 				return scriptOf(strings.Replace(s.source, m.old, m.bent, 1))
 			}
-			admitScript, admitTagsScript, lookScript = bend(admit), bend(tags), bend(look)
+			admitScript, admitInnerScript, lookScript = bend(admit), bend(tags), bend(look)
 			batchScript, settleScript, sweepScript = bend(batch), bend(settle), bend(sweep)
 			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
@@ -561,21 +561,21 @@ func (f *form) survives(history []step, list []*teams.Team) (err error) {
 type mutant struct{ about, old, bent string }
 
 var tagMutants = []mutant{
-	{"holds of the tag are ignored", "if wanted and wanted + row.held[q] >", "if wanted and wanted >"},
-	{"the first request of a value counts for all of a call", "if row.held[q] then row.held[q] = row.held[q] + amount end", "row.held = {}"},
-	{"holds of the tag are never freed", "local held = s.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
-	{"a hold without quotas of its tag is freed from them", "entry, tag, mark == '@'", "entry, tag, true"},
+	{"holds of the tag are ignored", "numbers[held + q] + numbers[place + 1]", "(k == 1 and numbers[held + q] or 0) + numbers[place + 1]"},
+	{"the first request of a value counts for all of a call", "if row.used[q] then row.n[q] = row.n[q] + amount end", "row.used = {}"},
+	{"holds of the tag are never freed", "local held = scope.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
+	{"a hold without quotas of its tag is freed from them", "counted = mark == '@'}", "counted = true}"},
 	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
-	{"the month is the day", "string.format('%s%s%02d:tags', use, month, d) end", "d == 1 and key or 'none' end"},
+	{"the month is the day", "string.format(dated, d) end", "d == 1 and key or 'none' end"},
 	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
-	{"what is used of the tag is not read", "row.used[q] + (got[2 * n - 1] or 0)", "row.used[q]"},
-	{"refused requests are held by the tag", "if row then tags.place(row, i, amount) end", "if row then tags.place(row, i, 0) end"},
+	{"what is used of the tag is not read", "row.n[used] + (got[2 * n - 1] or 0)", "row.n[used]"},
+	{"refused requests are held by the tag", ".place(rows[k + 1], i, amount)", ".place(rows[k + 1], i, 0)"},
 }
 
 var mutants = []mutant{
 	{"no dedupe by id", "local again = kept[rates + n] or texts[key]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
-	{"ignores holds", "local over = wanted + got[4 + q] + got[used[q] + 1] - limit", "local over = wanted + got[used[q] + 1] - limit"},
+	{"ignores holds", "numbers[held + q] + numbers[place + 1]", "numbers[place + 1]"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +9,12 @@ import (
 
 	"sluice/policy/limit"
 )
+
+// team is a team's keys, and what this process knows of its accounts.
+type team struct {
+	*teamKeys
+	*own
+}
 
 // own holds this process's knowledge of a team in Redis, to restore it if Redis loses its memory: the team's state, what it used, the open
 // holds that this process placed, and the ids of recently settled ones. An older copy of Redis's memory, or the replica that placed
@@ -23,22 +28,10 @@ type own struct {
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
 	used     map[int]limit.Amounts      // by day and month, past ones, too
-	tagUse   map[tagOfDay]limit.Amounts // what values of the tag used in the month, where quotas count them
+	inner    map[scopeDay]limit.Amounts // what scopes inside the team used in the month, where quotas count them
 	restored time.Time                  // when it was last restored
 	holds    map[string]ownHold         // open ones, by id
 	ended    [3]map[string]othersTask   // ids of settled holds, by how many sweeps ago
-}
-
-// othersTask reports whether a settled hold was a task that another replica placed.
-type othersTask = bool
-
-// endedMost bounds the ids that are kept of holds settled since the last sweep: some hundred kilobytes.
-const endedMost = 10_000
-
-// ownHold is an open hold, and when its lease ends by Redis's clock.
-type ownHold struct {
-	*limit.Held
-	due time.Time
 }
 
 func (o *own) version() version {
@@ -97,11 +90,7 @@ func (o *own) newDay(date limit.Calendar) {
 		}
 	}
 	o.date = date
-	for at := range o.tagUse {
-		if at.day/100 != date.Month {
-			delete(o.tagUse, at)
-		}
-	}
+	maps.DeleteFunc(o.inner, func(of scopeDay, _ limit.Amounts) bool { return of.day/100 != date.Month })
 	oldest := limit.CalendarOf(date.Start.AddDate(0, -2, 0))
 	for period := range o.used {
 		if period < oldest.Month || period > 999999 && period < oldest.Day {
@@ -161,82 +150,70 @@ func (o *own) counts() (list []count) {
 	return list
 }
 
-// placed records a hold that was placed in Redis.
-func (o *own) placed(h *limit.Held, due time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.place(h, due)
+// scopeDay is a scope inside the team on a day.
+type scopeDay struct {
+	kind limit.ScopeKind
+	day  int
+	name string
 }
 
-func (o *own) place(h *limit.Held, due time.Time) {
-	if o.holds == nil {
-		o.holds = map[string]ownHold{}
-	}
-	o.holds[h.ID] = ownHold{h, due}
+// scopeUse is what it used on that day.
+type scopeUse struct {
+	scopeDay
+	used limit.Amounts
 }
 
-// admitted records the reply to an admission; h is nil if it was refused.
-func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.recordLocked(s)
-	if h != nil {
-		o.place(h, due)
-	}
-}
-
-// extended records that a hold has a longer lease.
-func (o *own) extended(id string, due time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if h, mine := o.holds[id]; mine {
-		o.holds[id] = ownHold{h.Held, due}
-	}
-}
-
-// settled records that a hold was settled in Redis.
-func (o *own) settled(h *limit.Held) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, mine := o.holds[h.ID]
-	delete(o.holds, h.ID)
-	if !mine && !h.Task || mine && len(o.ended[0]) >= endedMost {
-		return
-	}
-	if o.ended[0] == nil {
-		o.ended[0] = map[string]othersTask{}
-	}
-	o.ended[0][h.ID] = !mine
-}
-
-// all lists the holds to restore. One without a due time was settled: only its id is known, and as Task whether it was a task of
-// another replica.
-func (o *own) all() (list []ownHold) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	list = slices.Collect(maps.Values(o.holds))
-	for _, ids := range o.ended {
-		for id, task := range ids {
-			list = append(list, ownHold{Held: &limit.Held{ID: id, Task: task}})
+// scopesOf reads what the scopes of charges used, by the reply to their settlement.
+func scopesOf(charges []*limit.Charge, in *reply) (list []scopeUse) {
+	for _, c := range charges {
+		if !c.Held.Tag.Counted() {
+			continue
 		}
+		n := scopeUse{scopeDay: scopeDay{limit.ScopeTag, c.Held.Day, c.Held.Tag.Value()}}
+		if in.next() == 1 {
+			n.name = limit.Other
+		}
+		in.into(n.used[:])
+		list = append(list, n)
 	}
 	return list
 }
 
-// ids lists the open holds.
-func (o *own) ids() []string {
+// recordScopes records what scopes inside the team used.
+func (o *own) recordScopes(of version, list []scopeUse) {
+	if len(list) == 0 {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Collect(maps.Keys(o.holds))
+	if of.epoch != o.seen.epoch {
+		return
+	}
+	if o.inner == nil {
+		o.inner = map[scopeDay]limit.Amounts{}
+	}
+	for _, c := range list {
+		was := o.inner[c.scopeDay]
+		for unit, n := range c.used {
+			if of.seq == o.seen.seq || n > was[unit] {
+				was[unit] = n
+			}
+		}
+		if c.day/100 == o.date.Month && was != (limit.Amounts{}) {
+			o.inner[c.scopeDay] = was
+		}
+	}
 }
 
-// swept drops holds that other replicas have settled, and ids of settled ones that all replicas know by now: each sweeps once a
-// minute.
-func (o *own) swept(ended []string) {
+// scopes lists what scopes inside the team used in the month.
+func (o *own) scopes() (list []scopeUse) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, id := range ended {
-		delete(o.holds, id)
+	for of, used := range o.inner {
+		for unit, n := range used {
+			used[unit] = max(n, 0)
+		}
+		list = append(list, scopeUse{of, used})
 	}
-	o.ended = [3]map[string]othersTask{nil, o.ended[0], o.ended[1]}
+	return list
 }

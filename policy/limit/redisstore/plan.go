@@ -15,13 +15,18 @@ import (
 type plan struct {
 	units  []int
 	rates  []planRate
-	quotas []any // day and month of each unit, "" for none
-	capped int   // how many of quotas are set
-	byTag  []any // the same for each value of the tag; nil: there are none
-	tagged []int // the indices of byTag that are set
+	quotas []any       // the team's, of day and month of each unit, "" for none
+	inner  []planScope // the kinds of scopes inside the team that have limits
+	last   []any       // the arguments for inner
 	fields atomic.Pointer[planFields]
 
 	takes, shadow, tasks any // the set of rates, whether the team is in shadow mode, the most open tasks
+}
+
+// planScope is a kind of scopes inside the team, and its quotas that are set, by their places among day and month of each unit.
+type planScope struct {
+	kind   limit.ScopeKind
+	quotas []int
 }
 
 // planRate is a rate as admit.lua takes it.
@@ -61,44 +66,40 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 			continue
 		}
 		p.units = append(p.units, unit)
-		for q := 2 * unit; q < 2*unit+2; q++ {
-			if t.Quotas[q] == limit.None {
-				p.quotas = append(p.quotas, "")
-				continue
-			}
-			p.quotas = append(p.quotas, strconv.FormatInt(t.Quotas[q], 10))
-			p.capped++
-		}
-		if t.ByTag {
-			p.addTagQuotas(t.TagQuotas[2*unit : 2*unit+2])
-		}
 		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
+		}
+	}
+	p.quotas, _ = p.quotasOf(&t.Scope)
+	for k := range t.Inner {
+		if scope := &t.Inner[k]; scope.Set {
+			quotas, set := p.quotasOf(scope)
+			p.inner = append(p.inner, planScope{scope.Kind, set})
+			p.last = append(append(p.last, innerKeys[scope.Kind]), quotas...)
 		}
 	}
 	return p
 }
 
-// addTagQuotas adds the quotas of day and month of one unit.
-func (p *plan) addTagQuotas(quotas []int64) {
-	for _, most := range quotas {
-		if most != limit.None {
-			p.tagged = append(p.tagged, len(p.byTag))
-		}
+// quotasOf lists the quotas of day and month of each unit, "" for none, and the places of those that are set.
+func (p *plan) quotasOf(s *limit.Scope) (quotas []any, set []int) {
+	for at := range 2 * len(p.units) {
+		most := s.Quotas[p.quota(at)]
 		if most == limit.None {
-			p.byTag = append(p.byTag, "")
-		} else {
-			p.byTag = append(p.byTag, strconv.FormatInt(most, 10))
+			quotas = append(quotas, "")
+			continue
 		}
+		quotas, set = append(quotas, strconv.FormatInt(most, 10)), append(set, at)
 	}
+	return quotas, set
 }
 
-// script is the script of admissions. That of a team with quotas of its tag knows these, too.
+// script is the script of admissions. That of a team with limits inside it knows these, too.
 func (p *plan) script() *script {
-	if p.byTag == nil {
+	if p.inner == nil {
 		return admitScript
 	}
-	return admitTagsScript
+	return admitInnerScript
 }
 
 func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
@@ -132,7 +133,7 @@ func (p *plan) fixed(day int) []any {
 func (p *plan) names(day int) (names []any) {
 	var used []any
 	for i := range p.quotas {
-		q := 2*p.units[i/2] + i%2
+		q := p.quota(i)
 		names = append(names, fieldOf(day, q, ":held"))
 		if p.quotas[i] != "" {
 			used = append(used, fieldOf(day, q, ":used"), fieldOf(day, q, ":aside"))
@@ -144,6 +145,33 @@ func (p *plan) names(day int) (names []any) {
 // fieldOf is a field of the hash of quotas, by the number of the quota.
 func fieldOf(day, quota int, of string) string {
 	return strconv.Itoa(periodOf(day, quota)) + ":" + string(teams.Units[quota/2]) + of
+}
+
+// quota is the number of the quota that has a place in a list of day and month of each unit charged.
+func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
+
+// limit is the number of the limit that admit.lua finds at fault: the rates, the tasks, and the quotas of each scope have numbers from 1.
+func (p *plan) limit(fault int) int {
+	quota, width := fault-len(p.rates)-2, len(p.quotas)
+	switch {
+	case fault <= 0 || quota >= width*(1+len(p.inner)):
+		return limit.LimitNone
+	case fault <= len(p.rates):
+		return p.rates[fault-1].unit
+	case quota < 0:
+		return limit.LimitTasks
+	case quota < width:
+		return limit.LimitQuotas + p.quota(quota)
+	}
+	return p.inner[quota/width-1].kind.Number(limit.LimitQuotas + p.quota(quota%width))
+}
+
+// periodOf is the number of a quota's period on a day.
+func periodOf(day, quota int) int {
+	if quota%2 == 1 {
+		return day / 100
+	}
+	return day
 }
 
 // today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.

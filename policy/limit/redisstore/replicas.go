@@ -67,13 +67,3 @@ func beatArgsOf(replica string, last time.Time) beatArgs {
 	}
 	return args
 }
-
-// List adds teams to the list of those that ever sent a request.
-func (r *Store) List(ctx context.Context, teams ...string) error {
-	return r.client.SAdd(ctx, namesKey, teams).Err()
-}
-
-// Teams returns that list.
-func (r *Store) Teams(ctx context.Context) ([]string, error) {
-	return r.client.SMembers(ctx, namesKey).Result()
-}

@@ -2,8 +2,13 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -12,8 +17,9 @@ import (
 const (
 	// restoreBatch is how many holds one call restores, so that it does not block Redis for long.
 	restoreBatch = 200
-	// restoreTags is how many values of a tag one call restores. A month may have 31,000, which have to be there within a second.
-	restoreTags = 500
+	// restoreScopes is the use of how many scopes and days one call restores. A month may have 31,000, which have to be there within a
+	// second.
+	restoreScopes = 500
 	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
 	RestoringTime = 2 * time.Second
 )
@@ -60,14 +66,14 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 		call.number, call.rows = r.Peer.Aside(team)
 	}
 	var holds []ownHold
-	var tags []tagCount
+	var scopes []scopeUse
 	if known.epoch != 0 { // else what was charged is in the accounts that there are now
-		call.counts, holds, tags = o.counts(), o.all(), o.tagCounts()
+		call.counts, holds, scopes = o.counts(), o.all(), o.scopes()
 		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
 			return err
 		}
 	}
-	s, err := call.make(ctx, r, team, holds, tags)
+	s, err := call.make(ctx, r, team, holds, scopes)
 	if err != nil {
 		return err
 	}
@@ -83,15 +89,15 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	return nil
 }
 
-// make makes as many calls as the holds and the tags take. The first restores everything else.
-func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, tags []tagCount) (s standing, err error) {
-	for first := true; first || len(holds)+len(tags) > 0; first = false {
-		some, values := min(restoreBatch, len(holds)), min(restoreTags, len(tags))
-		n.holds, n.tags, n.last = holds[:some], tags[:values], some == len(holds) && values == len(tags)
+// make makes as many calls as the holds and the scopes take. The first restores everything else.
+func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, scopes []scopeUse) (s standing, err error) {
+	for first := true; first || len(holds)+len(scopes) > 0; first = false {
+		some, uses := min(restoreBatch, len(holds)), min(restoreScopes, len(scopes))
+		n.holds, n.scopes, n.last = holds[:some], scopes[:uses], some == len(holds) && uses == len(scopes)
 		if s, err = r.restoreSome(ctx, team, n); err != nil {
 			return s, err
 		}
-		holds, tags = holds[some:], tags[values:]
+		holds, scopes = holds[some:], scopes[uses:]
 		n.counts, n.rows, n.number, n.wentBack = nil, nil, 0, false
 	}
 	return s, nil
@@ -106,7 +112,7 @@ type restoration struct {
 	number   int64 // of the call, for rows
 	rows     []SetAside
 	holds    []ownHold
-	tags     []tagCount
+	scopes   []scopeUse
 	last     bool
 }
 
@@ -132,7 +138,7 @@ type restoreArgs struct {
 	Last     bool        `json:"last"`
 	Lease    int64       `json:"lease"`
 	Used     []usedArgs  `json:"used"`
-	Tags     []tagArgs   `json:"tags"`
+	Scopes   []scopeArgs `json:"scopes"`
 	Rows     []asideArgs `json:"rows"`
 	Holds    []holdArgs  `json:"holds"`
 }
@@ -142,9 +148,10 @@ type usedArgs struct {
 	N    int64  `json:"n"`
 }
 
-type tagArgs struct {
+type scopeArgs struct {
+	Kind string        `json:"kind"`
 	Day  string        `json:"day"`
-	Tag  string        `json:"tag"`
+	Name string        `json:"name"`
 	Used limit.Amounts `json:"used"`
 }
 
@@ -152,7 +159,7 @@ type tagArgs struct {
 func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (standing, error) {
 	args := restoreArgs{
 		knownArgs: n.known.args(), WentBack: n.wentBack, Loss: n.mayBeLost(), Replica: r.Peer.ID, Alive: 1, Call: n.number, Last: n.last,
-		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Tags: []tagArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
+		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Scopes: []scopeArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
 	}
 	if r.Peer.Alive != nil {
 		args.Alive = r.Peer.Alive()
@@ -160,8 +167,8 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 	for _, u := range n.counts {
 		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(teams.Units[u.unit]), u.n})
 	}
-	for _, c := range n.tags {
-		args.Tags = append(args.Tags, tagArgs{strconv.Itoa(c.day), c.value, c.used})
+	for _, s := range n.scopes {
+		args.Scopes = append(args.Scopes, scopeArgs{innerKeys[s.kind], strconv.Itoa(s.day), s.name, s.used})
 	}
 	for _, row := range n.rows {
 		args.Rows = append(args.Rows, asideArgs{Day: strconv.Itoa(row.Day), Keep: row.Of})
@@ -176,4 +183,46 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 	c := r.begin(restoreScript, args, r.teams.Get(team).key)
 	r.send(ctx, c)
 	return r.standing(c, nil)
+}
+
+const checkBatch = 1000 // holds that one call reads
+
+// CheckOwn finds out which of this process's open holds other replicas have settled. If the accounts are lost it restores what is
+// known.
+func (r *Store) CheckOwn(ctx context.Context, team string) error {
+	o := r.teams.Get(team)
+	known := o.version()
+	if known.epoch == 0 {
+		return nil
+	}
+	ids := o.ids()
+	if len(ids) == 0 {
+		o.swept(nil)
+		return nil
+	}
+	pipe := r.client.Pipeline()
+	var texts []*redis.SliceCmd
+	for chunk := range slices.Chunk(ids, checkBatch) {
+		keys := make([]string, len(chunk))
+		for i, id := range chunk {
+			keys[i] = o.hold + id
+		}
+		texts = append(texts, pipe.MGet(ctx, keys...))
+	}
+	epoch := pipe.HGet(ctx, o.quota, "epoch") // read last: the texts are of this epoch
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	if n, _ := epoch.Int64(); n != known.epoch {
+		return r.Restore(ctx, team, Loss{})
+	}
+	var ended []string
+	for i, id := range ids {
+		text, _ := texts[i/checkBatch].Val()[i%checkBatch].(string)
+		if !strings.HasPrefix(text, "held ") {
+			ended = append(ended, id)
+		}
+	}
+	o.swept(ended)
+	return nil
 }

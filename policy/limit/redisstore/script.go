@@ -20,22 +20,22 @@ var (
 	//go:embed scripts
 	scripts embed.FS
 
-	admitScript     = newScript(sweeping, "admit")
-	admitTagsScript = newScript(sweeping, "tags", "admit")
-	lookScript      = newScript("amounts", "buckets", "named", "holds", "aside", "look")
-	batchScript     = newScript("buckets", "batch")
-	settleScript    = newScript("amounts", "buckets", "named", "holds", "aside", "settle")
-	extendScript    = newScript("amounts", "named", "holds", "extend")
-	sweepScript     = newScript("amounts", "named", "holds", "aside", "sweep")
-	allowanceScript = newScript("amounts", "buckets", "named", "holds", "aside", "allowance")
-	restoreScript   = newScript("amounts", "named", "holds", "aside", "restore")
-	replicasScript  = newScript("named", "replicas")
-	accountScript   = newScript("buckets", "named", "account")
-	adjustScript    = newScript("amounts", "named", "holds", "adjust")
+	admitScript      = newScript(sweeping, "admit")
+	admitInnerScript = newScript(sweeping, "inner", "admit")
+	lookScript       = newScript("amounts", "buckets", "named", "holds", "aside", "look")
+	batchScript      = newScript("buckets", "batch")
+	settleScript     = newScript("amounts", "buckets", "named", "holds", "aside", "settle")
+	extendScript     = newScript("amounts", "named", "holds", "extend")
+	sweepScript      = newScript("amounts", "named", "holds", "aside", "sweep")
+	allowanceScript  = newScript("amounts", "buckets", "named", "holds", "aside", "allowance")
+	restoreScript    = newScript("amounts", "named", "holds", "aside", "restore")
+	replicasScript   = newScript("named", "replicas")
+	outsideScript    = newScript("buckets", "named", "outside")
+	adjustScript     = newScript("amounts", "named", "holds", "adjust")
 )
 
-// sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without quotas of its tag has no
-// by_tag.
+// sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without limits inside it has no
+// inner.
 const sweeping = "sweeping"
 
 // script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
@@ -49,7 +49,7 @@ func newScript(parts ...string) *script {
 	source := unitsLua() + part("common")
 	for _, name := range parts {
 		if name == sweeping {
-			source += "local by_tag\nlocal function holds(due)\n" + part("amounts") + part("holds") + "sweep(due)\nend\n"
+			source += "local inner\nlocal function holds(due)\n" + part("amounts") + part("holds") + "sweep(due)\nend\n"
 		} else {
 			source += part(name)
 		}

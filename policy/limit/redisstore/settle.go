@@ -58,14 +58,14 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 		if list[i].Err == nil {
 			r.teams.Get(c.Held.Team).settled(c.Held)
 		}
-		if list[i].Done && len(c.Held.Account) > 0 && !c.Held.Local { // it was taken from the account's rates
+		if list[i].Done && len(c.Held.Outside) > 0 && !c.Held.Local { // it was taken from rates outside of the team
 			correcting = append(correcting, c)
 		}
 	}
 	if len(correcting) > 0 { // with its own time limit
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), correctionTime)
 		defer cancel()
-		r.correctAccount(call, correcting)
+		r.correctOutside(call, correcting)
 	}
 	return list
 }
@@ -91,15 +91,15 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			}
 		} else {
 			var s standing
-			var tags []tagCount
+			var scopes []scopeUse
 			done = make([]int64, len(g.charges))
 			s, err = r.standing(g.call, func(_ *standing, in *reply) {
 				in.into(done)
-				tags = tagCountsOf(g.charges, in)
+				scopes = scopesOf(g.charges, in)
 			})
 			if err == nil {
 				r.teams.Get(team).record(&s)
-				r.teams.Get(team).recordTags(s.version, tags)
+				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
 		}
 		for n, c := range g.charges {

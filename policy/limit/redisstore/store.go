@@ -12,31 +12,26 @@ import (
 // Store keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or not at all,
 // and knows its hold's id, so it may be sent again if its reply was lost. It is safe for concurrent use.
 type Store struct {
+	Names
+	known
 	wire                     // set its fields, and those below, before the first call
 	Cluster bool             // Redis has several parts, which go away and lose memory separately
 	Peer    Peer             // this process among the replicas
 	Now     func() time.Time // this process's clock, which decides nothing
 
 	admissions batcher
-	teams      limit.PerTeam[team]
 	today      dayNow
 	fields     fieldsNow
 	house      house
 }
 
-// team is a team's keys, and what this process knows of its accounts.
-type team struct {
-	*teamKeys
-	*own
-}
-
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
 func New(client redis.UniversalClient) *Store {
 	r := &Store{
-		wire: wire{client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
-		teams: limit.PerTeam[team]{First: func(id string) *team {
+		Names: Names{client}, wire: wire{client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
+		known: known{limit.PerTeam[team]{First: func(id string) *team {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
-		}},
+		}}},
 	}
 	r.admissions.wire = &r.wire
 	return r

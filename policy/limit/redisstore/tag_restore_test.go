@@ -22,11 +22,11 @@ func TestManyTagsAreRestoredInFewCalls(t *testing.T) {
 	team := limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 10000}, spend: {day: 10000}}")
 	f.ask(of("seen", "alpha", team, 1))
 	o := f.redis.teams.Get("search")
-	o.tagUse = map[tagOfDay]limit.Amounts{}
+	o.inner = map[scopeDay]limit.Amounts{}
 	want := map[string]int64{"alpha": 0}
 	for n := range 4500 {
 		value := fmt.Sprint("v", n/5)
-		o.tagUse[tagOfDay{20261117 + n%5, value}] = limit.Amounts{1, 1 + int64(n), 0, 7}
+		o.inner[scopeDay{limit.ScopeTag, 20261117 + n%5, value}] = limit.Amounts{1, 1 + int64(n), 0, 7}
 		if n%5 == 4 {
 			want[value] = 1 + int64(n)
 		}

@@ -23,12 +23,11 @@ type wiredTerms struct {
 
 // termsArgs are a team's limits in the arguments of scripts.
 type termsArgs struct {
-	Rates  []rateArgs               `json:"rates"`
-	Takes  limit.RateSet            `json:"takes"`
-	Quotas [limit.QuotaCount]int64  `json:"quotas"`
-	Tags   *[limit.QuotaCount]int64 `json:"tags,omitempty"`
-	Tasks  int64                    `json:"tasks"`
-	Shadow bool                     `json:"shadow"`
+	Rates  []rateArgs              `json:"rates"`
+	Takes  limit.RateSet           `json:"takes"`
+	Quotas [limit.QuotaCount]int64 `json:"quotas"`
+	Tasks  int64                   `json:"tasks"`
+	Shadow bool                    `json:"shadow"`
 }
 
 // rateArgs is a rate: its unit from 1, its text, µs that it is for, and ms that its bucket is kept, which is longer than two refills.
@@ -62,9 +61,6 @@ func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 			args.Rates = append(args.Rates, a)
 			w.rates[i] = []any{a.Text, a.Limit, a.Per, a.Burst, a.Keep}
 		}
-	}
-	if t.ByTag {
-		args.Tags = &t.TagQuotas
 	}
 	w.args, _ = json.Marshal(args) // numbers and texts
 	k.terms.Store(w)

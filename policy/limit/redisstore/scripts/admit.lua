@@ -14,13 +14,14 @@
 --       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
 --       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
 --       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
---       then, for a team with quotas of each value of its tag, those of day and month of each unit or empty: see tags.lua
+--       then for each kind of scopes inside the team that has quotas its name, and those of day and month of each unit or empty: see
+--       inner.lua
 -- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
---       which is a new one if it was placed, the limit that refuses (from 0 the rates charged, then by limit.Limit… day and month of
---       each unit charged, the tasks, day and month of each unit charged for the value of the tag, -1 none), wait, how long each rate takes to be full, and for a team
---       with quotas of its tag 1 if the value is one of the others, and what the value used and holds of each quota. If anything was taken from the allowance, then for each request what
---       was taken of each unit and of tasks.
+--       which is a new one if it was placed, the limit that refuses (from 1 the rates charged, then the tasks, then for each scope day
+--       and month of each unit charged, 0 none), wait, how long each rate takes to be full, and for each scope inside the team 1 if it is
+--       one of the others, and what it used and holds of each quota. If anything was taken from the allowance, then for each request
+--       what was taken of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock()
 local written = format('%d', now)
@@ -57,6 +58,9 @@ for q = 1, 2 * units do
     place = place + 2
   end
 end
+-- The scopes of a request, the team's first. Of each n has the numbers: what it used of the quotas as used says, what it holds behind
+-- held. Its quotas are behind limits in ARGV.
+local rows = {{n = got, used = used, held = 4, limits = 14}}
 local tats, changed, fulls = {}, {}, {}
 for r = 1, rates do
   local at = terms + 3 * r - 3
@@ -66,7 +70,11 @@ end
 
 local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
 
-local tags = by_tag and by_tag(string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, named, {unpack(ARGV, first + width * requests)})
+local kinds, words = {}, {} -- of the scopes inside the team
+for at = first + width * requests, #ARGV, 1 + 2 * units do
+  for i = 1, units do words[i] = named(i) end
+  kinds[#kinds + 1] = inner(ARGV[at], at, string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, words)
+end
 
 -- stock reads a text of an allowance's amounts, by the names of units and tasks.
 local function stock(text)
@@ -101,46 +109,41 @@ for n = 1, requests do
   local at, key = first + width * (n - 1), KEYS[2 + rates + n]
   local spans = at + 2 + units
   local again = kept[rates + n] or texts[key]
-  local fault, wait = -1, 0
+  local fault, wait = 0, 0
   taken = nil
   for r = 1, rates do
     local over = tats[r] + ARGV[spans + r] - fulls[r] - now
-    if over > wait then fault, wait = r - 1, over end
+    if over > wait then fault, wait = r, over end
   end
-  for i = 1, units do
-    for period = 1, 2 do
-      local q = 2 * i - 2 + period
-      if used[q] then
-        local limit, wanted = tonumber(ARGV[14 + q]), got[used[q]] + ARGV[at + 2 + i]
-        local over = wanted + got[4 + q] + got[used[q] + 1] - limit
-        if over > 0 and not take(i, over, ARGV[at + 2]) then
-          local free = 5000000 -- only what is held stands in the way
-          if wanted > limit then free = select(2 + period, periods(now)) end
-          if free > wait then fault, wait = #UNITS - 1 + q, free end
+  for k = 1, #kinds do rows[k + 1] = kinds[k].row(ARGV[at + 1]) end
+  for k, row in ipairs(rows) do
+    local numbers, used, held, limits = row.n, row.used, row.held, row.limits
+    for i = 1, units do
+      for period = 1, 2 do
+        local q = 2 * i - 2 + period
+        local place = used[q]
+        if place then
+          local limit, wanted = tonumber(ARGV[limits + q]), numbers[place] + ARGV[at + 2 + i]
+          local over = wanted + numbers[held + q] + numbers[place + 1] - limit
+          if over > 0 and not (k == 1 and take(i, over, ARGV[at + 2])) then
+            local free = 5000000 -- only what is held stands in the way
+            if wanted > limit then free = select(2 + period, periods(now)) end
+            if free > wait then fault, wait = rates + 1 + 2 * units * (k - 1) + q, free end
+          end
         end
       end
-    end
-  end
-  local row, other
-  if tags then row, other = tags.row(ARGV[at + 1]) end
-  for q = 1, row and 2 * units or 0 do
-    local wanted = row.used[q] and row.used[q] + ARGV[at + 2 + math.ceil(q / 2)]
-    if wanted and wanted + row.held[q] > tonumber(tags.limits[q]) then
-      local free = 5000000
-      if wanted > tonumber(tags.limits[q]) then free = select(4 - q % 2, periods(now)) end
-      if free > wait then fault, wait = 3 * #UNITS + q, free end
     end
   end
   if task and most ~= -1 then
     tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
     local over = tasks + 1 + tasks_aside - most
-    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = 3 * #UNITS, 5000000 end
+    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = rates + 1, 5000000 end
   end
-  if again then fault, wait = -1, 0 end
-  if fault >= 0 or again then taken = nil end
+  if again then fault, wait = 0, 0 end
+  if fault > 0 or again then taken = nil end
 
   local outcome = 1
-  if fault >= 0 then outcome = ARGV[7] == '1' and 3 or 0 end
+  if fault > 0 then outcome = ARGV[7] == '1' and 3 or 0 end
   if outcome ~= 0 and not again then
     seq, placed[#placed + 1] = seq + 1, key
     texts[key] = text .. (outcome == 1 and ARGV[5] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[at + 1]
@@ -149,7 +152,7 @@ for n = 1, requests do
     for i = 1, units do
       local amount = ARGV[at + 2 + i]
       got[3 + 2 * i], got[4 + 2 * i] = got[3 + 2 * i] + amount, got[4 + 2 * i] + amount
-      if row then tags.place(row, i, amount) end
+      for k = 1, #kinds do kinds[k].place(rows[k + 1], i, amount) end
     end
     if task then tasks = tasks + 1 end
     for r = 1, outcome == 1 and rates or 0 do
@@ -168,12 +171,13 @@ for n = 1, requests do
   at_reply = at_reply + 4
   for r = 1, rates do reply[at_reply + r] = tats[r] - now end
   at_reply, took[n] = at_reply + rates, taken or {}
-  if row then
+  for k = 2, #rows do
+    local row = rows[k]
     at_reply = at_reply + 1
-    reply[at_reply] = other
+    reply[at_reply] = row.other
     for q = 1, 2 * units do
       if row.used[q] then
-        reply[at_reply + 1], reply[at_reply + 2] = row.used[q], row.held[q]
+        reply[at_reply + 1], reply[at_reply + 2] = row.n[row.used[q]], row.n[q]
         at_reply = at_reply + 2
       end
     end
@@ -194,7 +198,7 @@ if #placed > 0 then
   call('HSET', KEYS[1], unpack(holding))
   for _, key in ipairs(placed) do call('SET', key, texts[key]) end
   call('ZADD', KEYS[2], unpack(ends))
-  if tags then tags.write() end
+  for _, kind in ipairs(kinds) do kind.write() end
 end
 if next(takes) then
   for n = 1, requests do

@@ -101,12 +101,18 @@ local function count_used(period, i, n)
   if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
--- tagged splits model|endpoint#tag, or #@tag: then it is counted. Model names may contain # and |, endpoints and tags do not.
-local function tagged(what)
+-- INNER are the kinds of scopes inside a team: inner.lua has their keys and fields.
+local INNER = {'tags'}
+
+-- scopes_of splits model|endpoint#tag, or #@tag: then it is counted. It returns the entry of the ledger, and the scopes inside the team by
+-- kind. Model names may contain # and |, endpoints and tags do not.
+local function scopes_of(what)
   local entry, mark, tag = string.match(what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
-  if not entry or mark .. tag == '' then return what end
-  return entry, tag, mark == '@'
+  if not entry or mark .. tag == '' then return what, {} end
+  return entry, {tags = {name = tag, counted = mark == '@'}}
 end
+
+local function scope_key(kind, day) return USE .. day .. ':' .. kind end
 
 -- start makes a hash of a day that is kept for 400 days, unless there is one, and returns its size.
 local function start(key, day)
@@ -129,24 +135,24 @@ local function note_late(day)
   redis.call('EXPIRE', key, 34560000)
 end
 
--- known_tag returns the tag under which a day counts a tag. It takes a thousand, because clients can invent them; the others are one.
-local function known_tag(key, tag)
-  if tag == '' or tag == 'other' or redis.call('HEXISTS', key, '#' .. tag) == 1 then return tag end
+-- known_name returns the name under which a day counts a name. It takes a thousand, because clients can invent them; the others are one.
+local function known_name(key, name)
+  if name == '' or name == 'other' or redis.call('HEXISTS', key, '#' .. name) == 1 then return name end
   local known = tonumber(redis.call('HGET', key, '#') or 0)
   if known >= 1000 then return 'other' end
-  redis.call('HSET', key, '#' .. tag, 1, '#', known + 1)
-  return tag
+  redis.call('HSET', key, '#' .. name, 1, '#', known + 1)
+  return name
 end
 
--- post_tag adds to the ledger of a day's tags, and to what they hold, where that is counted: tags.lua has the fields.
-local function post_tag(key, s)
+-- post_scope adds to what a scope inside the team used on a day, and holds, where that is counted.
+local function post_scope(key, scope, s)
   start(key, s.day)
-  local tag = known_tag(key, s.tag)
+  local name = known_name(key, scope.name)
   for i, unit in ipairs(UNITS) do
-    local field = tag .. '||' .. unit
+    local field = name .. '||' .. unit
     count(key, field, s.used[i])
     count(key, field .. '|estimated', s.doubt[i])
-    local held = s.counted and count(key, field .. '|held', s.held[i])
+    local held = scope.counted and count(key, field .. '|held', s.held[i])
     if held then redis.call('HSET', key, '@', 1) end
     if held and held <= 0 then redis.call('HDEL', key, field .. '|held') end
   end
@@ -160,12 +166,12 @@ local function posts(s)
   return false
 end
 
--- tag_used returns what a tag used of each unit on a day, behind 1 if it is one of the others, else 0.
-local function tag_used(key, tag)
+-- scope_used returns what a scope inside the team used of each unit on a day, behind 1 if it is one of the others, else 0.
+local function scope_used(key, name)
   local other = 0
-  if tag ~= '' and tag ~= 'other' and redis.call('HEXISTS', key, '#' .. tag) == 0 then tag, other = 'other', 1 end
+  if name ~= '' and name ~= 'other' and redis.call('HEXISTS', key, '#' .. name) == 0 then name, other = 'other', 1 end
   local used, fields = {other}, {}
-  for i, unit in ipairs(UNITS) do fields[i] = tag .. '||' .. unit end
+  for i, unit in ipairs(UNITS) do fields[i] = name .. '||' .. unit end
   for i, n in ipairs(redis.call('HMGET', key, unpack(fields))) do used[i + 1] = tonumber(n or 0) end
   return used
 end
@@ -179,8 +185,8 @@ local function flush()
     redis.call('HLEN', USE .. s.day)
     s.late = is_late(s.day)
     if s.late then redis.call('HLEN', USE .. 'late') end
-    s.what, s.tag, s.counted = tagged(s.what)
-    if s.tag then redis.call('HLEN', USE .. s.day .. ':tags') end
+    s.what, s.scopes = scopes_of(s.what)
+    for kind in pairs(s.scopes) do redis.call('HLEN', scope_key(kind, s.day)) end
   end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
   for _, s in pairs(sums) do
@@ -196,7 +202,7 @@ local function flush()
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
-    if s.tag then post_tag(USE .. s.day .. ':tags', s) end
+    for kind, scope in pairs(s.scopes) do post_scope(scope_key(kind, s.day), scope, s) end
     if s.late and posts(s) then note_late(s.day) end
   end
   count(QUOTA, 'tasks', tasks)

@@ -9,25 +9,26 @@
 --
 -- epoch and seq known  went_back if the caller knows that Redis did  loss, if the team has no accounts: 0 it is new, 1 they were lost,
 -- 2 they were lost if none of its keys is left  replica, may be empty  alive is how many replicas are  call is its number  last of the
--- calls that restore  lease of allowances  used: name is a field without :used, n was used  tags: day, tag, used of each unit
+-- calls that restore  lease of allowances  used: name is a field without :used, n was used  scopes inside the team:
+-- kind, day, name, used of each unit
 -- rows of allowances: day, keep is to be set aside  holds: id, due is when its lease ends, text; of a settled one 0, and -1 if no
 -- replica will restore it
 -- Returns the team's state.
--- tell_tags notes what the copy has of a day's tags: from here on the largest reported count adds to that.
-local function tell_tags(key)
-  local tags = redis.call('HGETALL', key)
-  for i = 1, #tags, 2 do
-    if string.find(tags[i], '||%a+$') then redis.call('HSET', key, tags[i] .. '|told', tags[i + 1]) end
+-- tell_scopes notes what the copy has of a day's scopes: from here on the largest reported count adds to that.
+local function tell_scopes(key)
+  local fields = redis.call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    if string.find(fields[i], '||%a+$') then redis.call('HSET', key, fields[i] .. '|told', fields[i + 1]) end
   end
 end
 
--- count_tags does so where the copy is from before the first quota of each value.
+-- count_scopes does so where the copy is from before the first quota of such scopes.
 local counted = {}
-local function count_tags(key, day)
+local function count_scopes(key, day)
   if counted[key] then return end
   counted[key] = true
   start(key, day)
-  if redis.call('HSETNX', key, '@', 1) == 1 then tell_tags(key) end
+  if redis.call('HSETNX', key, '@', 1) == 1 then tell_scopes(key) end
 end
 
 local now, known, replica = clock(), A.epoch, A.replica
@@ -44,9 +45,9 @@ if lost and epoch then -- from here on the largest reported count adds to these
     local name = string.match(fields[i], '^(%d+:%a+):used$')
     if name then redis.call('HSET', QUOTA, name .. ':told', fields[i + 1]) end
   end
-  for d = 1, 31 do
-    local key = string.format('%s%s%02d:tags', USE, select(2, periods(now)), d)
-    if redis.call('HEXISTS', key, '@') == 1 then tell_tags(key) end
+  for d = 1, 31 * #INNER do
+    local key = scope_key(INNER[math.ceil(d / 31)], string.format('%s%02d', select(2, periods(now)), (d - 1) % 31 + 1))
+    if redis.call('HEXISTS', key, '@') == 1 then tell_scopes(key) end
   end
 end
 if lost or not epoch then
@@ -72,13 +73,13 @@ local function raise(key, fields, reported)
   return true
 end
 
-local late = {} -- days of which tags were raised late
-local function raise_tag(day, tag, reported)
-  local key, fields = USE .. day .. ':tags', {}
-  count_tags(key, day)
-  if known_tag(key, tag) ~= tag then return end
+local late = {} -- days of which scopes were raised late
+local function raise_scope(kind, day, name, reported)
+  local key, fields = scope_key(kind, day), {}
+  count_scopes(key, day)
+  if known_name(key, name) ~= name then return end
   for i, unit in ipairs(UNITS) do
-    local used = tag .. '||' .. unit
+    local used = name .. '||' .. unit
     fields[2 * i - 1], fields[2 * i] = used, used .. '|told'
   end
   if raise(key, fields, reported) and is_late(day) then late[day] = true end
@@ -91,7 +92,7 @@ for _, c in ipairs(A.used) do
   local month = string.sub(period, 1, 6)
   months[month] = math.max(months[month] or 0, #period == 8 and tonumber(period) or 0)
 end
-for _, t in ipairs(A.tags) do raise_tag(t.day, t.tag, t.used) end
+for _, s in ipairs(A.scopes) do raise_scope(s.kind, s.day, s.name, s.used) end
 for day in pairs(late) do note_late(day) end
 local latest = replica ~= '' and A.call > last_call(replica)
 local own, listed = {}, {}
@@ -117,7 +118,9 @@ for _, h in ipairs(A.holds) do
     if not hold and h.due == 0 or hold and hold.state == 'held' then write(key, {state = 'settled'}, LATE) end
   elseif not hold then
     hold = parse(h.text)
-    if select(3, tagged(hold.what)) then count_tags(USE .. hold.day .. ':tags', hold.day) end
+    for kind, scope in pairs(select(2, scopes_of(hold.what))) do
+      if scope.counted then count_scopes(scope_key(kind, hold.day), hold.day) end
+    end
     hold_again(hold)
     redis.call('SET', key, h.text)
     redis.call('ZADD', TEAM .. 'open', string.format('%d', h.due), h.id)

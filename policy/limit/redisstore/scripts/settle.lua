@@ -4,7 +4,8 @@
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is left alone), month, what is
 -- model|endpoint, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
---       each charge whose tag quotas count 1 if that is one of the others, else 0, and what it used of each unit on the day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
+--       each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
+--       day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)
@@ -52,8 +53,11 @@ for _, b in pairs(buckets) do store(b) end
 local reply = standing(now)
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
 for _, c in ipairs(A.charges) do
-  local _, tag, counted = tagged(c.what)
-  for _, used in ipairs(counted and tag_used(USE .. c.day .. ':tags', tag) or {}) do reply[#reply + 1] = used end
+  local _, scopes = scopes_of(c.what)
+  for _, kind in ipairs(INNER) do
+    local scope = scopes[kind]
+    for _, used in ipairs(scope and scope.counted and scope_used(scope_key(kind, c.day), scope.name) or {}) do reply[#reply + 1] = used end
+  end
 end
 for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

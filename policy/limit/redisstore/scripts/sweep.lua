@@ -3,11 +3,11 @@
 -- most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.
 
--- count_tags writes what the tags of each day hold, by day, tag and unit, and removes what they do not hold. Days of past months need
--- not be right: no quota counts them.
-local function count_tags(month, held)
-  for d = 1, 31 do
-    local key = string.format('%s%s%02d:tags', USE, month, d)
+-- count_scopes writes what the scopes inside the team hold on each day, by key and field, and removes what they do not hold. Days of past
+-- months need not be right: no quota counts them.
+local function count_scopes(month, held)
+  for d = 1, 31 * #INNER do
+    local key = scope_key(INNER[math.ceil(d / 31)], string.format('%s%02d', month, (d - 1) % 31 + 1))
     local all = held[key] or {}
     if next(all) or redis.call('HEXISTS', key, '@') == 1 then
       local fields = redis.call('HGETALL', key)
@@ -23,20 +23,25 @@ end
 -- older version, whose open holds also lose their TTL.
 local function count_again(month)
   local open, prefix = TEAM .. 'open', TEAM .. 'hold:'
-  local held, tasks, closed, by_tag = {}, 0, {}, {}
+  local held, tasks, closed, inner = {}, 0, {}, {}
   for from = 0, redis.call('ZCARD', open) - 1, 1000 do
     for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
       local hold = read(prefix .. id)
       if hold and hold.state == 'held' then
-        local _, tag, counted = tagged(hold.what)
-        local key = USE .. hold.day .. ':tags'
-        if counted then
-          start(key, hold.day)
-          tag, by_tag[key] = known_tag(key, tag), by_tag[key] or {}
+        local amounts, _, scopes = amounts_of(hold.held), scopes_of(hold.what)
+        for kind, scope in pairs(scopes) do
+          local key = scope_key(kind, hold.day)
+          if scope.counted then
+            start(key, hold.day)
+            local name, of = known_name(key, scope.name), inner[key] or {}
+            inner[key] = of
+            for i, n in ipairs(amounts) do
+              local field = name .. '||' .. UNITS[i] .. '|held'
+              if n > 0 then of[field] = (of[field] or 0) + n end
+            end
+          end
         end
-        for i, n in ipairs(amounts_of(hold.held)) do
-          local field = (tag or '') .. '||' .. UNITS[i] .. '|held'
-          if counted and n > 0 then by_tag[key][field] = (by_tag[key][field] or 0) + n end
+        for i, n in ipairs(amounts) do
           for _, period in ipairs({hold.day, hold.month}) do
             local field = period .. ':' .. UNITS[i] .. ':held'
             held[field] = (held[field] or 0) + n
@@ -56,7 +61,7 @@ local function count_again(month)
   end
   for field, n in pairs(held) do redis.call('HSET', QUOTA, field, string.format('%d', n)) end
   redis.call('HSET', QUOTA, 'tasks', tasks, 'counted', '1')
-  count_tags(month, by_tag)
+  count_scopes(month, inner)
 end
 
 -- LAPSE is how long an allowance stays set aside after its lease ended: its replica may have been cut off, and come back.

@@ -1,4 +1,4 @@
--- Takes from the rates of the upstream account that apply to a request, all or nothing; or corrects what was taken.
+-- Takes from rates outside of the teams that apply to a request, all or nothing; or corrects what was taken.
 --
 -- KEYS  one for each rate, all in one slot
 -- force for a correction  rates  amounts of each rate; for a correction the difference, which may be negative

@@ -1,0 +1,88 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// outsideRows are rates outside of the teams, as outside.lua takes them: the upstream account's, in a slot of their own. They know no
+// ids, so no call about them is repeated. A lost correction refills within the rate's period.
+type outsideRows struct {
+	rates   []teams.Rate
+	keys    []any
+	Force   bool       `json:"force"`
+	Rates   []rateArgs `json:"rates"`
+	Amounts []int64    `json:"amounts"` // what is taken of each, below 0 is given back
+}
+
+// add adds what a scope takes, and of which this was taken before. The latest reading of a rate counts, if a reload changed it.
+func (o *outsideRows) add(s *limit.Scope, takes, taken *limit.Amounts) {
+	for u, n := range takes {
+		if s.Rates[u].Limit == 0 || n == 0 && taken[u] == 0 {
+			continue
+		}
+		key, at := accountKeys+s.Name+":"+string(unit.Names[u]), 0
+		for at < len(o.keys) && o.keys[at] != key {
+			at++
+		}
+		if at == len(o.keys) {
+			o.keys, o.rates, o.Rates, o.Amounts = append(o.keys, key), append(o.rates, s.Rates[u]), append(o.Rates, rateArgs{}), append(o.Amounts, 0)
+		}
+		o.rates[at], o.Rates[at] = s.Rates[u], rateArgsOf(s.Rates[u])
+		o.Amounts[at] += n - taken[u]
+	}
+}
+
+// takeOutside takes from all rates of the scopes outside of a hold's team, or from none, and returns the rate with the longest wait.
+func (w *wire) takeOutside(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
+	var rows outsideRows
+	for i := range h.Outside {
+		takes := h.Outside[i].Takes(&h.Amounts)
+		rows.add(&h.Outside[i], &takes, &limit.Amounts{})
+	}
+	return rows.send(ctx, w)
+}
+
+// correctionTime is how long a correction of rates outside of the teams may take.
+const correctionTime = time.Second
+
+// correctOutside brings those rates from what was held to what was used, for all settled charges in one call.
+func (w *wire) correctOutside(ctx context.Context, charges []*limit.Charge) {
+	rows := outsideRows{Force: true}
+	for _, c := range charges {
+		for i := range c.Held.Outside {
+			s := &c.Held.Outside[i]
+			taken, used := s.Takes(&c.Held.Amounts), limit.Amounts{}
+			for u, n := range taken {
+				if n > 0 {
+					used[u] = c.Amounts[u]
+				}
+			}
+			rows.add(s, &used, &taken)
+		}
+	}
+	_, _, _ = rows.send(ctx, w)
+}
+
+// send runs outside.lua, and returns the rate that refuses.
+func (o *outsideRows) send(ctx context.Context, w *wire) (fault teams.Rate, wait time.Duration, err error) {
+	if len(o.keys) == 0 {
+		return fault, 0, nil
+	}
+	in, err := w.run(ctx, w.begin(outsideScript, o, o.keys...))
+	if err != nil {
+		return fault, 0, err
+	}
+	done, at, longest := in.next() == 1, in.next(), in.next()
+	switch err := in.end(); {
+	case err != nil || done:
+		return fault, 0, err
+	case at < 0 || at >= int64(len(o.rates)):
+		return fault, 0, errMixed
+	}
+	return o.rates[at], micros(longest), nil
+}

@@ -1,0 +1,149 @@
+package limit
+
+import (
+	"strings"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// None is a quota that is not set.
+const None = -1
+
+// How many rates and quotas a scope may have.
+const (
+	RateCount  = unit.Count
+	QuotaCount = unit.Count * len(teams.Periods)
+)
+
+// ScopeKind says of what a scope has the limits.
+type ScopeKind int
+
+// The kinds of scopes. Those of the team's own accounts come first, in the order in which they are decided: the team's, and those inside
+// it. One call decides by all of them. The others' accounts are apart.
+const (
+	ScopeTeam    ScopeKind = iota
+	ScopeTag               // each value of the team's tag
+	ScopeAccount           // models of the upstream account
+
+	TeamScopes  = int(ScopeAccount)
+	InnerScopes = TeamScopes - 1
+)
+
+// Scope is the limits of one thing that a request is charged in: with those of all its other scopes, or in none.
+type Scope struct {
+	Kind   ScopeKind
+	Name   string                // of the account's scopes: the models, so that a reload that moves them in the file changes no name
+	Set    bool                  // some limit is set
+	Rates  [RateCount]teams.Rate // Limit 0: none
+	Quotas [QuotaCount]int64     // None: not set
+}
+
+// ScopeOf returns the scope with these limits.
+func ScopeOf(kind ScopeKind, name string, rates []teams.Rate, quotas []teams.Quota) Scope {
+	s := Scope{Kind: kind, Name: name, Set: len(rates)+len(quotas) > 0}
+	for q := range s.Quotas {
+		s.Quotas[q] = None
+	}
+	for _, r := range rates {
+		s.Rates[UnitIndex(r.Unit)] = r
+	}
+	for _, q := range quotas {
+		s.Quotas[quotaNumber(q)] = q.Limit
+	}
+	return s
+}
+
+// quotaNumber is a quota's index among those of a scope.
+func quotaNumber(q teams.Quota) int {
+	if q.Period == teams.PeriodMonth {
+		return 2*UnitIndex(q.Unit) + 1
+	}
+	return 2 * UnitIndex(q.Unit)
+}
+
+// AccountFor returns the scopes of the upstream account that apply to a model; nil: none do.
+func AccountFor(limits []teams.AccountLimit, model string) (list []Scope) {
+	for _, l := range limits {
+		if l.Models == nil || policy.MatchAny(l.Models, model) {
+			names := make([]string, len(l.Models))
+			for i, p := range l.Models {
+				names[i] = string(p)
+			}
+			list = append(list, ScopeOf(ScopeAccount, strings.Join(names, ","), l.Rates, nil))
+		}
+	}
+	return list
+}
+
+// Takes returns what a hold takes from the scope's rates. The account's scopes take of a unit that is estimated no more than a quarter of
+// the bucket.
+func (s *Scope) Takes(amounts *Amounts) Amounts {
+	a := *amounts
+	for u, r := range s.Rates {
+		if s.Kind == ScopeAccount && unit.Table[u].Estimated {
+			a[u] = min(a[u], max(r.Burst/4, 1))
+		}
+		if r.Limit == 0 {
+			a[u] = 0
+		}
+	}
+	return a
+}
+
+// RateSet names rates by the bits of their units: 1 for the first one, 2 for the second, 4 for the third.
+type RateSet uint8
+
+// Has reports whether a unit's rate is in the set.
+func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
+
+// RateSet names the rates that are set.
+func (s *Scope) RateSet() (set RateSet) {
+	for i := range s.Rates {
+		if s.Rates[i].Limit > 0 {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// Counts reports whether a quota counts a unit.
+func (s *Scope) Counts(unit int) bool {
+	return s.Set && (s.Quotas[2*unit] != None || s.Quotas[2*unit+1] != None)
+}
+
+// share is one replica's part of a scope's rates.
+func (s *Scope) share(replicas int) Scope {
+	mine := *s
+	for i := range mine.Rates {
+		mine.Rates[i] = shareOf(s.Rates[i], int64(replicas))
+	}
+	return mine
+}
+
+// shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
+// replicas is 5 per 3 seconds each.
+func shareOf(r teams.Rate, replicas int64) teams.Rate {
+	if r.Limit == 0 {
+		return r
+	}
+	r.Per *= time.Duration(replicas)
+	r.Burst = max(r.Burst/replicas, min(max(unit.Table[UnitIndex(r.Unit)].AtOnce, 1), r.Burst))
+	return r
+}
+
+// Balance is how much of a scope's limits is taken.
+type Balance struct {
+	Used  [QuotaCount]int64 // by quota number
+	Held  [QuotaCount]int64 // by quota number, this request's included; allowances are not
+	Rates [RateCount]Fill
+	Other bool // the hold's name is counted as one of the others
+}
+
+// Fill is how full a bucket is.
+type Fill struct {
+	Left int64         // whole units that would fit now; negative in debt
+	Full time.Duration // until it is full
+}
