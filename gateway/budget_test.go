@@ -9,28 +9,28 @@ import (
 // The budget against a model: sums are right after every step, bounds are kept, and everything is given back.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &budget{total: 1000}
+		b := &loads{budget: 1000}
 		var open []share
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			team := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "team")
 			if len(open) > 0 && rapid.Bool().Draw(t, "release") {
 				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
-				open[i].release()
-				open[i].release()
+				open[i].keep(0)
+				open[i].keep(0)
 			}
 			s, n := b.share(team), rapid.Int64Range(1, 600).Draw(t, "n")
-			before := b.used.Load()
-			fits := before+n <= 1000 && s.team.Load()+n <= 500
-			if s.Take(n) != fits || !fits && b.used.Load() != before {
+			before := b.bytes.Load()
+			fits := before+n <= 1000 && s.team.bytes.Load()+n <= 500
+			if s.Take(n) != fits || !fits && b.bytes.Load() != before {
 				t.Fatalf("take %d of team %s: want %v", n, team, fits)
 			}
 			open = append(open, s)
 		}
 		for i := range open {
-			open[i].release()
+			open[i].keep(0)
 		}
-		if b.used.Load() != 0 {
-			t.Fatalf("%d left", b.used.Load())
+		if b.bytes.Load() != 0 {
+			t.Fatalf("%d left", b.bytes.Load())
 		}
 	})
 }

@@ -24,7 +24,7 @@ func used(g *Gateway) *call {
 
 // What a request knew is gone when its memory is given back, except for memory without content.
 func TestCallKeepsNothingOfARequest(t *testing.T) {
-	g := &Gateway{deps: Deps{Now: time.Now}}
+	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
 	c := used(g)
 	c.end()
 	if !reflect.ValueOf(&c.state).Elem().IsZero() || !reflect.ValueOf(&c.reply).Elem().IsZero() {
@@ -40,7 +40,7 @@ func TestCallKeepsNothingOfARequest(t *testing.T) {
 
 // The memory of a request to which something may still refer is not used again.
 func TestCallIsLeftToTheCollector(t *testing.T) {
-	g := &Gateway{deps: Deps{Now: time.Now}}
+	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
 	for about, change := range map[string]func(*call){
 		"a panic":            func(c *call) { c.reply.ended = false },
 		"a client that left": func(c *call) { c.reply.failed = http.ErrHandlerTimeout },

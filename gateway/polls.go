@@ -3,9 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -19,7 +17,7 @@ type polls struct {
 	deps    *Deps
 	live    *live
 	service *service
-	slots   *slots
+	loads   *loads
 	tasks   *tasks.Tasks
 }
 
@@ -70,7 +68,7 @@ const mostWaiters = 100
 // await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
 // so are all polls when the gateway drains.
 func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
-	waiting, most := &p.slots.of(s.Team).waiting, p.slots.most(s.team)
+	waiting, most := &p.loads.Get(s.Team).waiting, p.loads.most(s.team)
 	if most == 0 {
 		most = mostWaiters
 	}
@@ -127,9 +125,9 @@ func (s *requestState) recordEnd(t *tasks.PollAnswer) {
 
 // list answers GET tasks with the team's own tasks: the service's list has those of every team.
 func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
-	filter, err := readFilter(r.URL.Query(), p.config.TaskZone)
+	filter, err := tasks.ReadFilter(r.URL.Query(), p.config.TaskZone)
 	if err != nil {
-		return err
+		return refuse(refuseRules).say("%s", err.Error())
 	}
 	list, total, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
@@ -138,45 +136,25 @@ func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(list, total, filter, s.ID)}.write(w)
 }
 
-// listTime is the form of start_time and end_time in the query.
-const listTime = "20060102150405"
-
-func readFilter(q url.Values, zone *time.Location) (cache.Filter, error) {
-	f := cache.Filter{Task: q.Get("task_id"), Model: q.Get("model_name"), Status: cache.Status(q.Get("status"))}
-	err := errors.Join(
-		readNumber(q, "page_no", &f.Page),
-		readNumber(q, "page_size", &f.Size),
-		readListTime(q, "start_time", zone, &f.From),
-		readListTime(q, "end_time", zone, &f.To),
-	)
+// cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share
+// the account's rate of cancels. After a cancel that worked it queries the task's state at once, so that the next poll shows
+// it and the hold is free.
+func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
 	if err != nil {
-		return f, refuse(refuseRules).say("%s", err.Error())
+		return err
 	}
-	return f, nil
-}
-
-func readNumber(q url.Values, name string, to *int) error {
-	v := q.Get(name)
-	if v == "" {
-		return nil
+	if !p.tasks.MayCancel(r.Context(), s.Team) {
+		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).retry(time.Second)
 	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 1<<30 {
-		return fmt.Errorf("%s: given %s, allowed a number from 1 to 2^30", name, brief(v))
-	}
-	*to = n
-	return nil
-}
-
-func readListTime(q url.Values, name string, zone *time.Location, to *time.Time) error {
-	v := q.Get(name)
-	if v == "" {
-		return nil
-	}
-	t, err := time.ParseInLocation(listTime, v, zone)
+	got, err := p.service.do(s, post, "tasks/"+s.task+"/cancel")
 	if err != nil {
-		return fmt.Errorf("%s: given %s, allowed a time as YYYYMMDDhhmmss", name, brief(v))
+		return err
 	}
-	*to = t
-	return nil
+	if got.status == http.StatusOK && !claim.Final() {
+		latest := p.tasks.Look(context.WithoutCancel(r.Context()), claim, s.Span)
+		s.recordEnd(&latest)
+		s.waited += latest.Took
+	}
+	return got.write(w)
 }

@@ -1,4 +1,4 @@
-package fetch_test
+package upstream
 
 import (
 	"bytes"
@@ -16,8 +16,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
-
-	"sluice/gateway/fetch"
 )
 
 // store is a host with pictures, over TLS and real sockets. Its names are those of httptest's certificate.
@@ -43,10 +41,10 @@ func newStore(t testing.TB, handler http.HandlerFunc) *store {
 func (s *store) address(name, path string) string { return "https://" + name + ":" + s.port + path }
 
 // config lists the store and opens this machine's network.
-func (s *store) config(names ...string) fetch.Config {
-	c := fetch.Config{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Roots: s.roots(), Resolver: resolve(s, "127.0.0.1")}
+func (s *store) config(names ...string) FetchConfig {
+	c := FetchConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Roots: s.roots(), Resolver: resolve(s, "127.0.0.1")}
 	for _, name := range names {
-		c.Hosts = append(c.Hosts, fetch.Host(name+":"+s.port))
+		c.Hosts = append(c.Hosts, Host(name+":"+s.port))
 	}
 	return c
 }
@@ -107,13 +105,13 @@ func serve(body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }
 }
 
-// pieces keeps what is written, and the size of the largest write.
-type pieces struct {
+// writes keeps what is written, and the size of the largest write.
+type writes struct {
 	bytes.Buffer
 	largest int
 }
 
-func (p *pieces) Write(b []byte) (int, error) {
+func (p *writes) Write(b []byte) (int, error) {
 	p.largest = max(p.largest, len(b))
 	return p.Buffer.Write(b)
 }

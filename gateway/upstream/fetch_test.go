@@ -1,4 +1,4 @@
-package fetch_test
+package upstream
 
 import (
 	"bytes"
@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
-
-	"sluice/gateway/fetch"
 )
 
 const signed = "/a.png?Expires=1&Signature=top-secret"
@@ -28,8 +26,8 @@ func TestAPictureIsCopiedInPieces(t *testing.T) {
 		header.Store(&r.Header)
 		serve(picture)(w, r)
 	})
-	var got pieces
-	f := fetch.New(s.config("a.example.com"))
+	var got writes
+	f := NewFetcher(s.config("a.example.com"))
 	contentType, err := f.Copy(t.Context(), &got, s.address("a.example.com", signed))
 	if err != nil || contentType != "image/png" || !bytes.Equal(got.Bytes(), picture) || !f.Allowed() {
 		t.Fatalf("%q, %d bytes, %v; allowed %v", contentType, got.Len(), err, f.Allowed())
@@ -44,8 +42,8 @@ func TestAPictureIsCopiedInPieces(t *testing.T) {
 
 func TestNothingIsFetchedWhereNoHostIsListed(t *testing.T) {
 	s := newStore(t, serve(drawing(0)))
-	f := fetch.New(s.config())
-	if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); !errors.Is(err, fetch.ErrOff) || f.Allowed() || s.asked.Load() > 0 {
+	f := NewFetcher(s.config())
+	if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); !errors.Is(err, ErrOff) || f.Allowed() || s.asked.Load() > 0 {
 		t.Errorf("%v; allowed %v, asked %d times", err, f.Allowed(), s.asked.Load())
 	}
 }
@@ -67,7 +65,7 @@ func TestTheAddressBehindANameIsJudged(t *testing.T) {
 		before := s.asked.Load()
 		config := s.config("a.example.com")
 		config.Networks, config.Resolver = tt.networks, resolve(t, tt.leads...)
-		_, err := fetch.New(config).Copy(t.Context(), io.Discard, s.address("a.example.com", signed))
+		_, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("a.example.com", signed))
 		if !errors.Is(err, tt.want) || s.asked.Load()-before != map[bool]int32{true: 1}[tt.want == nil] {
 			t.Errorf("%s: %v, the store was asked %d times", about, err, s.asked.Load()-before)
 		}
@@ -97,8 +95,8 @@ func TestRedirectsAreJudgedAnewAndCounted(t *testing.T) {
 		w.Header().Set("Location", to[r.URL.Path])
 		w.WriteHeader(http.StatusFound)
 	})
-	f := fetch.New(s.config("a.example.com", "b.example.com"))
-	for path, want := range map[string]error{"/1": nil, "/2": nil, "/3": fetch.ErrAddress, "/unlisted": fetch.ErrAddress, "/clear": fetch.ErrAddress, "/inside": fetch.ErrAddress, "/file": fetch.ErrAddress} {
+	f := NewFetcher(s.config("a.example.com", "b.example.com"))
+	for path, want := range map[string]error{"/1": nil, "/2": nil, "/3": ErrAddress, "/unlisted": ErrAddress, "/clear": ErrAddress, "/inside": ErrAddress, "/file": ErrAddress} {
 		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", path)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
@@ -116,13 +114,13 @@ func TestOnlyImagesPass(t *testing.T) {
 			serve([]byte(body))(w, r)
 		})
 		var got bytes.Buffer
-		if _, err := fetch.New(s.config("a.example.com")).Copy(t.Context(), &got, s.address("a.example.com", "/")); !errors.Is(err, fetch.ErrNoImage) || got.Len() > 0 {
+		if _, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), &got, s.address("a.example.com", "/")); !errors.Is(err, ErrNoImage) || got.Len() > 0 {
 			t.Errorf("%q: %v, %d bytes", body, err, got.Len())
 		}
 	}
 	for want, head := range map[string]string{"image/jpeg": "\xff\xd8\xff\xe0", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "image/gif": "GIF89a", "image/bmp": "BM12345"} {
 		s := newStore(t, serve([]byte(head)))
-		if got, err := fetch.New(s.config("a.example.com")).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); got != want || err != nil {
+		if got, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); got != want || err != nil {
 			t.Errorf("%s is taken as %q: %v", want, got, err)
 		}
 	}
@@ -136,9 +134,9 @@ func TestLargePicturesAreRefused(t *testing.T) {
 		want    error
 	}{
 		"as large as may be":        {most, false, nil},
-		"announced":                 {most + 1, false, fetch.ErrTooLarge},
+		"announced":                 {most + 1, false, ErrTooLarge},
 		"chunked, as large":         {most, true, nil},
-		"chunked, a byte too large": {most + 1, true, fetch.ErrTooLarge},
+		"chunked, a byte too large": {most + 1, true, ErrTooLarge},
 	} {
 		s := newStore(t, func(w http.ResponseWriter, r *http.Request) {
 			if tt.chunked {
@@ -148,8 +146,8 @@ func TestLargePicturesAreRefused(t *testing.T) {
 			}
 			serve(drawing(tt.size))(w, r)
 		})
-		f := fetch.New(s.config("a.example.com"))
-		f.Lower(time.Minute, most)
+		f := NewFetcher(s.config("a.example.com"))
+		f.bounds.longest, f.bounds.largest = time.Minute, most
 		var got bytes.Buffer
 		_, err := f.Copy(t.Context(), &got, s.address("a.example.com", "/"))
 		if !errors.Is(err, tt.want) || got.Len() > most || err == nil && got.Len() != tt.size || !tt.chunked && err != nil && got.Len() > 0 {
@@ -166,12 +164,12 @@ func TestFailuresAreTold(t *testing.T) {
 		fits    func(error) bool
 	}{
 		"no success": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusForbidden) }, func(err error) bool {
-			return errors.Is(err, fetch.ErrStatus) && strings.Contains(err.Error(), "403")
+			return errors.Is(err, ErrStatus) && strings.Contains(err.Error(), "403")
 		}},
 		"a part": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusPartialContent)
 			serve(drawing(0))(w, r)
-		}, func(err error) bool { return errors.Is(err, fetch.ErrStatus) }},
+		}, func(err error) bool { return errors.Is(err, ErrStatus) }},
 		"cut": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			serve(drawing(500))(w, r)
@@ -192,9 +190,9 @@ func TestFailuresAreTold(t *testing.T) {
 		}, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
 	} {
 		s := newStore(t, tt.handler)
-		f := fetch.New(s.config("a.example.com"))
+		f := NewFetcher(s.config("a.example.com"))
 		if strings.HasPrefix(about, "silent") {
-			f.Lower(300*time.Millisecond, 1<<20)
+			f.bounds.longest, f.bounds.largest = 300*time.Millisecond, 1<<20
 		}
 		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", signed)); !tt.fits(err) || strings.Contains(err.Error(), "top-secret") {
 			t.Errorf("%s: %v", about, err)
@@ -205,11 +203,11 @@ func TestFailuresAreTold(t *testing.T) {
 func TestCertificatesAreVerified(t *testing.T) {
 	s := newStore(t, serve(drawing(0)))
 	config := s.config("a.example.com", "other.example")
-	if _, err := fetch.New(config).Copy(t.Context(), io.Discard, s.address("other.example", "/")); err == nil {
+	if _, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("other.example", "/")); err == nil {
 		t.Error("a certificate of another name is taken")
 	}
 	config.Roots = nil
-	if _, err := fetch.New(config).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); err == nil || s.asked.Load() > 0 {
+	if _, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); err == nil || s.asked.Load() > 0 {
 		t.Errorf("an unknown authority is taken: %v", err)
 	}
 }
@@ -218,12 +216,12 @@ func TestCertificatesAreVerified(t *testing.T) {
 func TestInClearTextFromThisMachineAlone(t *testing.T) {
 	server := httptest.NewServer(serve(drawing(0)))
 	defer server.Close()
-	hosts := []fetch.Host{fetch.Host(server.Listener.Addr().String())}
-	open := fetch.New(fetch.Config{Hosts: hosts, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	hosts := []Host{Host(server.Listener.Addr().String())}
+	open := NewFetcher(FetchConfig{Hosts: hosts, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	if contentType, err := open.Copy(t.Context(), io.Discard, server.URL); err != nil || contentType != "image/png" {
 		t.Errorf("%q, %v", contentType, err)
 	}
-	if _, err := fetch.New(fetch.Config{Hosts: hosts}).Copy(t.Context(), io.Discard, server.URL); !errors.Is(err, ssrf.ErrProhibitedIP) {
+	if _, err := NewFetcher(FetchConfig{Hosts: hosts}).Copy(t.Context(), io.Discard, server.URL); !errors.Is(err, ssrf.ErrProhibitedIP) {
 		t.Errorf("without the network: %v", err)
 	}
 }
@@ -244,7 +242,7 @@ func TestEightAtATime(t *testing.T) {
 		running.Add(-1)
 		serve(drawing(0))(w, r)
 	})
-	f := fetch.New(s.config("a.example.com"))
+	f := NewFetcher(s.config("a.example.com"))
 	var all sync.WaitGroup
 	get := func() {
 		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); err != nil {
@@ -269,5 +267,69 @@ func TestEightAtATime(t *testing.T) {
 	all.Wait()
 	if most.Load() != 8 || s.asked.Load() != 12 {
 		t.Errorf("%d at a time, %d in all", most.Load(), s.asked.Load())
+	}
+}
+
+// stalling is a reader that does not read until it is released.
+type stalling struct {
+	stalled *sync.WaitGroup // is told about the first write
+	once    sync.Once
+	release chan struct{}
+}
+
+func (s *stalling) Write(p []byte) (int, error) {
+	s.once.Do(s.stalled.Done)
+	<-s.release
+	return len(p), nil
+}
+
+// TestSlowReadersHoldNoPlace: eight slow readers do not hold up a ninth, and get their pictures once they read.
+func TestSlowReadersHoldNoPlace(t *testing.T) {
+	s := newStore(t, serve(drawing(300<<10)))
+	f := NewFetcher(s.config("a.example.com"))
+	f.bounds.inside, f.bounds.moment = 9, 10*time.Millisecond
+	var all, stalled sync.WaitGroup
+	release := make(chan struct{})
+	stalled.Add(8)
+	for range 8 {
+		all.Go(func() {
+			if _, err := f.Copy(t.Context(), &stalling{stalled: &stalled, release: release}, s.address("a.example.com", "/")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	stalled.Wait()
+	if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	all.Wait()
+}
+
+// TestTooManyAreRefused: readers that do not read cannot pile up, and leave room once they have left.
+func TestTooManyAreRefused(t *testing.T) {
+	s := newStore(t, serve(drawing(0)))
+	f := NewFetcher(s.config("a.example.com"))
+	f.bounds.inside, f.bounds.moment = 1, 10*time.Millisecond
+	var all, stalled sync.WaitGroup
+	release := make(chan struct{})
+	stalled.Add(1)
+	get := func(to io.Writer) error {
+		_, err := f.Copy(t.Context(), to, s.address("a.example.com", "/"))
+		return err
+	}
+	all.Go(func() {
+		if err := get(&stalling{stalled: &stalled, release: release}); err != nil {
+			t.Error(err)
+		}
+	})
+	stalled.Wait()
+	if err := get(io.Discard); !errors.Is(err, ErrBusy) {
+		t.Errorf("one too many gets %v", err)
+	}
+	close(release)
+	all.Wait()
+	if err := get(io.Discard); err != nil {
+		t.Errorf("after the others: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package upstream
 
 import (
 	"net/url"
@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// plain reports whether the path behind a forwarded prefix stays below it, however the service decodes it, whatever it strips
+// StaysBelow reports whether the path behind a forwarded prefix stays below it, however the service decodes it, whatever it strips
 // from a segment: parameters (..;a=b), a query or a fragment (..?a), blanks and dots at its ends, and whatever it makes of
 // characters outside ASCII.
-func plain(rest string) bool {
+func StaysBelow(rest string) bool {
 	decoded := rest
 	for range 3 { // %252e is a dot after two readings
 		next, err := url.PathUnescape(decoded)

@@ -1,4 +1,4 @@
-package gateway
+package limit_test
 
 import (
 	"testing"
@@ -33,9 +33,8 @@ func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 		"Team search has 28 open tasks and may have 30; 2 more are set aside for a replica that is not heard from, until it is back or for 1h0m0s; " +
 			"running requests may make room in 5s.": {Reason: limit.ReasonTasks, Fault: tasks, Asked: 1, Wait: wait, Aside: aside},
 	} {
-		r := refuseLimit(&v, &limit.Hold{Team: &teams.Team{ID: "search"}})
-		if r.message != want || r.after != v.Wait {
-			t.Errorf("it says %q and to come back after %v; want\n%q and %v", r.message, r.after, want, v.Wait)
+		if got := v.Explain(&limit.Hold{Team: &teams.Team{ID: "search"}}); got != want {
+			t.Errorf("it says %q; want\n%q", got, want)
 		}
 	}
 }
