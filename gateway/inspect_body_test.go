@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sluice/gateway/simulator"
+	"sluice/telemetry"
 )
 
 // TestNoAnswerIsSniffed: a browser that opens an answer, the service's or Sluice's own, does not guess that it is a page.
@@ -37,6 +40,25 @@ func TestNoAnswerIsSniffed(t *testing.T) {
 	} {
 		if values := got.header.Values("X-Content-Type-Options"); len(values) != 1 || values[0] != "nosniff" {
 			t.Errorf("%s: %d with X-Content-Type-Options %q", what, got.status, values)
+		}
+	}
+}
+
+// TestRecordHasTheBrokenRules: those that the client was warned of, and those for which the request was refused.
+func TestRecordHasTheBrokenRules(t *testing.T) {
+	h := build(t)
+	const input = `"input":{"messages":[{"role":"user","content":"A lighthouse"}]}}`
+	for n, tt := range []struct {
+		parameters string
+		want       []telemetry.BrokenRule
+	}{
+		{`{"seed":1}`, nil},
+		{`{"top_k":101}`, []telemetry.BrokenRule{{ID: "text.top_k.disabled"}}},
+		{`{"top_p":7,"seed":-1,"top_k":101}`, []telemetry.BrokenRule{{ID: "text.top_k.disabled"}, {ID: "text.top_p", Refused: true}, {ID: "text.seed", Refused: true}}},
+	} {
+		h.ask("POST", textPath, `{"model":"llm-plus","parameters":`+tt.parameters+`,`+input)
+		if diff := cmp.Diff(tt.want, h.records.await(t, n+1)[n].Broken); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.parameters, diff)
 		}
 	}
 }
