@@ -1,27 +1,34 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
+	"sluice/cache"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
+	"sluice/telemetry"
 )
 
 // unknownLease is how long the hold of a request with an unknown outcome stands before it is charged as estimated.
 const unknownLease = time.Hour
 
-// admission holds what a request may cost, and settles it.
-type admission struct {
+// charges charges what requests and tasks used.
+type charges struct {
 	deps     *Deps
 	live     *live
 	refusals *recentRefusals
-	tasks    *tasks.Tasks
-	claims   *claims
-	lease    time.Duration // of a request's hold
+}
+
+// admission holds what a request may cost, and settles it.
+type admission struct {
+	charges
+	tasks  *tasks.Tasks
+	claims *claims
+	lease  time.Duration // of a request's hold
 }
 
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
@@ -56,9 +63,11 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
-	rateLimitHeaders(w.Header(), &s.values, &verdict)
+	if policy, left := verdict.Fields(); policy != "" {
+		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
+	}
 	if verdict.Held == nil {
-		refused := refuseLimit(&verdict, hold).keepHeaders()
+		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders()
 		now := a.deps.Now()
 		a.refusals.remember(s.Team, &verdict, recentRefusal{
 			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
@@ -75,104 +84,85 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	return nil
 }
 
-// refuseLimit says which limit refuses the request, how much of it is left, and when the request would fit.
-func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
-	name, team := v.Fault.Name(), h.Team.ID
-	switch v.Reason {
-	case limit.ReasonNever:
-		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s%s.",
-			limit.Written(v.Fault.Unit, v.Asked), team, limit.Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, forTag(v, h))
-	case limit.ReasonTasks:
-		fits := "the next fits when one of them ends"
-		if v.Aside.Amount > 0 {
-			fits = fmt.Sprintf("%d more %s", v.Aside.Amount, setAside(v))
-		}
-		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits).retry(v.Wait)
-	case limit.ReasonAccount:
-		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
-			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, shown(v.Wait)).retry(v.Wait)
-	case limit.ReasonQuota:
-		return refuse(refuseQuota).say("Team %s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", team,
-			limit.Written(v.Fault.Unit, v.Fault.Left), name, limit.Written(v.Fault.Unit, v.Fault.Limit), forTag(v, h), limit.Written(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
-	}
-	return refuse(refuseRate).say("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
-		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, shown(v.Wait)).retry(v.Wait)
+// refusedBy has the row for each reason of the accounts.
+var refusedBy = map[limit.Reason]*reason{
+	limit.ReasonNever: refuseNever, limit.ReasonRate: refuseRate, limit.ReasonTasks: refuseTasks, limit.ReasonAccount: refuseAccount, limit.ReasonQuota: refuseQuota,
 }
 
-// forTag says for which value of the tag a quota is; empty: it is the team's.
-func forTag(v *limit.Verdict, h *limit.Hold) string {
-	switch key, value := h.Team.TagKey, v.Fault.Tag.Value(); {
-	case v.Fault.Tag == "":
-		return ""
-	case value == "":
-		return " for requests without " + key
-	case value != h.Tag:
-		return fmt.Sprintf(" for %s %s and all others beyond the day's first 1,000", key, h.Tag)
+// settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
+func (a *admission) settle(ctx context.Context, s *requestState) {
+	a.claims.claimUnseen(s)
+	used, flag := s.outcome()
+	s.unknown = s.repeats != nil && s.exchange.Reached && s.doubtful() // charged or not: it must not be repeated
+	switch flag {
+	case telemetry.FlagTask: // the task's end settles it
+		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts repeats it until it succeeds
+	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
+		s.unknown = true
+		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
-		return " for " + key + " " + value
+		held := s.held
+		if s.claimed && !held.Task { // its stream settled it; the end of the task may be heard later, and must find it settled
+			task := *held
+			task.Task, held = true, &task
+		}
+		s.Cost = tasks.Cost(used, flag)
+		a.deps.Accounts.SettleLater(&limit.Charge{
+			Held: held, Team: a.live.teams.Load().Team(s.Team), Amounts: used, Estimated: flag == telemetry.FlagEstimated, Taken: a.report(s),
+		})
 	}
 }
 
-// resets says what stands in the way of a request, and for how long.
-func resets(v *limit.Verdict) string {
-	switch {
-	case v.Aside.Amount > 0:
-		return limit.Written(v.Fault.Unit, v.Aside.Amount) + " " + setAside(v)
-	case v.Wait >= v.Fault.Reset:
-		return "it resets in " + shown(v.Wait)
-	case v.Asked <= v.Fault.Left:
-		return "what is left is set aside for other replicas, which may give it back in " + shown(v.Wait)
+// report returns what reports the cost of a request once it is charged. That may be much later, so it keeps nothing else of
+// the request, whose body may be large.
+func (a *admission) report(s *requestState) func(first bool) {
+	team, label, flag, images, spend := s.Team, s.Label, s.Cost.Flag, s.Cost.Amounts[limit.Images], s.Cost.Amounts[limit.Spend]
+	var task *telemetry.Task
+	if s.claimed {
+		task = streamedTask(s)
+		task.Ended = a.deps.Now()
 	}
-	return "running requests hold the rest, which may be free in " + shown(v.Wait)
+	return func(first bool) {
+		a.refusals.forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
+		if !first {
+			return
+		}
+		a.deps.Metrics.Settlement(flag)
+		a.deps.Metrics.Used(team, label, images, spend)
+		if task != nil {
+			a.tasks.Report(task)
+		}
+	}
 }
 
-// setAside says until when something is set aside for a replica that is not heard from, and when the request fits if that is sooner.
-func setAside(v *limit.Verdict) string {
-	text := "are set aside for a replica that is not heard from, until it is back or for " + shown(v.Aside.Back)
-	if v.Wait < v.Aside.Back {
-		text += "; running requests may make room in " + shown(v.Wait)
+// streamedTask is a task that ended in the stream of its creation.
+func streamedTask(s *requestState) *telemetry.Task {
+	return &telemetry.Task{
+		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
+		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Submitted: s.Time, Started: s.Time,
 	}
-	return text
 }
 
-func shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
-
-// rateLimitHeaders writes RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its
-// window, what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only
-// this file knows it.
-func rateLimitHeaders(h http.Header, room *values, v *limit.Verdict) {
-	if len(v.Limits) == 0 {
-		return
+// chargeTask charges what a task's creation holds.
+func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
+	team, taken := charge.Held.Team, charge.Taken
+	charge.Team = a.live.teams.Load().Team(team)
+	charge.Taken = func(first bool) {
+		a.refusals.forget(team) // as in report
+		taken(first)
 	}
-	b := make([]byte, 0, 512) // room for both, on the stack: every request of a limited team has them
-	for i := range v.Limits {
-		s := &v.Limits[i]
-		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
-		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
-	}
-	half := len(b)
-	for i := range v.Limits {
-		s := &v.Limits[i]
-		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
-		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
-	}
-	text := string(b)
-	h["Ratelimit-Policy"], h["Ratelimit"] = room.one(text[:half]), room.one(text[half:])
+	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and tries again
+	a.refusals.forget(team)
 }
 
-// largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.
-const largestField = 999_999_999_999_999
-
-func appendName(b []byte, i int, s *limit.Standing) []byte {
-	if i > 0 {
-		b = append(b, ", "...)
+// fullTeams are the teams that may have no more open tasks. They wait for an end, so the finisher queries theirs first.
+func (a charges) fullTeams() map[string]bool {
+	full := map[string]bool{}
+	for _, team := range a.live.teams.Load().List {
+		if team.OpenTasks > 0 && a.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
+			full[team.ID] = true
+		}
 	}
-	b = append(append(b, '"'), s.Unit...)
-	if s.Period != "" {
-		b = append(append(b, '-'), s.Period...)
-	}
-	if s.Tag != "" {
-		b = append(b, "-tag"...)
-	}
-	return append(b, '"')
+	return full
 }

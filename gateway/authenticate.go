@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/oidc"
 	"sluice/policy"
+	"sluice/telemetry"
 )
 
 // maxBearer is the length of the longest key or token that is looked at, in bytes.
@@ -20,7 +21,7 @@ var (
 
 // authenticate finds the team of a request by its key or token, and checks that the team may use the endpoint. Every invalid one
 // gets the same answer, so that a client learns nothing from it.
-func authenticate(live *live, identities Identities, accepted func(context.Context), alarms *alarms) stage {
+func authenticate(live *live, identities Identities, accepted func(context.Context), alarms *telemetry.Alarms) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
 			presented := bearer(r.Header["Authorization"])
@@ -30,7 +31,7 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			case ok:
 				s.team, s.Team, s.Key = team, team.ID, key.ID
 			case live.key.Load().Is(presented):
-				alarms.raise(alarmKeyPresented, errUpstreamKeySeen.Error())
+				alarms.Raise(telemetry.AlarmKeyPresented, errUpstreamKeySeen.Error())
 				return refuseKeyBecause(errUpstreamKeySeen)
 			case identities != nil && oidc.IsToken(presented):
 				if err := identify(r, s, identities, presented); err != nil {

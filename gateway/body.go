@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sluice/gateway/wire"
@@ -104,7 +105,7 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 // that was lent.
 func (u *upload) grow(buf []byte) ([]byte, error) {
 	size := min(u.nextSize(int64(cap(buf))), u.maxBody+1) // one more byte shows that the body is too large
-	if !u.state.memory.Take(size - int64(cap(buf))) {
+	if !u.state.share.Take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}
 	larger := u.buffers.Lend(size)
@@ -157,5 +158,59 @@ func takeBack(b *wire.Buffers, s *requestState) {
 	s.exchange.Release()
 	b.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
-	s.memory.release()
+	s.share.keep(0)
+}
+
+const (
+	// A client must send slowRate bytes a second, measured over the whole body, after the first slowStart, or its request
+	// ends with 408: a body that trickles in holds memory and a connection.
+	slowStart = wire.SlowStart
+	slowRate  = 64 << 10
+
+	// After an answer, the rest of the request's body is read and dropped up to these bounds, so that a client that is still
+	// sending can read its answer, and a connection whose body came whole can be used again.
+	lingerBytes = 64 << 20
+	lingerTime  = 2 * time.Second
+)
+
+// clientTerms bounds what clients may take: bytes, and time to send and to read.
+type clientTerms struct {
+	now          func() time.Time
+	maxBody      int64         // bytes of a request's body
+	writeTimeout time.Duration // of one write to a client
+	slowStart    time.Duration // before a slow body is refused; tests shorten it
+	lingerTime   time.Duration // for which the rest of a body is dropped; tests shorten it
+	draining     *atomic.Bool
+	cors         *wire.CORS // who may read answers in a browser
+}
+
+func newClientTerms(config *Config, now func() time.Time, live *live) *clientTerms {
+	return &clientTerms{
+		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime, draining: &live.draining,
+		cors: wire.NewCORS(config.CORSOrigins, exposed),
+	}
+}
+
+// leaveBody is called when the answer, a refusal as a rule, is sent while the body is still arriving and will not be read. By
+// itself net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body
+// that does not come within lingerTime ends the connection.
+func (w *reply) leaveBody(now time.Time) {
+	_ = w.control.EnableFullDuplex()
+	_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))
+}
+
+// linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection,
+// and ends the connection unless the body came whole. What net/http does with such a rest differs between its patches: some
+// keep the connection, and read what comes later as another request.
+func (w *reply) linger(r *http.Request) {
+	if w.state.bodyEnded || !w.ended || !w.wrote || !w.alone {
+		return
+	}
+	if r.Header.Get("Expect") == "" { // a client that waits for 100 Continue sends nothing
+		_ = w.control.Flush()
+		if _, err := io.CopyN(io.Discard, r.Body, lingerBytes); err == io.EOF {
+			return
+		}
+	}
+	wire.EndConnection(w.bare)
 }

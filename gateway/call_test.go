@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -24,7 +25,7 @@ func used(g *Gateway) *call {
 
 // What a request knew is gone when its memory is given back, except for memory without content.
 func TestCallKeepsNothingOfARequest(t *testing.T) {
-	g := &Gateway{deps: Deps{Now: time.Now}}
+	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
 	c := used(g)
 	c.end()
 	if !reflect.ValueOf(&c.state).Elem().IsZero() || !reflect.ValueOf(&c.reply).Elem().IsZero() {
@@ -40,7 +41,7 @@ func TestCallKeepsNothingOfARequest(t *testing.T) {
 
 // The memory of a request to which something may still refer is not used again.
 func TestCallIsLeftToTheCollector(t *testing.T) {
-	g := &Gateway{deps: Deps{Now: time.Now}}
+	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
 	for about, change := range map[string]func(*call){
 		"a panic":            func(c *call) { c.reply.ended = false },
 		"a client that left": func(c *call) { c.reply.failed = http.ErrHandlerTimeout },
@@ -53,6 +54,29 @@ func TestCallIsLeftToTheCollector(t *testing.T) {
 		change(c)
 		if c.end(); c.state.ID == "" {
 			t.Errorf("the memory is used again after %s", about)
+		}
+	}
+}
+
+func TestServerTiming(t *testing.T) {
+	for own, want := range map[time.Duration]string{
+		0: "0.0", 49 * time.Microsecond: "0.0", 50 * time.Microsecond: "0.1", 1240 * time.Microsecond: "1.2", 999_960 * time.Microsecond: "1000.0",
+		-time.Second: "0.0",
+	} {
+		if got := serverTiming(own); got != "sluice;dur="+want {
+			t.Errorf("%v is written as %s, want %s", own, got, want)
+		}
+	}
+}
+
+// The kept part of an answer is bounded while it comes; an answer that is too long is not kept at all.
+func TestNothingIsKeptOfTooMuch(t *testing.T) {
+	var kept keptAnswer
+	piece := bytes.Repeat([]byte("x"), 32<<10)
+	for n := range 400 << 20 / len(piece) {
+		kept.keep(piece)
+		if fits := (n+1)*len(piece) <= mostKept; fits == kept.over || cap(kept.bytes) > 2*mostKept || !fits && kept.bytes != nil {
+			t.Fatalf("%d bytes are kept of %d", cap(kept.bytes), (n+1)*len(piece))
 		}
 	}
 }

@@ -53,14 +53,11 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 		k.live.key.Load().RedactKeys(text)
 		k.claimAnswer(s, text, true)
 	}
-	kept.Body = &bounded{ReadCloser: resumed{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
+	kept.Body = &bounded{ReadCloser: struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
 	return nil
-}
-
-// resumed is a body whose beginning was read and is read again.
-type resumed struct {
-	io.Reader
-	io.Closer
 }
 
 // claimAnswer claims the task that an answer names, and reports whether it names one. A task that cannot be claimed is logged:
@@ -72,7 +69,7 @@ func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 	case answer.Task == "":
 		return false
 	case s.unclaimable: // and logged
-	case answer.Odd || !isTaskID(answer.Task):
+	case answer.Odd || !tasks.IsID(answer.Task):
 		k.cannotClaim(s, answer.Task, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends")
 	case !k.claim(s, answer, text, whole):
 		k.cannotClaim(s, answer.Task, "the service named a task that another team has claimed; the task stays with that team, and the hold is charged when its lease ends")
@@ -85,7 +82,7 @@ func (k *claims) cannotClaim(s *requestState, task, why string) {
 	s.unclaimable = true
 	task = k.live.cover(task)
 	k.logger.LogAttrs(context.Background(), slog.LevelError, why,
-		slog.String("id", s.ID), slog.String("team", s.Team), slog.String("task", task[:min(len(task), longestTaskID)]))
+		slog.String("id", s.ID), slog.String("team", s.Team), slog.String("task", task[:min(len(task), tasks.LongestID)]))
 }
 
 // claim makes the task the team's. It reports false if another team has claimed it.

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
-	"sluice/gateway/fetch"
 	"sluice/gateway/oidc"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
@@ -38,8 +38,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
 	CORSOrigins    []string       // origins whose pages may call from a browser, as browsers write them; empty: none
 
-	ResultHosts    []fetch.Host   // hosts from which pictures may be fetched for clients that want them in the answer; empty: none
-	ResultNetworks []netip.Prefix // further networks that these hosts may be in; may be empty
+	ResultHosts    []upstream.Host // hosts from which pictures may be fetched for clients that want them in the answer; empty: none
+	ResultNetworks []netip.Prefix  // further networks that these hosts may be in; may be empty
 
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
@@ -62,6 +62,8 @@ type Config struct {
 	OpenAI    bool          // OpenAI's interface is served, too
 	Provider  string        // owner of the models that it lists
 	ImageWait time.Duration // how long its clients wait for a task
+
+	maxUnsettled int // as in [tasks.Config]; tests set it
 }
 
 // Secret is a string that must not be shown; see [upstream.Secret].
@@ -90,14 +92,6 @@ type Deps struct {
 // Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
 // process's memory, and in Redis.
 type Accounts interface {
-	Holds
-	Reports
-	// Maintain MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
-	Maintain(ctx context.Context) error
-}
-
-// Holds keeps the cost of running requests.
-type Holds interface {
 	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	// Extend MUST keep an open hold open for the lease from now.
@@ -107,10 +101,7 @@ type Holds interface {
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
 	SettleLater(c *limit.Charge)
-}
 
-// Reports tells how teams stand.
-type Reports interface {
 	// Look MUST tell how a team stands and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// LookTags MUST tell how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
@@ -120,6 +111,9 @@ type Reports interface {
 	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
 	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
+
+	// Maintain MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
+	Maintain(ctx context.Context) error
 }
 
 // Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
@@ -153,3 +147,97 @@ type Identities interface {
 
 // Queries keeps the account's rate of task queries, or of cancels.
 type Queries = tasks.Rate
+
+// Remote says how to use stores outside this process, such as Redis.
+type Remote struct {
+	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. Admissions of all teams
+	// together may be as many more.
+	Calls int
+	Sight tasks.Sight // of Deps.Claims
+	// Crowded is called when a poll of a task that is not the team's is refused because the team's calls are all under way.
+	Crowded func()
+}
+
+// takeTurns has the calls of the stores wait until their team may make one.
+func (d *Deps) takeTurns() {
+	calls := tasks.NewCalls(d.Remote.Calls)
+	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
+	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
+	d.Outcomes = &outcomesInTurn{d.Outcomes, calls}
+	d.Accounts = &accountsInTurn{d.Accounts, calls}
+}
+
+type outcomesInTurn struct {
+	Outcomes
+	calls *tasks.Calls
+}
+
+func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error) {
+	err = o.calls.InTurn(ctx, name.Team, func() error {
+		was, first, err = o.Outcomes.Begin(ctx, name, body, token)
+		return err
+	})
+	return was, first, err
+}
+
+func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
+	err = o.calls.InTurn(ctx, all.Team, func() error {
+		name, was, runs, err = o.Outcomes.Join(ctx, all, body, a)
+		return err
+	})
+	return name, was, runs, err
+}
+
+func (o *outcomesInTurn) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
+	defer o.calls.Must(name.Team).Leave()
+	o.Outcomes.End(ctx, name, body, outcome)
+}
+
+func (o *outcomesInTurn) Leave(ctx context.Context, name cache.IdempotencyName) {
+	defer o.calls.Must(name.Team).Leave()
+	o.Outcomes.Leave(ctx, name)
+}
+
+type accountsInTurn struct {
+	Accounts
+	calls *tasks.Calls
+}
+
+func (a *accountsInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	place, err := a.calls.ToAdmit(ctx, h.Team.ID)
+	if err != nil {
+		return limit.Verdict{}, err
+	}
+	defer place.Leave()
+	return a.Accounts.Admit(ctx, h)
+}
+
+func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
+	err = a.calls.InTurn(ctx, team.ID, func() error {
+		report, err = a.Accounts.Look(ctx, team)
+		return err
+	})
+	return report, err
+}
+
+func (a *accountsInTurn) LookTags(ctx context.Context, team *teams.Team, at time.Time) (list []limit.Standing, err error) {
+	err = a.calls.InTurn(ctx, team.ID, func() error {
+		list, err = a.Accounts.LookTags(ctx, team, at)
+		return err
+	})
+	return list, err
+}
+
+// live holds the parts that may change while the gateway runs.
+type live struct {
+	teams    atomic.Pointer[teams.File]
+	key      atomic.Pointer[upstream.Credential]
+	draining atomic.Bool // every answer ends its connection
+	stopping atomic.Bool // new requests are refused
+}
+
+// label is the name of a model in metrics.
+func (l *live) label(model string) string { return l.teams.Load().Label(model) }
+
+// cover hides the service's key and address in a text.
+func (l *live) cover(text string) string { return l.key.Load().Cover(text) }

@@ -6,7 +6,6 @@ import (
 	"net/http/httputil"
 	"time"
 
-	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 )
@@ -24,22 +23,22 @@ func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) {
-	config := g.service.clientConfig()
+	config := g.forward.service.clientConfig()
 	config.DrainTime = d
 	g.setClient(config)
 }
 
 // setClient replaces the way to the service.
 func (g *Gateway) setClient(config upstream.Config) {
-	g.service.client = upstream.New(config)
-	g.forward.proxy.Transport, g.forward.streams.Transport = g.service.client, g.service.client
+	g.forward.service.client = upstream.New(config)
+	g.forward.proxy.Transport, g.forward.streams.Transport = g.forward.service.client, g.forward.service.client
 }
 
 // SetLease shortens the lease of a request's hold.
-func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.service.lease = d, d }
+func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.forward.service.lease = d, d }
 
 // BodiesInMemory is the part of the budget that request bodies hold.
-func (g *Gateway) BodiesInMemory() int64 { return g.throttle.budget.used.Load() }
+func (g *Gateway) BodiesInMemory() int64 { return g.throttle.loads.bytes.Load() }
 
 // BuffersLent is how many bytes of large buffers requests have.
 func (g *Gateway) BuffersLent() int64 { return g.inspection.buffers.Lent() }
@@ -51,23 +50,19 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
 
 // TrustUpstream makes these certificates the roots for upstream's.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
-	config := g.service.clientConfig()
+	config := g.forward.service.clientConfig()
 	config.Roots = roots
 	g.setClient(config)
 }
 
 // Finish runs one round of the finisher.
-func (g *Gateway) Finish(ctx context.Context) { g.tasks.Finish(ctx) }
+func (g *Gateway) Finish(ctx context.Context) { g.polls.tasks.Finish(ctx) }
 
 // Waiting is how many polls of a team are held.
-func (g *Gateway) Waiting(team string) int64 { return g.throttle.slots.of(team).waiting.Load() }
+func (g *Gateway) Waiting(team string) int64 { return g.throttle.loads.Get(team).waiting.Load() }
 
 // FillUnsettled leaves no room for an end that waits for its charge.
-func (g *Gateway) FillUnsettled() {
-	config := g.tasksConfig()
-	config.MaxUnsettled = -1
-	g.useTasks(tasks.New(config, g.tasksDeps()))
-}
+func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }
 
 // Claims are the gateway's claims.
 func (g *Gateway) Claims() Claims { return g.deps.Claims }

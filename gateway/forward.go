@@ -1,32 +1,29 @@
 package gateway
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
-	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/telemetry"
 )
 
 // forward sends requests to the service and its answers to clients.
 type forward struct {
 	service *service
-	base    *url.URL
+	claims  *claims
 	proxy   *httputil.ReverseProxy
 	streams *httputil.ReverseProxy // the same for requests of streams, with smaller buffers
 }
 
-func newForward(service *service, base *url.URL) *forward {
-	f := &forward{service: service, base: base}
+func newForward(service *service, claims *claims) *forward {
+	f := &forward{service: service, claims: claims}
 	f.proxy, f.streams = f.newProxy(wire.NewCopyBuffers()), f.newProxy(wire.NewStreamBuffers())
 	return f
 }
@@ -35,7 +32,7 @@ func (f *forward) newProxy(buffers httputil.BufferPool) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
 		Transport:      f.service.client,
-		ModifyResponse: func(answer *http.Response) error { return f.service.receive(answer, stateOf(answer.Request.Context())) },
+		ModifyResponse: f.receive,
 		BufferPool:     buffers,
 		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) {
 			s := stateOf(out.Context())
@@ -70,126 +67,96 @@ func (f *forward) target(s *requestState) *url.URL {
 	if !s.route.prefix {
 		return s.route.target
 	}
-	u := *f.base
-	u.RawPath = f.base.EscapedPath() + "/" + s.rest
+	u := *f.service.config.UpstreamURL
+	u.RawPath = u.EscapedPath() + "/" + s.rest
 	u.Path, _ = url.PathUnescape(u.RawPath) // routes has unescaped it already
 	u.RawQuery = s.query
 	return &u
 }
 
-const (
-	// wholeAnswer bounds the answers that are read whole: task answers and errors. The service's are a few KB.
-	wholeAnswer = 4 << 20
-	// longestAnswer bounds an answer that is not a stream. It is passed on as it comes; the bound ends endless answers.
-	longestAnswer = 256 << 20
-)
-
-var (
-	errUpgraded   = errors.New("the service switched protocols")
-	errRedirected = errors.New("the service answered with a redirect")
-	errEncoded    = errors.New("the service sent a compressed answer without being asked")
-	errOurKey     = errors.New("the service refused the gateway's own key")
-)
-
-// filterAnswer makes of the service's answer one that a team may see, or refuses it. It starts the Meter.
-func (u *service) filterAnswer(answer *http.Response, s *requestState) error {
-	if err := u.checkAnswer(answer); err != nil {
-		s.fault = asRefusal(err).name
-		s.exchange.Abandon()
+// receive makes of the service's answer one that the team may see, and claims the task that it names.
+func (f *forward) receive(answer *http.Response) error {
+	s := stateOf(answer.Request.Context())
+	if err := f.service.receive(answer, s, f.claims.watch(s)); err != nil {
 		return err
 	}
-	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
-		s.measure(answer.Header)
-	}
-	inbound(answer.Header)
-	setLength(answer, &s.values)
 	switch {
-	case answer.StatusCode >= http.StatusBadRequest:
-		return u.coverError(answer)
-	case isStream(answer.Header):
-		answer.Body = upstream.NewStream(answer.Body, u.live.key.Load(), u.claims.watch(s))
+	case answer.StatusCode >= http.StatusBadRequest, isStream(answer.Header):
+		return nil
 	case s.creates && s.route.prefix:
-		return u.claims.claimForwarded(answer, s)
+		return f.claims.claimForwarded(answer, s)
 	case s.creates:
-		return u.claims.claimWhole(answer, s)
-	default:
-		s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
-		answer.Body = &s.room.body
+		return f.claims.claimWhole(answer, s)
 	}
+	s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
+	answer.Body = &s.room.body
 	return nil
 }
 
-// checkAnswer refuses an answer that is unfit for any team.
-func (u *service) checkAnswer(answer *http.Response) error {
-	broken := func(err error) error {
-		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
+// A request listens to its own exchange; see [upstream.Listener].
+
+// Runs extends the lease of the request's hold once half of it has passed.
+func (s *requestState) Runs(now time.Time) {
+	if s.held == nil {
+		return
+	}
+	last, lease := s.leased.Load(), s.service.lease
+	switch {
+	case last == 0:
+		s.leased.Store(now.UnixNano())
+	case now.UnixNano()-last > int64(lease/2) && s.leased.CompareAndSwap(last, now.UnixNano()):
+		_ = s.service.deps.Accounts.Extend(context.WithoutCancel(s.client), s.held, lease) // the next one may succeed
+	}
+}
+
+// Heard reads the usage in a piece of the answer, also if the client has left.
+func (s *requestState) Heard(piece []byte) {
+	if s.meter != nil {
+		_, _ = s.meter.Write(piece) // it never fails
+	}
+	s.clientSpan.Arrived(piece, s.exchange.Arrived)
+}
+
+// Ended moves the usage to the Record and ends the exchange's span.
+func (s *requestState) Ended() {
+	x := s.exchange
+	if x.Fault != nil {
+		s.fault = asRefusal(x.Fault).name
+		if x.Wanted {
+			s.Refusal = s.fault // for the log: the header has left already
+		}
+	}
+	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}
+	if s.meter != nil {
+		s.reading = s.meter.End()
+		s.reading.Usage.Cover(s.service.live.cover)
+		s.Usage = s.reading.Usage
+		ended.Reading = &s.reading
+		if s.reading.Failed {
+			s.service.alarms.CheckBilling(s.reading.ErrorCode)
+		}
+		meters.Put(s.meter)
+		s.meter = nil
+	}
+	if s.creates && x.Whole && s.fault == "" {
+		s.answered = x.Arrived
+		return // it is not known yet whether the answer names a task; finish ends the span
+	}
+	s.clientSpan.End(ended, x.Arrived)
+}
+
+// spanParameters are the parts of a request that its exchange's span shows.
+func spanParameters(r *policy.Request, body []byte) *telemetry.Parameters {
+	p := &telemetry.Parameters{
+		MaxTokens: telemetry.Optional[int64](r.MaxTokens), TopK: telemetry.Optional[int64](r.TopK), Seed: telemetry.Optional[int64](r.Seed),
+		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP), Presence: telemetry.Optional[float64](r.PresencePenalty),
+		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
 	}
 	switch {
-	case answer.StatusCode == http.StatusSwitchingProtocols:
-		return broken(errUpgraded)
-	case answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return broken(errRedirected) // following it would give the key to another host
-	case answer.StatusCode == http.StatusUnauthorized:
-		u.alarms.raise(alarmKeyRefused, errOurKey.Error())
-		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
-	case slices.ContainsFunc(answer.Header["Content-Encoding"], compressed):
-		return broken(errEncoded)
+	case r.Images > 0:
+		p.Output = "image"
+	case r.JSON:
+		p.Output = "json"
 	}
-	return nil
-}
-
-// compressed reports whether a value of Content-Encoding names an encoding other than identity.
-func compressed(encoding string) bool {
-	return encoding != "" && !strings.EqualFold(encoding, "identity")
-}
-
-// coverError reads an error whole, because its text may quote the key or name the service's hosts.
-func (u *service) coverError(answer *http.Response) error {
-	text, err := readWhole(answer)
-	if err != nil {
-		return err
-	}
-	u.live.key.Load().Redact(text)
-	return nil
-}
-
-// readWhole reads an answer into memory and gives it a body that can be read again.
-func readWhole(answer *http.Response) ([]byte, error) {
-	defer func(b io.Closer) { _ = b.Close() }(answer.Body)
-	text, err := io.ReadAll(io.LimitReader(answer.Body, wholeAnswer+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > wholeAnswer {
-		return nil, refuse(refuseAnswer).say("The service's answer was too long.")
-	}
-	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	setLength(answer, new(values))
-	return text, nil
-}
-
-// setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
-func setLength(answer *http.Response, room *values) {
-	if answer.ContentLength >= 0 {
-		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
-	}
-}
-
-func isStream(h http.Header) bool {
-	media, _, _ := strings.Cut(first(h["Content-Type"]), ";")
-	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
-}
-
-// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(refuseAnswer)
-	}
-	return n, err
+	return p
 }

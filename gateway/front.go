@@ -1,22 +1,20 @@
 package gateway
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
+	"io"
 	"net/http"
-	"net/url"
-	"strings"
+	"slices"
+	"strconv"
 	"time"
 
-	"sluice/gateway/fetch"
+	"sluice/cache"
 	"sluice/gateway/openai"
+	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
-)
-
-// frontPrefix begins the paths of OpenAI's interface. frontRoot is its base URL's path, which is not served.
-const (
-	frontRoot   = "/v1"
-	frontPrefix = frontRoot + "/"
 )
 
 // frontName is the word for OpenAI's interface in the log.
@@ -31,16 +29,16 @@ type fronts struct {
 	created int64             // of the models that are listed, in seconds: when this process began
 	polls   *polls
 	buffers *wire.Buffers
-	fetcher *fetch.Fetcher // of pictures that a client wants itself, and not their addresses
+	fetcher *upstream.Fetcher // of pictures that a client wants itself, and not their addresses
 
 	vision, sync func(model string) bool // what [openai.Models] asks for
 }
 
-func newFronts(config *Config, headers *headers, created time.Time) *fronts {
+func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *polls, natives map[string]*route) *fronts {
 	families := &config.Families
 	return &fronts{
-		config: config, headers: headers, created: created.Unix(),
-		fetcher: fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks}),
+		config: config, headers: headers, natives: natives, created: polls.deps.Now().Unix(), polls: polls, buffers: buffers,
+		fetcher: upstream.NewFetcher(upstream.FetchConfig{Hosts: config.ResultHosts, Networks: config.ResultNetworks}),
 		vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
 		sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
 	}
@@ -48,11 +46,6 @@ func newFronts(config *Config, headers *headers, created time.Time) *fronts {
 
 // on is the value of a contract header that is set.
 var on = []string{"enable"}
-
-// serves reports whether an address belongs to OpenAI's interface, also one that is not served.
-func (f *fronts) serves(to *url.URL) bool {
-	return f.config.OpenAI && to != nil && (strings.HasPrefix(to.Path, frontPrefix) || to.Path == frontRoot)
-}
 
 // translate reads the body and puts the service's request in place of the client's. It comes before every stage that depends on
 // the endpoint or the kind.
@@ -63,7 +56,8 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			request, err := kind.read(r, s, f.models(s))
+			known := &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take}
+			request, err := kind.read(r, s, known)
 			if errors.Is(err, openai.ErrNoRoom) {
 				return refuseOutOfMemory()
 			}
@@ -76,7 +70,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			if w.front.Memory = &s.memory; kind.chat {
+			if w.front.Memory = &s.share; kind.chat {
 				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
 			}
 			return next(w, r, s)
@@ -90,11 +84,6 @@ var errOnlyAddresses = &openai.Refusal{
 	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
 }
 
-// models tells the translator what is known about models.
-func (f *fronts) models(s *requestState) *openai.Models {
-	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.memory.Take}
-}
-
 // replace puts the service's request in place of the client's, which is read no more.
 func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
@@ -102,7 +91,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.encoded = request.Base64
 	f.buffers.GiveBack(s.lent)
 	s.lent = nil
-	s.memory.keep(int64(cap(s.body)))
+	s.share.keep(int64(cap(s.body)))
 	s.header = f.headers.withoutOwn(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = on
@@ -125,4 +114,148 @@ func refuseMember(w *reply, err error) error {
 		row = refuseBody
 	}
 	return refuse(row).say("%s", refused.Message)
+}
+
+// listModels lists the models that the teams file names and the team may ask for.
+func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
+	w.front.Pass()
+	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, s.teams.Names(s.team), f.created, f.config.Provider)}.write(w)
+}
+
+// showModel answers about one of these models.
+func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
+	if !slices.Contains(s.teams.Names(s.team), s.rest) {
+		unknown := openai.NoModel(s.rest)
+		w.front.BlameMember(unknown.Param)
+		return refuse(refuseNoModel).say("%s", unknown.Message)
+	}
+	w.front.Pass()
+	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModel(nil, s.rest, f.created, f.config.Provider)}.write(w)
+}
+
+// frontRequest is a kind of request of OpenAI's interface.
+type frontRequest struct {
+	read   func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
+	params func(field string) string                                        // the client's name of a field of the service's request
+	chat   bool                                                             // else it asks for images
+	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: of a chat
+}
+
+var (
+	frontChat = frontRequest{readChat, openai.ChatParam, true, nil}
+	frontMake = frontRequest{readGeneration, openai.ImageParam, false, digestOfBody}
+	frontEdit = frontRequest{readEdit, openai.ImageParam, false, digestOfForm}
+)
+
+func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	return openai.Chat(s.body, models)
+}
+
+func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	s.repeats = newRepetition(r, s, sha256.Sum256(s.body))
+	return openai.Generation(s.body, models)
+}
+
+func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	parts, err := openai.ReadForm(first(r.Header["Content-Type"]), s.body)
+	if err != nil {
+		return nil, err
+	}
+	s.repeats = newRepetition(r, s, openai.Content(parts))
+	return openai.Edit(parts, models)
+}
+
+func digestOfBody(_ *http.Request, body io.Reader) ([sha256.Size]byte, error) {
+	whole := sha256.New()
+	_, err := io.Copy(whole, body)
+	return [sha256.Size]byte(whole.Sum(nil)), err
+}
+
+// digestOfForm reads on behind the form's end: the body is then read whole.
+func digestOfForm(r *http.Request, body io.Reader) ([sha256.Size]byte, error) {
+	sum, err := openai.Digest(first(r.Header["Content-Type"]), body)
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+	}
+	return sum, err
+}
+
+func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
+	count, err := strconv.ParseUint(first(r.Header[retryCount]), 10, 31)
+	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
+	return &repetition{path: s.route.path, body: body, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
+}
+
+// noteUnheld is the stage that notes a first attempt at pictures that is refused for want of memory, so that its repetition makes its
+// own task: it would get that of an equal call otherwise, or pass for a call whose first attempt is late. The body is read for that,
+// and not kept.
+func (f *fronts) noteUnheld(kind frontRequest, t *throttle, noteRefused func(ctx context.Context, s *requestState)) stage {
+	return func(next handler) handler {
+		return func(w *reply, r *http.Request, s *requestState) error {
+			err := s.unheld
+			if err == nil {
+				err = next(w, r, s)
+			}
+			if !isOutOfMemory(err) || !t.notes(r, s) {
+				return err
+			}
+			select {
+			case t.unheld <- struct{}{}:
+				defer func() { <-t.unheld }()
+			default:
+				if t.reached != nil {
+					t.reached()
+				}
+				return err
+			}
+			body := newUnheldBody(w, r, s, f.buffers)
+			digest, lost := kind.digest(r, body)
+			s.waited += body.now().Sub(body.began)
+			if lost == nil {
+				s.repeats = newRepetition(r, s, digest)
+				t.noted.Add(s.Key)
+				noteRefused(context.WithoutCancel(r.Context()), s)
+			}
+			return err
+		}
+	}
+}
+
+// unheldBody is a body for which there is no memory: what had arrived, which is given back as soon as it is read, and then the rest.
+type unheldBody struct {
+	upload
+	have []byte
+	size int
+}
+
+func newUnheldBody(w *reply, r *http.Request, s *requestState, buffers *wire.Buffers) *unheldBody {
+	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, buffers: buffers, began: w.terms.now()}
+	return &unheldBody{upload: u, have: s.body, size: len(s.body)}
+}
+
+// Read implements [io.Reader].
+func (b *unheldBody) Read(p []byte) (int, error) {
+	s := b.state
+	if len(b.have) > 0 {
+		n := copy(p, b.have)
+		b.have = b.have[n:]
+		return n, nil
+	}
+	b.buffers.GiveBack(s.lent)
+	s.lent, s.body = nil, nil
+	s.share.keep(0)
+	if s.bodyEnded {
+		return 0, io.EOF
+	}
+	n, err := b.readSome(p, b.size)
+	b.size += n
+	s.BytesIn = int64(b.size)
+	switch {
+	case int64(b.size) > b.maxBody:
+		return n, refuseTooLarge(b.maxBody)
+	case err == io.EOF:
+		s.bodyEnded = true
+		_ = b.reply.control.SetReadDeadline(time.Time{}) // as for every body that was read
+	}
+	return n, err
 }

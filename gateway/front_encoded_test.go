@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway/fetch"
 	"sluice/gateway/simulator"
+	"sluice/gateway/upstream"
 )
 
 // frontEncoded asks for the pictures themselves.
@@ -26,7 +26,7 @@ func fetching(t testing.TB, handler http.Handler) func(*plan) {
 	t.Cleanup(server.Close)
 	return func(p *plan) {
 		p.address = server.URL
-		p.config.ResultHosts = []fetch.Host{fetch.Host(server.Listener.Addr().String())}
+		p.config.ResultHosts = []upstream.Host{upstream.Host(server.Listener.Addr().String())}
 		p.config.ResultNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}
 }
@@ -165,7 +165,7 @@ func TestFrontNamesAPictureThatItCannotFetch(t *testing.T) {
 	}
 }
 
-// TestFrontEndsTheFetchOfAClientThatLeft: a client that leaves while its picture is fetched ends the fetch.
+// TestFrontEndsTheFetchOfAClientThatLeft: a client that leaves while its picture is fetched ends the upstream.
 func TestFrontEndsTheFetchOfAClientThatLeft(t *testing.T) {
 	creations, left, asked := 0, make(chan struct{}), make(chan struct{})
 	h := painting(t, fetching(t, painter(&creations, func(_ http.ResponseWriter, r *http.Request) {

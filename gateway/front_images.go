@@ -1,13 +1,17 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"sluice/cache"
 	"sluice/gateway/openai"
+	"sluice/gateway/upstream"
 )
 
 // pictures answers a request for images. If the service made a task of it, the client waits for the task's end; nothing is
@@ -52,15 +56,15 @@ func (f *fronts) write(ctx context.Context, w *reply, s *requestState, made *ope
 	switch refused := made.Refusal(); {
 	case refused != nil:
 		w.front.Final = true
-		return w.instead(refused.Status, openai.AppendError(nil, refused))
+		return instead(w, refused.Status, openai.AppendError(nil, refused))
 	case s.encoded:
 		return f.writeEncoded(ctx, w, s, made, created)
 	}
-	return w.instead(http.StatusOK, made.Append(nil, created.Unix()))
+	return instead(w, http.StatusOK, made.Append(nil, created.Unix()))
 }
 
 // instead writes an answer in OpenAI's form in place of the one that is held back.
-func (w *reply) instead(status int, body []byte) error {
+func instead(w *reply, status int, body []byte) error {
 	if !w.takeBack() {
 		return errAnswered
 	}
@@ -78,7 +82,7 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 		return nil, err
 	}
 	for !claim.Final() {
-		left := f.left(s)
+		left := f.config.ImageWait - f.polls.deps.Now().Sub(s.start)
 		switch {
 		case ctx.Err() != nil:
 			w.takeBack()
@@ -97,11 +101,6 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 	return &claim, nil
 }
 
-// left is how long the request may still wait.
-func (f *fronts) left(s *requestState) time.Duration {
-	return f.config.ImageWait - f.polls.deps.Now().Sub(s.start)
-}
-
 // showTask answers about one of the team's tasks.
 func (f *fronts) showTask(w *reply, r *http.Request, s *requestState) error {
 	s.header = f.headers.withoutOwn(s.header)
@@ -117,5 +116,132 @@ func (f *fronts) showTask(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return err
 	}
-	return w.instead(http.StatusOK, state.AppendTask(nil, claim.Created.Unix()))
+	return instead(w, http.StatusOK, state.AppendTask(nil, claim.Created.Unix()))
+}
+
+// encodedPiece is how much base64 text is written at a time.
+const encodedPiece = 64 << 10
+
+// writeEncoded writes the pictures themselves. It fetches one after the other and holds no picture whole. Until the first piece
+// of the first picture is there, a failure is a plain error; later it cuts the answer.
+func (f *fronts) writeEncoded(ctx context.Context, w *reply, s *requestState, made *openai.Pictures, created time.Time) error {
+	if !w.takeBack() {
+		return errAnswered
+	}
+	w.front.Task = s.Task
+	frames := made.Frames(created.Unix())
+	out := bufio.NewWriterSize(&lateReply{reply: w}, encodedPiece)
+	for i, address := range made.URLs {
+		_, _ = out.Write(frames[i]) // its errors come again at the end
+		if err := f.encode(ctx, w, s, out, address); err != nil {
+			return f.unfetched(ctx, w, made, err)
+		}
+	}
+	_, _ = out.Write(frames[len(frames)-1])
+	_ = out.Flush() // the Record notes that the client left
+	return nil
+}
+
+// encode fetches one picture into out. The wait for its host is not the gateway's own time.
+func (f *fronts) encode(ctx context.Context, w *reply, s *requestState, out *bufio.Writer, address string) error {
+	before, writing := w.terms.now(), w.writing
+	defer func() { s.waited += w.terms.now().Sub(before) - (w.writing - writing) }()
+	text := base64.NewEncoder(base64.StdEncoding, out)
+	if _, err := f.fetcher.Copy(ctx, text, address); err != nil {
+		return err
+	}
+	return text.Close()
+}
+
+// unfetched refuses after a failed upstream. The pictures are paid for: a repeat gets the same task. Without a task it would pay again,
+// and the message has the addresses.
+func (f *fronts) unfetched(ctx context.Context, w *reply, made *openai.Pictures, err error) error {
+	switch {
+	case ctx.Err() != nil && w.wrote:
+		panic(http.ErrAbortHandler) // the client has left
+	case ctx.Err() != nil:
+		return nil
+	case made.Task != "" && errors.Is(err, upstream.ErrBusy):
+		return refuse(refusePicture).say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
+	case made.Task != "":
+		return refuse(refusePicture).say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
+	}
+	w.front.Final = true
+	return refuse(refusePicture).say("A picture could not be fetched; the pictures are at %s.", strings.Join(made.URLs, " ")).because(err)
+}
+
+// lateReply begins the answer at the first write.
+type lateReply struct{ *reply }
+
+func (w *lateReply) Write(p []byte) (int, error) {
+	if !w.wrote {
+		w.front.Pass()
+		h := w.Header()
+		h["Content-Type"] = acceptJSON
+		delete(h, "Content-Length") // of the answer that this one stands in for
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.reply.Write(p)
+}
+
+// translate has what a reply writes go through an [openai.Writer].
+func (w *reply) translate() {
+	w.state.Front = frontName
+	w.front = openai.NewWriter(w.ResponseWriter, w.state.ID)
+	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
+}
+
+// takeBack makes room for another answer in place of one that no byte of has left. It reports false if that cannot be.
+func (w *reply) takeBack() bool {
+	if w.front == nil {
+		return false
+	}
+	ok := w.front.TakeBack()
+	w.wrote = w.wrote && !ok
+	return ok
+}
+
+// endFront writes what the front held back, once the chain has ended. p is what the chain panicked with. If an answer was cut
+// before a byte of it left, the client gets an error in its place.
+func (w *reply) endFront(r *http.Request, p any) any {
+	w.extendDeadline(w.terms.now())
+	w.final(w.front.Final || w.state.unknown)
+	if w.state.repeats != nil {
+		w.front.Task = w.state.Task
+	}
+	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
+		w.final(w.front.Final || w.state.repeats != nil && w.state.mayHaveRun())
+		writeRefusal(w, w.state, lostAnswer(w.state.fault))
+		p = nil
+	}
+	if p == nil && w.front.Lost() && w.takeBack() {
+		w.final(true) // it is paid for
+		writeRefusal(w, w.state, refuse(refuseAnswer).say("The service's answer is too long for the gateway's memory at the moment."))
+	}
+	if p == nil {
+		w.note(w.front.End())
+	} else {
+		w.note(w.front.Cut())
+	}
+	status, n := w.front.Sent()
+	if status == 0 {
+		return http.ErrAbortHandler // else net/http would send a 200 without a body to a client that only ended its sending side
+	}
+	w.state.Status, w.state.BytesOut = status, n
+	return p
+}
+
+// lostAnswer is the refusal for an answer that broke off. fault is the name of its refusal, if the exchange has one.
+func lostAnswer(fault string) *refusal {
+	if fault == refuseSilent.name {
+		return refuse(refuseSilent).say("The service fell silent inside its answer.")
+	}
+	return refuse(refuseAnswer).say("The service's answer broke off.")
+}
+
+// final tells a client of OpenAI's interface whether a repeat of the request can only waste or pay again.
+func (w *reply) final(is bool) {
+	if w.front != nil {
+		w.front.Final = is
+	}
 }

@@ -11,9 +11,12 @@ package gateway
 
 import (
 	"slices"
+	"time"
 
 	"sluice/gateway/tasks"
+	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/telemetry"
 )
 
 // Gateway is the public listener's handler. Create it with [New]; it is safe for concurrent use.
@@ -21,34 +24,30 @@ type Gateway struct {
 	config Config
 	deps   Deps
 	live   *live
-	alarms *alarms
 	terms  *clientTerms
 	routes *routes
 
 	// The stages and handlers, in the order of the table.
-	inspection  *inspection
-	throttle    *throttle
-	idempotency *idempotency
-	admission   *admission
-	forward     *forward
-	polls       *polls
-	usage       *usage
-	fronts      *fronts
-
-	tasks   *tasks.Tasks
-	service *service
+	authenticate stage
+	inspection   *inspection
+	throttle     *throttle
+	idempotency  *idempotency
+	admission    *admission
+	forward      *forward
+	polls        *polls
+	usage        *usage
+	fronts       *fronts
 }
 
-// table is the whole public surface; any other path is 404. Each chain names its handler first and then the stages before it,
-// in running order.
+// table is the whole public surface, beside OpenAI's interface; any other path is 404. Each chain names its handler first and
+// then the stages before it, in running order.
 func (g *Gateway) table() []route {
-	authenticate := authenticate(g.live, g.deps.Identities, g.deps.KeyAccepted, g.alarms)
 	generate := chain(g.forward.forward,
-		authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
-	recall := chain(g.polls.recall, authenticate)
-	cancel := chain(g.polls.cancel, authenticate)
-	list := chain(g.polls.list, authenticate)
-	usage := chain(g.usage.usage, authenticate)
+		g.authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
+	recall := chain(g.polls.recall, g.authenticate)
+	cancel := chain(g.polls.cancel, g.authenticate)
+	list := chain(g.polls.list, g.authenticate)
+	usage := chain(g.usage.usage, g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -61,9 +60,6 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
-	if g.config.OpenAI {
-		table = append(table, g.frontTable(authenticate)...)
-	}
 	for _, prefix := range g.config.ForwardPaths {
 		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
 	}
@@ -72,19 +68,19 @@ func (g *Gateway) table() []route {
 
 // frontTable has the routes of OpenAI's interface. The stage translate makes a request of the service of the client's; from then
 // on it is a request like any other.
-func (g *Gateway) frontTable(authenticate stage) []route {
+func (g *Gateway) frontTable() []route {
 	generate := func(kind frontRequest, more ...stage) handler {
-		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle}
+		first := []stage{g.authenticate, g.inspection.declared, g.throttle.throttle}
 		if kind.digest != nil {
-			first = append(first, g.noteUnheld(kind))
+			first = append(first, g.fronts.noteUnheld(kind, g.throttle, g.idempotency.noteRefused))
 		}
 		first = append(first, g.fronts.translate(kind))
 		last := []stage{g.inspection.inspect, g.throttle.early, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
-	models := chain(g.fronts.listModels, authenticate)
-	task := chain(g.fronts.showTask, authenticate)
-	model := chain(g.fronts.showModel, authenticate)
+	models := chain(g.fronts.listModels, g.authenticate)
+	task := chain(g.fronts.showTask, g.authenticate)
+	model := chain(g.fronts.showModel, g.authenticate)
 
 	return []route{
 		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
@@ -94,4 +90,42 @@ func (g *Gateway) frontTable(authenticate stage) []route {
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},
 	}
+}
+
+// New builds a Gateway. It starts nothing and connects to nothing.
+func New(config Config, deps Deps) *Gateway {
+	if deps.Remote != nil {
+		deps.takeTurns()
+	}
+	g := &Gateway{config: config, deps: deps, live: new(live)}
+	g.terms = newClientTerms(&g.config, deps.Now, g.live)
+	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
+	headers, loads, buffers := newHeaders(&g.config), newLoads(&g.config), wire.NewBuffers(config.BodyBudget)
+	// The hold of a request outlives the longest silence; a request that runs on extends it.
+	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
+
+	g.authenticate = authenticate(g.live, deps.Identities, deps.KeyAccepted, alarms)
+	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: buffers}
+	g.throttle = newThrottle(loads, deps.Now, deps.UnheldReached)
+	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
+	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals}
+	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
+	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
+		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
+		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Cover: g.live.cover,
+		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
+	})
+	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
+	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease}
+	g.forward = newForward(service, claims)
+	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
+	g.usage = &usage{accounts: g.deps.Accounts, loads: loads, tasks: tasks, reading: make(chan struct{}, 1)}
+	g.SetTeams(deps.Teams)
+	g.SetUpstreamKey(deps.UpstreamKey)
+	g.routes = newRoutes(config.UpstreamURL, g.table())
+	if config.OpenAI {
+		g.fronts = newFronts(&g.config, headers, buffers, g.polls, g.routes.exact)
+		g.routes.add(g.frontTable())
+	}
+	return g
 }

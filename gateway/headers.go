@@ -79,21 +79,7 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	if enabled(s.header[k.async]) {
 		o.set(k.async, "enable")
 	}
-	k.copyInto(o, s)
-	return o.Header
-}
-
-// fields is a header whose values lie in a request's room for them.
-type fields struct {
-	http.Header
-	room *values
-}
-
-func (f fields) set(name, value string) { f.Header[name] = f.room.one(value) }
-
-// copyInto copies the headers that a client may set.
-func (k *headers) copyInto(o fields, s *requestState) {
-	switch {
+	switch { // the rest is the client's
 	case s.route.endpoint == policy.EndpointOther:
 		o.set("Accept", "*/*")
 		copyOne(o, s.header, "Accept")
@@ -107,7 +93,16 @@ func (k *headers) copyInto(o fields, s *requestState) {
 	copyOne(o, s.header, k.encryption)
 	setBy(k.config.Workspace, o, s.header, k.workspace)
 	setBy(k.config.DataInspection, o, s.header, k.inspection)
+	return o.Header
 }
+
+// fields is a header whose values lie in a request's room for them.
+type fields struct {
+	http.Header
+	room *values
+}
+
+func (f fields) set(name, value string) { f.Header[name] = f.room.one(value) }
 
 // copyOne copies a header that has exactly one value. With two values, the service might read either.
 func copyOne(to fields, from http.Header, name string) {
@@ -155,3 +150,10 @@ func inbound(h http.Header) {
 		h[name] = values[:1]
 	}
 }
+
+// exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. No header of a page that
+// Sluice does not know leaves for the service.
+var exposed = strings.Join([]string{
+	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
+	"Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
+}, ", ")

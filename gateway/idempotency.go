@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/cache"
@@ -38,18 +40,12 @@ type onceCall struct {
 	taken   *takenName    // where that name is told
 }
 
-func (c *onceCall) subject() string {
+// words name the call in messages.
+func (c *onceCall) words() (subject, like string) {
 	if c.equal {
-		return "Whether the request repeats another"
+		return "Whether the request repeats another", "that is equal to this one"
 	}
-	return "The Idempotency-Key"
-}
-
-func (c *onceCall) like() string {
-	if c.equal {
-		return "that is equal to this one"
-	}
-	return "with this Idempotency-Key"
+	return "The Idempotency-Key", "with this Idempotency-Key"
 }
 
 // runOnce answers a repeated request with the outcome of the first. It remembers successes and unknown outcomes, which must not
@@ -72,9 +68,10 @@ func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestSt
 	call := onceCallOf(s, first(keys))
 	call.attempt.Patience, call.attempt.Token = i.wait, rand.Text()
 	was, runs, err := i.begin(r.Context(), s, call)
+	subject, _ := call.words()
 	switch {
 	case err != nil:
-		return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", call.subject()).because(err).retry(time.Second)
+		return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", subject).because(err).retry(time.Second)
 	case call.waits && r.Context().Err() != nil:
 		if runs { // a repetition may be on its way already, and would not have found this one
 			i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
@@ -110,17 +107,18 @@ func idempotencyName(s *requestState, path, key string) cache.IdempotencyName {
 
 // repeat answers a request with what is remembered of the first.
 func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cache.Outcome) error {
+	_, like := call.words()
 	w.final(call.waits && (was.Status == 0 || was.Status >= http.StatusBadRequest))
 	switch {
 	case was.Body != call.body:
 		return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
 	case was.Status == 0 && i.now().Sub(was.Started) > longestRun:
-		return refuse(refuseAnswer).say("The outcome of the first request %s is unknown; the request is not run again.", call.like())
+		return refuse(refuseAnswer).say("The outcome of the first request %s is unknown; the request is not run again.", like)
 	case was.Status == 0 && call.waits && i.live.stopping.Load():
 		w.final(false)
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
 	case was.Status == 0 && call.waits:
-		return refuse(refuseWait).say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", call.like(), i.wait)
+		return refuse(refuseWait).say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", like, i.wait)
 	case was.Status == 0:
 		return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
 	}
@@ -199,4 +197,64 @@ func (i *idempotency) givenUp(next handler) handler {
 		served = err == nil && status == http.StatusOK && w.failed == nil
 		return err
 	}
+}
+
+// firstRun is the first request with a name.
+type firstRun struct {
+	outcomes  Outcomes
+	call      *onceCall
+	outcome   cache.Outcome
+	kept      keptAnswer
+	isOutcome bool // the kept answer is the outcome
+}
+
+// run remembers the outcome also if the client leaves or a stage panics: otherwise the name would be refused for ever.
+func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState) error {
+	w.kept = &f.kept
+	defer func() {
+		w.kept = nil
+		f.decide(w, s)
+		if f.call.equal && f.outcome.Status == 0 {
+			f.call.taken.Store(nil) // it is refused, which is noted
+		}
+		f.outcomes.End(context.WithoutCancel(r.Context()), f.call.name, f.outcome.Body, f.outcome)
+	}()
+	err := next(w, r, s)
+	if err != nil && s.unknown && !w.wrote {
+		writeRefusal(w, s, asRefusal(err)) // here, so that it is kept
+		err = nil
+	}
+	f.isOutcome = err == nil && s.mayHaveRun() && (s.unknown || s.Status/100 == 2)
+	return err
+}
+
+// decide sets the outcome. Without a status the request may run again.
+func (f *firstRun) decide(w *reply, s *requestState) {
+	whole := w.Header().Get("Content-Length") == strconv.Itoa(len(f.kept.bytes)) // only the client missed the end of it
+	switch {
+	case !f.isOutcome && !s.mayHaveRun():
+	case f.kept.over:
+		f.loseAnswer(s, "is too long to be kept")
+	case f.isOutcome || s.claimed && whole:
+		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.bytes), map[string]string{}
+		for _, header := range replayNames {
+			if value := w.Header().Get(header); value != "" {
+				f.outcome.Header[header] = value
+			}
+		}
+	default:
+		f.loseAnswer(s, "was cut")
+	}
+}
+
+// loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer cannot be repeated: it was cut or
+// is too long, and the kept bytes must not pass for a success. It must not run again either.
+func (f *firstRun) loseAnswer(s *requestState, why string) {
+	_, like := f.call.words()
+	message := "The outcome of the first request " + like + " is unknown; the request is not run again."
+	if s.claimed {
+		message = "The answer to the first request " + like + " " + why + "; it made the task " + s.Task + ", and the request is not run again."
+	}
+	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, errorBody(refuseAnswer.code, message, s.ID)
+	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
 }

@@ -43,48 +43,41 @@ func described(h http.Header) error {
 	return nil
 }
 
-// formed checks that the headers describe the body once, as an uncompressed form.
-func formed(h http.Header) error {
-	if err := uncompressed(h); err != nil {
-		return err
-	}
-	if types := h["Content-Type"]; len(types) != 1 {
-		return refuse(refuseMedia).say("Content-Type: given %d times, allowed once: multipart/form-data.", len(types))
-	}
-	media, params, err := mime.ParseMediaType(h["Content-Type"][0])
-	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
-		return refuse(refuseMedia).say("Content-Type: given %s, allowed multipart/form-data with a boundary.", brief(h["Content-Type"][0]))
-	}
-	return nil
-}
-
-func uncompressed(h http.Header) error {
+// media checks that the headers describe the body once, uncompressed and of a media type. It returns the type's parameters.
+func media(h http.Header, want string) (map[string]string, error) {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
-		return refuse(refuseMedia).say("Content-Encoding: compressed bodies are not allowed; send the JSON uncompressed, without this header.")
-	}
-	return nil
-}
-
-// readable checks that the headers describe the body once, as uncompressed JSON in UTF-8.
-func readable(h http.Header) error {
-	if err := uncompressed(h); err != nil {
-		return err
+		return nil, refuse(refuseMedia).say("Content-Encoding: compressed bodies are not allowed; send the body uncompressed, without this header.")
 	}
 	types := h["Content-Type"]
-	if len(types) == 1 && types[0] == "application/json" { // nearly every request; parsing the media type allocates
-		return nil
+	if len(types) == 1 && types[0] == want { // nearly every request; parsing the media type allocates
+		return nil, nil
 	}
 	if len(types) != 1 {
-		return refuse(refuseMedia).say("Content-Type: given %d times, allowed once: application/json.", len(types))
+		return nil, refuse(refuseMedia).say("Content-Type: given %d times, allowed once: %s.", len(types), want)
 	}
-	media, params, err := mime.ParseMediaType(types[0])
-	if err != nil || media != "application/json" {
-		return refuse(refuseMedia).say("Content-Type: given %s, allowed application/json.", brief(types[0]))
+	given, params, err := mime.ParseMediaType(types[0])
+	if err != nil || given != want {
+		return nil, refuse(refuseMedia).say("Content-Type: given %s, allowed %s.", policy.Brief(types[0]), want)
 	}
+	return params, nil
+}
+
+// formed checks that the body is a form.
+func formed(h http.Header) error {
+	params, err := media(h, "multipart/form-data")
+	if err == nil && params["boundary"] == "" {
+		err = refuse(refuseMedia).say("Content-Type: given %s, allowed multipart/form-data with a boundary.", policy.Brief(h["Content-Type"][0]))
+	}
+	return err
+}
+
+// readable checks that the body is JSON in UTF-8.
+func readable(h http.Header) error {
+	params, err := media(h, "application/json")
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return refuse(refuseMedia).say("Content-Type: given the charset %s, allowed utf-8.", brief(charset))
+		err = refuse(refuseMedia).say("Content-Type: given the charset %s, allowed utf-8.", policy.Brief(charset))
 	}
-	return nil
+	return err
 }
 
 // inspection reads a request's body and judges it by the rules.
@@ -123,11 +116,11 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	defer request.Release()
 	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
 	if !s.team.MayUseModel(request.Model) {
-		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, brief(request.Model)).at("model")
+		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
 	price, priced := s.teams.Price(request.Model)
 	if !priced && s.team.Spends() {
-		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, brief(request.Model)).at("model")
+		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {
@@ -135,11 +128,13 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 		n.metrics.Warning(warning.Rule)
 		s.Broken = append(s.Broken, telemetry.BrokenRule{ID: warning.Rule})
 	}
+	var violations []string
 	for i := range verdict.Violations {
 		s.Broken = append(s.Broken, telemetry.BrokenRule{ID: verdict.Violations[i].Rule, Refused: true})
+		violations = append(violations, verdict.Violations[i].String())
 	}
-	if len(verdict.Violations) > 0 {
-		return refuse(refuseRules).say("%s", violations(verdict.Violations)).at(verdict.Violations[0].Field)
+	if len(violations) > 0 {
+		return refuse(refuseRules).say("%s", strings.Join(violations, "; ")).at(verdict.Violations[0].Field)
 	}
 	s.price, s.inputTokens, s.guessed, s.stream = price, request.TextLength, request.Guessed, request.Stream
 	if s.Span.Recording() {
@@ -147,13 +142,4 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	s.size = limit.SizeOf(request, s.team, price)
 	return nil
-}
-
-// violations joins all violations in one message.
-func violations(found []policy.Finding) string {
-	texts := make([]string, len(found))
-	for i := range found {
-		texts[i] = found[i].String()
-	}
-	return strings.Join(texts, "; ")
 }

@@ -1,15 +1,13 @@
 package gateway
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"sync"
 
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 	"sluice/telemetry"
 )
 
@@ -21,9 +19,11 @@ const statusClientLeft = 499
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
 	s, out := c.begin(g, w, r)
-	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), ClientOf(r, g.config.TrustedProxies)
+	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, schemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
-	g.translate(out, r)
+	if g.fronts != nil && isFront(r.URL) {
+		out.translate()
+	}
 	out.begin(r)
 	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
@@ -34,11 +34,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
-	method, preflight := g.terms.cors.method(r)
+	method, preflight := r.Method, false
+	if g.terms.cors != nil {
+		method, preflight = g.terms.cors.Method(r)
+	}
 	m, err := g.routes.find(method, r.URL)
 	if err == nil {
 		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
-		s.creates = g.service.headers.creates(m.route, r)
+		s.creates = g.inspection.headers.creates(m.route, r)
 	}
 	g.deps.Traces.Begin(&s.Record, r.Header)
 	switch {
@@ -47,7 +50,12 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	case err != nil:
 		return err
 	case preflight:
-		return w.answerPreflight(r, m.route)
+		if w.front != nil {
+			w.front.Pass()
+		}
+		g.terms.cors.Preflight(w.Header(), r.Header, allowed(m.route))
+		w.WriteHeader(http.StatusNoContent)
+		return nil
 	}
 	return m.route.run(w, r, s)
 }
@@ -60,12 +68,9 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
 			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
-	if w.wrote && !w.takeBack() {
-		s.Refusal = refused.name
+	if !w.refuse(refused) {
 		panic(http.ErrAbortHandler)
 	}
-	w.closes = w.closes || !s.bodyEnded
-	writeRefusal(w, s, refused)
 }
 
 // finish is deferred by ServeHTTP, so that it also runs after a cut answer and a panic. It raises http.ErrAbortHandler again:
@@ -76,11 +81,13 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
-	p = w.endFront(r, p)
+	if w.front != nil {
+		p = w.endFront(r, p)
+	}
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.slot.release()
+	s.share.leaveSlot()
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	s.Duration = now.Sub(s.start)
@@ -114,15 +121,23 @@ func broken(refusal string) bool {
 
 // recovered answers after a panic, and returns the value with which to panic again.
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
-	s := w.state
-	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if w.wrote && !w.takeBack() {
-		s.Refusal = refusePanic.name
+	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	if !w.refuse(refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id.")) {
 		return http.ErrAbortHandler
 	}
-	w.closes = w.closes || !s.bodyEnded // its rest is not read: that may be what panicked
-	writeRefusal(w, s, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
 	return nil
+}
+
+// refuse writes a refusal in place of any answer, and reports false if bytes of another have left already. The rest of the body is
+// not read: that may be what failed.
+func (w *reply) refuse(refused *refusal) bool {
+	if w.wrote && !w.takeBack() {
+		w.state.Refusal = refused.name
+		return false
+	}
+	w.closes = w.closes || !w.state.bodyEnded
+	writeRefusal(w, w.state, refused)
+	return true
 }
 
 func schemeOf(r *http.Request) string {
@@ -130,22 +145,6 @@ func schemeOf(r *http.Request) string {
 		return "https"
 	}
 	return "http"
-}
-
-// newID returns a UUID of version 7 in lower case: the time in milliseconds, which tells the age of a hold, and 74 random
-// bits. They must be unique and need not be secret, so the runtime's generator (ChaCha8, seeded by the system) serves.
-func newID(ms int64) string {
-	var id [16]byte
-	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|rand.Uint64()&0x0fff|0x7000)
-	binary.BigEndian.PutUint64(id[8:], rand.Uint64()>>2|1<<63)
-	var s [36]byte
-	hex.Encode(s[0:8], id[0:4])
-	hex.Encode(s[9:13], id[4:6])
-	hex.Encode(s[14:18], id[6:8])
-	hex.Encode(s[19:23], id[8:10])
-	hex.Encode(s[24:36], id[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }
 
 // call is the memory of one request. A later request uses it again, so that it is not allocated and collected for each.
@@ -161,7 +160,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // begin makes the call a request's own. It is empty: a new one, or as end leaves it.
 func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
 	s, out := &c.state, &c.reply
-	s.service, s.client, s.start = g.service, r.Context(), g.deps.Now()
+	s.service, s.client, s.start = g.forward.service, r.Context(), g.deps.Now()
 	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
 	s.exchange, s.room = &c.exchange, &c.room
 	out.ResponseWriter, out.bare, out.control, out.state, out.terms = w, w, *http.NewResponseController(w), s, g.terms

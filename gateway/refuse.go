@@ -1,10 +1,11 @@
 package gateway
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,47 +20,50 @@ type reason struct {
 	code   string
 }
 
-// The refusals. testdata/refusals.golden lists them.
+// The refusals, in the order of judgement. testdata/refusals.golden lists them.
 var (
-	refusePath        = &reason{"route/path", http.StatusNotFound, "NotFound"}
-	refuseMethod      = &reason{"route/method", http.StatusMethodNotAllowed, "InvalidParameter"}
-	refuseKey         = &reason{"authenticate/key", http.StatusUnauthorized, "InvalidApiKey"}
-	refuseTags        = &reason{"authenticate/tags", http.StatusBadRequest, "InvalidParameter"}
-	refuseEndpoint    = &reason{"authenticate/endpoint", http.StatusForbidden, "AccessDenied"}
-	refuseLarge       = &reason{"inspect/large", http.StatusRequestEntityTooLarge, "BadRequest.TooLarge"}
-	refuseMedia       = &reason{"inspect/media", http.StatusUnsupportedMediaType, "InvalidParameter"}
-	refuseSlow        = &reason{"inspect/slow", http.StatusRequestTimeout, "RequestTimeOut"}
-	refuseBody        = &reason{"inspect/body", http.StatusBadRequest, "InvalidParameter"}
-	refuseModel       = &reason{"inspect/model", http.StatusForbidden, "Model.AccessDenied"}
-	refuseRules       = &reason{"inspect/rules", http.StatusBadRequest, "InvalidParameter"}
-	refuseMemory      = &reason{"throttle/memory", http.StatusServiceUnavailable, "ServiceUnavailable"}
-	refuseConcurrent  = &reason{"throttle/concurrent", http.StatusTooManyRequests, "Throttling.RateQuota"}
-	refuseBroken      = &reason{"throttle/broken", http.StatusTooManyRequests, "Throttling.RateQuota"}
-	refuseNever       = &reason{"admit/never", http.StatusBadRequest, "InvalidParameter"}
-	refuseRate        = &reason{"admit/rate", http.StatusTooManyRequests, "Throttling.RateQuota"}
-	refuseTasks       = &reason{"admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota"}
-	refuseAccount     = &reason{"admit/account", http.StatusTooManyRequests, "Throttling.RateQuota"}
-	refuseQuota       = &reason{"admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota"}
-	refuseState       = &reason{"admit/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
-	refuseKeyReuse    = &reason{"admit/idempotency", http.StatusUnprocessableEntity, "InvalidParameter"}
-	refuseKeyRuns     = &reason{"admit/idempotency", http.StatusConflict, "InvalidParameter"}
-	refuseNoModel     = &reason{"models/unknown", http.StatusNotFound, "model_not_found"}
-	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
-	refuseWait        = &reason{"recall/wait", http.StatusGatewayTimeout, "RequestTimeOut"}
-	refuseClaim       = &reason{"recall/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
-	refusePicture     = &reason{"recall/picture", http.StatusBadGateway, "InternalError"}
-	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
-	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
-	refuseAnswer      = &reason{"forward/answer", http.StatusBadGateway, "InternalError"}
-	refuseSilent      = &reason{"forward/silent", http.StatusGatewayTimeout, "RequestTimeOut"}
-	refuseStopping    = &reason{"serve/stopping", http.StatusServiceUnavailable, "ServiceUnavailable"}
-	refusePanic       = &reason{"observe/panic", http.StatusInternalServerError, "InternalError"}
+	refuseStopping    = row("serve/stopping", http.StatusServiceUnavailable, "ServiceUnavailable")
+	refusePath        = row("route/path", http.StatusNotFound, "NotFound")
+	refuseMethod      = row("route/method", http.StatusMethodNotAllowed, "InvalidParameter")
+	refuseKey         = row("authenticate/key", http.StatusUnauthorized, "InvalidApiKey")
+	refuseTags        = row("authenticate/tags", http.StatusBadRequest, "InvalidParameter")
+	refuseEndpoint    = row("authenticate/endpoint", http.StatusForbidden, "AccessDenied")
+	refuseLarge       = row("inspect/large", http.StatusRequestEntityTooLarge, "BadRequest.TooLarge")
+	refuseMedia       = row("inspect/media", http.StatusUnsupportedMediaType, "InvalidParameter")
+	refuseBroken      = row("throttle/broken", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseConcurrent  = row("throttle/concurrent", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseMemory      = row("throttle/memory", http.StatusServiceUnavailable, "ServiceUnavailable")
+	refuseSlow        = row("inspect/slow", http.StatusRequestTimeout, "RequestTimeOut")
+	refuseBody        = row("inspect/body", http.StatusBadRequest, "InvalidParameter")
+	refuseModel       = row("inspect/model", http.StatusForbidden, "Model.AccessDenied")
+	refuseRules       = row("inspect/rules", http.StatusBadRequest, "InvalidParameter")
+	refuseKeyReuse    = row("admit/idempotency", http.StatusUnprocessableEntity, "InvalidParameter")
+	refuseKeyRuns     = row("admit/idempotency", http.StatusConflict, "InvalidParameter")
+	refuseNever       = row("admit/never", http.StatusBadRequest, "InvalidParameter")
+	refuseRate        = row("admit/rate", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseTasks       = row("admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseAccount     = row("admit/account", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseQuota       = row("admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota")
+	refuseState       = row("admit/state", http.StatusServiceUnavailable, "ServiceUnavailable")
+	refuseNoModel     = row("models/unknown", http.StatusNotFound, "model_not_found")
+	refuseTask        = row("recall/task", http.StatusNotFound, "NotFound")
+	refuseClaim       = row("recall/state", http.StatusServiceUnavailable, "ServiceUnavailable")
+	refuseWait        = row("recall/wait", http.StatusGatewayTimeout, "RequestTimeOut")
+	refusePicture     = row("recall/picture", http.StatusBadGateway, "InternalError")
+	refuseUnreachable = row("forward/unreachable", http.StatusBadGateway, "InternalError")
+	refuseOurKey      = row("forward/key", http.StatusBadGateway, "InternalError")
+	refuseAnswer      = row("forward/answer", http.StatusBadGateway, "InternalError")
+	refuseSilent      = row("forward/silent", http.StatusGatewayTimeout, "RequestTimeOut")
+	refusePanic       = row("observe/panic", http.StatusInternalServerError, "InternalError")
 )
 
-// reasons lists every row, in the order of judgement.
-var reasons = []*reason{
-	refuseStopping, refusePath, refuseMethod, refuseKey, refuseTags, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refusePicture, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+// reasons lists every row.
+var reasons []*reason
+
+func row(name string, status int, code string) *reason {
+	r := &reason{name, status, code}
+	reasons = append(reasons, r)
+	return r
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
@@ -102,14 +106,6 @@ func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }
 // closing ends the connection with the answer.
 func (r *refusal) closing() *refusal { r.closes = true; return r }
 
-// brief quotes a client's input for a message, cut to 64 bytes.
-func brief(input string) string {
-	if len(input) > 64 {
-		input = input[:64] + "…"
-	}
-	return strconv.Quote(strings.ToValidUTF8(input, "?"))
-}
-
 func (r *refusal) Error() string {
 	if r.inside != nil {
 		return r.name + ": " + r.inside.Error()
@@ -124,20 +120,34 @@ func asRefusal(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
-	if failed, ok := errors.AsType[*upstream.Error](err); ok {
-		return refuseExchange(failed)
+	failed, ok := errors.AsType[*upstream.Error](err)
+	switch {
+	case !ok:
+		return refuse(refusePanic).because(err)
+	case failed.Failure == upstream.Unreachable:
+		return refuse(refuseUnreachable).say("The service could not be reached; the request was not sent.").because(failed)
+	case failed.Failure == upstream.Silent:
+		return refuse(refuseSilent).say("The service did not answer in time; whether it ran the request is unknown.").because(failed)
 	}
-	return refuse(refusePanic).because(err)
+	return refuse(refuseAnswer).say("The service's answer was lost; whether it ran the request is unknown.").because(failed)
 }
 
-// refuseExchange says what is known of an exchange that failed.
-func refuseExchange(err *upstream.Error) *refusal {
-	switch err.Failure {
-	case upstream.Unreachable:
-		return refuse(refuseUnreachable).say("The service could not be reached; the request was not sent.").because(err)
-	case upstream.Silent:
-		return refuse(refuseSilent).say("The service did not answer in time; whether it ran the request is unknown.").because(err)
-	default:
-		return refuse(refuseAnswer).say("The service's answer was lost; whether it ran the request is unknown.").because(err)
-	}
+// errorBody writes {"code":…,"message":…,"request_id":…}, in this order because some clients match the beginning.
+func errorBody(code, message, id string) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(struct {
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		RequestID string `json:"request_id"`
+	}{code, message, id}) // strings always encode
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// retryAfter is the value of Retry-After: never earlier than after, and spread over a further 20 % (at least 1 s, at most
+// 60 s), so that clients do not all come back at once. luck is in [0,1).
+func retryAfter(after time.Duration, luck float64) int {
+	spread := min(max(after/5, time.Second), time.Minute)
+	return int(math.Ceil((after + time.Duration(luck*float64(spread))).Seconds()))
 }

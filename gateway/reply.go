@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -83,36 +84,17 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
 	}
-	w.terms.cors.stamp(h, s.header)
+	if w.terms.cors != nil {
+		w.terms.cors.Stamp(h, s.header)
+	}
 }
 
 // serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another
 // may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
-	if tenths < int64(len(shortTimings)) {
-		return shortTimings[tenths]
-	}
-	return timing(tenths)
-}
-
-// shortTimings are those below 10 ms, which nearly all are.
-var shortTimings = func() (texts [100]string) {
-	for tenths := range texts {
-		texts[tenths] = timing(int64(tenths))
-	}
-	return texts
-}()
-
-func timing(tenths int64) string {
 	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
 	return string(append(buf, '.', byte('0'+tenths%10)))
-}
-
-// whole sends a whole answer, header and body, with one look at the clock.
-func (w *reply) whole(status int, body []byte, now time.Time) {
-	w.header(status, now)
-	_, _ = w.write(body, now) // the Record notes that the client left
 }
 
 // Write sends bytes of the body. A client that does not read them within WriteTimeout is cut off.
@@ -216,7 +198,8 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 		h[name] = values
 	}
 	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
-	w.whole(a.status, a.body, now)
+	w.header(a.status, now)
+	_, _ = w.write(a.body, now) // the Record notes that the client left
 	return nil
 }
 
@@ -235,4 +218,35 @@ func (k *keptAnswer) keep(p []byte) {
 		return
 	}
 	k.bytes = append(k.bytes, p...)
+}
+
+// writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients
+// quote to support.
+func writeRefusal(w *reply, s *requestState, r *refusal) {
+	s.Refusal = r.name
+	if w.front != nil {
+		w.front.Blame(r.field)
+	}
+	w.closes = w.closes || r.closes
+	h := w.Header()
+	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]
+	clear(h) // a stage or the proxy had prepared another answer
+	if r.keeps && terms != nil {
+		h["Ratelimit-Policy"], h["Ratelimit"] = terms, left
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Sluice-Refusal", r.name)
+	if r.header != "" {
+		h.Set(r.header, r.value)
+	}
+	if r.status == http.StatusUnauthorized {
+		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
+	}
+	if r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
+		h.Set("Retry-After", strconv.Itoa(retryAfter(r.after, rand.Float64())))
+	}
+	body := errorBody(r.code, r.message, s.ID)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(r.status)
+	_, _ = w.Write(body) // the Record notes that the client left
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,7 @@ type requestState struct {
 	start     time.Time
 	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
 	bodyEnded bool          // no more of the client's body will come
-	memory    share         // of the memory budget, for the body
-	slot      *slot         // of the team's concurrent requests; nil: none taken
+	share     share         // of what its team has under way
 	full      error         // why there is no slot; it refuses the request once that is noted
 	unheld    error         // why there is no memory for the body; it refuses the request once that is noted
 	failure   error         // why the proxy failed
@@ -211,4 +211,26 @@ func (s *requestState) paidAs() policy.Kind {
 		return policy.KindChat
 	}
 	return policy.Kind(s.Kind)
+}
+
+// repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The
+// clients' libraries repeat a request after their own timeout and after most errors, and send no key.
+type repetition struct {
+	path        string            // the client's
+	body        [sha256.Size]byte // the digest of its content
+	fingerprint [sha256.Size]byte // of key, path and body
+	attempt     cache.Attempt     // which the library says that it is
+	taken       takenName         // what Join found; nil with an Idempotency-Key, and for a refused attempt
+}
+
+// takenName is the name of the request that an attempt has taken among those that are equal, as long as that matters. The zero value
+// is none.
+type takenName = atomic.Pointer[cache.IdempotencyName]
+
+// retryCount is the header in which a client's library numbers its attempts: "0" for the first.
+const retryCount = "X-Stainless-Retry-Count"
+
+// mayHaveRun reports whether the service did the work, or may have. An error inside a stream comes with status 200.
+func (s *requestState) mayHaveRun() bool {
+	return s.claimed || s.unknown || s.Cost.Flag == telemetry.FlagExact || s.Cost.Flag == telemetry.FlagEstimated
 }

@@ -3,9 +3,12 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 
+	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 )
 
@@ -15,6 +18,8 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
+	frontRoot     = "/v1"              // the base URL's path of OpenAI's interface, which is not served
+	frontPrefix   = frontRoot + "/"
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"
 )
@@ -39,15 +44,23 @@ type route struct {
 // routes finds a request's route. net/http's ServeMux does not fit: it redirects paths with // or .., answers 404
 // and 405 in plain text, and decodes %2F inside a wildcard.
 type routes struct {
+	base     *url.URL // of the service
 	exact    map[string]*route
 	prefixes []*route
 }
 
 func newRoutes(base *url.URL, table []route) *routes {
-	rs := &routes{exact: make(map[string]*route)}
+	rs := &routes{base: base, exact: make(map[string]*route)}
+	rs.add(table)
+	// The longest prefix wins, in whatever order the operator lists them.
+	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
+	return rs
+}
+
+func (rs *routes) add(table []route) {
 	for i := range table {
 		r := &table[i]
-		r.target, r.name = base.JoinPath(r.path), r.path
+		r.target, r.name = rs.base.JoinPath(r.path), r.path
 		if r.path[0] != '/' {
 			r.name = versionPrefix + r.path
 		}
@@ -57,9 +70,11 @@ func newRoutes(base *url.URL, table []route) *routes {
 		}
 		rs.exact[r.path] = r
 	}
-	// The longest prefix wins, in whatever order the operator lists them.
-	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
-	return rs
+}
+
+// isFront reports whether an address belongs to OpenAI's interface, also one that is not served.
+func isFront(to *url.URL) bool {
+	return to != nil && (strings.HasPrefix(to.Path, frontPrefix) || to.Path == frontRoot)
 }
 
 // match is the route of a path, and the variable parts of the path.
@@ -73,14 +88,14 @@ type match struct {
 // task id as route/path, and another method as route/method.
 func (rs *routes) find(method string, u *url.URL) (match, error) {
 	if method == http.MethodConnect || method == "PRI" {
-		return match{}, refuse(refuseMethod).say("The method %s is not served.", brief(method)).closing()
+		return match{}, refuse(refuseMethod).say("The method %s is not served.", policy.Brief(method)).closing()
 	}
 	m, ok := rs.lookup(u.EscapedPath())
 	if !ok {
 		return match{}, refuse(refusePath).say("This path is not served. The paths are those of the service below %s.", versionPrefix)
 	}
-	if m.route.method != "" && method != m.route.method || m.route.prefix && !forwardable(method) {
-		return match{}, refuse(refuseMethod).say("Method: given %s, allowed %s.", brief(method), allowed(m.route)).with("Allow", allowed(m.route))
+	if m.route.method != "" && method != m.route.method || m.route.prefix && !slices.Contains(forwardMethods, method) {
+		return match{}, refuse(refuseMethod).say("Method: given %s, allowed %s.", policy.Brief(method), allowed(m.route)).with("Allow", allowed(m.route))
 	}
 	return m, nil
 }
@@ -97,7 +112,7 @@ func (rs *routes) lookup(path string) (match, bool) {
 		return rs.lookupTask(rest)
 	}
 	for _, r := range rs.prefixes {
-		if rest, ok := strings.CutPrefix(relative, r.path); ok && (rest == "" || rest[0] == '/') && plain(rest) {
+		if rest, ok := strings.CutPrefix(relative, r.path); ok && (rest == "" || rest[0] == '/') && upstream.StaysBelow(rest) {
 			return match{route: r, rest: relative}, true
 		}
 	}
@@ -108,7 +123,7 @@ func (rs *routes) lookup(path string) (match, bool) {
 func (rs *routes) lookupOwn(path string) (match, bool) {
 	if id, ok := strings.CutPrefix(path, frontTasks); ok {
 		r := rs.exact[frontTasks+"{id}"]
-		return match{route: r, task: id}, r != nil && isTaskID(id)
+		return match{route: r, task: id}, r != nil && tasks.IsID(id)
 	}
 	if escaped, ok := strings.CutPrefix(path, frontModels+"/"); ok {
 		r := rs.exact[frontModels+"/{id}"]
@@ -127,7 +142,7 @@ func (rs *routes) lookupTask(rest string) (match, bool) {
 		return match{route: rs.exact["tasks"]}, true
 	}
 	id, err := url.PathUnescape(id)
-	if err != nil || !isTaskID(id) || strings.HasSuffix(rest, "//") {
+	if err != nil || !tasks.IsID(id) || strings.HasSuffix(rest, "//") {
 		return match{}, false
 	}
 	path := "tasks/{id}"
@@ -138,40 +153,13 @@ func (rs *routes) lookupTask(rest string) (match, bool) {
 	return match{route: r, task: id}, r != nil
 }
 
-// longestTaskID is how many bytes a task's id may have.
-const longestTaskID = 256
-
-// isTaskID reports whether id has the form of a task id: 1 to 256 of A-Za-z0-9._~-, which need no escape in a path. The
-// segments "." and ".." are not ids.
-func isTaskID(id string) bool {
-	if id == "" || len(id) > longestTaskID || id == "." || id == ".." {
-		return false
-	}
-	for i := range len(id) {
-		switch b := id[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '_', b == '~', b == '-':
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-const forwardMethods = "GET, POST, PUT, PATCH, DELETE"
-
-func forwardable(method string) bool {
-	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		return true
-	}
-	return false
-}
+var forwardMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func allowed(r *route) string {
 	if r.method != "" {
 		return r.method
 	}
-	return forwardMethods
+	return strings.Join(forwardMethods, ", ")
 }
 
 // handler answers one request, or returns an error. ServeHTTP writes the error.

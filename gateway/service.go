@@ -3,8 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,11 +29,16 @@ type service struct {
 	config  *Config
 	deps    *Deps
 	live    *live
-	alarms  *alarms
+	alarms  *telemetry.Alarms
 	headers *headers
-	claims  *claims
 	client  *upstream.Client
 	lease   time.Duration // of a request's hold
+}
+
+func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms, headers *headers, lease time.Duration) *service {
+	u := &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
+	u.client = upstream.New(u.clientConfig())
+	return u
 }
 
 func (u *service) clientConfig() upstream.Config {
@@ -59,12 +68,35 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	}
 }
 
-// receive makes of the service's answer one that a team may see, or refuses it. Its body ends within bounds.
-func (u *service) receive(answer *http.Response, s *requestState) error {
+// receive makes of the service's answer one that a team may see, or refuses it, and starts the Meter. watch is shown the pieces of
+// a stream before they leave; it may be nil.
+func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
+	key := u.live.key.Load()
 	s.UpstreamStatus = answer.StatusCode
-	u.live.key.Load().CoverHeader(answer.Header, inboundNames[:])
+	key.CoverHeader(answer.Header, inboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
-	return u.filterAnswer(answer, s)
+	if err := u.checkAnswer(answer); err != nil {
+		s.fault = asRefusal(err).name
+		s.exchange.Abandon()
+		return err
+	}
+	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
+		s.meter = meters.Get().(*meter.Meter)
+		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
+	}
+	inbound(answer.Header)
+	setLength(answer, &s.values)
+	switch {
+	case answer.StatusCode >= http.StatusBadRequest: // it is read whole, because its text may quote the key or name the service's hosts
+		text, err := readWhole(answer)
+		if err != nil {
+			return err
+		}
+		key.Redact(text)
+	case isStream(answer.Header):
+		answer.Body = upstream.NewStream(answer.Body, key, watch)
+	}
+	return nil
 }
 
 // failed notes that an exchange failed, and returns the error for the client.
@@ -88,7 +120,7 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, u.failed(s, err)
 	}
-	if err = u.receive(got, s); err != nil {
+	if err = u.receive(got, s, nil); err != nil {
 		return answer{}, err
 	}
 	body, err := readWhole(got)
@@ -99,18 +131,74 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
-// queryRoute is the route of a task query that no client's request makes.
-var queryRoute = &route{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true}
+// The routes of requests about tasks that no client's request makes.
+var (
+	queryRoute  = &route{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true}
+	cancelRoute = &route{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks}
+)
 
 // queryTask queries the service about a task. The answer may serve several polls, or none.
 func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, error) {
-	s := &requestState{
-		service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace,
-		exchange: new(upstream.Exchange), room: new(room),
-	}
-	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
+	s := u.ownRequest(context.Background(), queryRoute, claim)
+	s.finisher, s.Span = by.Finisher, by.Span
 	got, err := u.do(s, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
+}
+
+// wholeAnswer bounds the answers that are read whole: task answers and errors. The service's are a few KB.
+const wholeAnswer = 4 << 20
+
+var (
+	errUpgraded   = errors.New("the service switched protocols")
+	errRedirected = errors.New("the service answered with a redirect")
+	errEncoded    = errors.New("the service sent a compressed answer without being asked")
+	errOurKey     = errors.New("the service refused the gateway's own key")
+)
+
+// checkAnswer refuses an answer that is unfit for any team.
+func (u *service) checkAnswer(answer *http.Response) error {
+	broken := func(err error) error {
+		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
+	}
+	switch {
+	case answer.StatusCode == http.StatusSwitchingProtocols:
+		return broken(errUpgraded)
+	case answer.StatusCode >= 300 && answer.StatusCode < 400:
+		return broken(errRedirected) // following it would give the key to another host
+	case answer.StatusCode == http.StatusUnauthorized:
+		u.alarms.Raise(telemetry.AlarmKeyRefused, errOurKey.Error())
+		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
+	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
+		return broken(errEncoded)
+	}
+	return nil
+}
+
+// readWhole reads an answer into memory and gives it a body that can be read again.
+func readWhole(answer *http.Response) ([]byte, error) {
+	defer func(b io.Closer) { _ = b.Close() }(answer.Body)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, wholeAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > wholeAnswer {
+		return nil, refuse(refuseAnswer).say("The service's answer was too long.")
+	}
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	setLength(answer, new(values))
+	return text, nil
+}
+
+// setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
+func setLength(answer *http.Response, room *values) {
+	if answer.ContentLength >= 0 {
+		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
+	}
+}
+
+func isStream(h http.Header) bool {
+	media, _, _ := strings.Cut(first(h["Content-Type"]), ";")
+	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
 }
 
 func first(values []string) string {
@@ -120,65 +208,19 @@ func first(values []string) string {
 	return values[0]
 }
 
-// A request listens to its own exchange; see [upstream.Listener].
-
-// Runs extends the lease of the request's hold once half of it has passed.
-func (s *requestState) Runs(now time.Time) {
-	if s.held == nil {
-		return
-	}
-	last, lease := s.leased.Load(), s.service.lease
-	switch {
-	case last == 0:
-		s.leased.Store(now.UnixNano())
-	case now.UnixNano()-last > int64(lease/2) && s.leased.CompareAndSwap(last, now.UnixNano()):
-		_ = s.service.deps.Accounts.Extend(context.WithoutCancel(s.client), s.held, lease) // the next one may succeed
-	}
+// cancelTask asks the service to cancel a task that no client's request cancels.
+func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, error) {
+	return u.do(u.ownRequest(ctx, cancelRoute, claim), post, "tasks/"+claim.Task+"/cancel")
 }
 
-// Heard reads the usage in a piece of the answer, also if the client has left.
-func (s *requestState) Heard(piece []byte) {
-	if s.meter != nil {
-		_, _ = s.meter.Write(piece) // it never fails
-	}
-	s.clientSpan.Arrived(piece, s.exchange.Arrived)
-}
-
-// Ended moves the usage to the Record and ends the exchange's span.
-func (s *requestState) Ended() {
-	x := s.exchange
-	if x.Fault != nil {
-		s.fault = asRefusal(x.Fault).name
-		if x.Wanted {
-			s.Refusal = s.fault // for the log: the header has left already
-		}
-	}
-	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}
-	if s.meter != nil {
-		s.reading = s.meter.End()
-		s.reading.Usage.Cover(s.service.live.cover)
-		s.Usage = s.reading.Usage
-		ended.Reading = &s.reading
-		if s.reading.Failed {
-			s.service.alarms.checkBilling(s.reading.ErrorCode)
-		}
-		meters.Put(s.meter)
-		s.meter = nil
-	}
-	if s.creates && x.Whole && s.fault == "" {
-		s.answered = x.Arrived
-		return // it is not known yet whether the answer names a task; finish ends the span
-	}
-	s.clientSpan.End(ended, x.Arrived)
+// ownRequest is a request of the gateway's own about a task.
+func (u *service) ownRequest(ctx context.Context, to *route, claim *cache.Claim) *requestState {
+	s := &requestState{service: u, match: match{route: to}, client: ctx, method: to.method, creation: claim.Trace, exchange: new(upstream.Exchange), room: new(room)}
+	s.Team, s.Task, s.Model, s.Label = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model)
+	return s
 }
 
 var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
-
-// measure starts reading the usage of the answer with this header.
-func (s *requestState) measure(h http.Header) {
-	s.meter = meters.Get().(*meter.Meter)
-	s.meter.Reset(first(h["Content-Type"]), first(h["Content-Encoding"]))
-}
 
 // spanInfo describes the exchange of a request for its span and metrics.
 func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
@@ -210,18 +252,19 @@ func (s *requestState) operation() string {
 	return telemetry.OperationGenerate
 }
 
-// spanParameters are the parts of a request that its exchange's span shows.
-func spanParameters(r *policy.Request, body []byte) *telemetry.Parameters {
-	p := &telemetry.Parameters{
-		MaxTokens: telemetry.Optional[int64](r.MaxTokens), TopK: telemetry.Optional[int64](r.TopK), Seed: telemetry.Optional[int64](r.Seed),
-		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP), Presence: telemetry.Optional[float64](r.PresencePenalty),
-		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
-	}
-	switch {
-	case r.Images > 0:
-		p.Output = "image"
-	case r.JSON:
-		p.Output = "json"
-	}
-	return p
+// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
+type bounded struct {
+	io.ReadCloser
+	left int64
 }
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, refuse(refuseAnswer)
+	}
+	return n, err
+}
+
+// longestAnswer bounds an answer that is not a stream. It is passed on as it comes; the bound ends endless answers.
+const longestAnswer = 256 << 20

@@ -2,10 +2,14 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // A key may send this many broken requests a second, and this many at once, before its requests are refused unread.
@@ -30,28 +34,34 @@ type throttle struct {
 	unheld   chan struct{}  // has a place for each request that is read without memory
 	reached  func()         // is called when there is no such place; may be nil
 	refusals *recentRefusals
-	slots    *slots
-	budget   *budget
+	loads    *loads
+}
+
+func newThrottle(loads *loads, now func() time.Time, reached func()) *throttle {
+	return &throttle{
+		strikes: limit.NewStrikes(brokenRate, brokenBurst, now), noted: limit.NewStrikes(notedRate, notedBurst, now),
+		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: newRecentRefusals(), loads: loads,
+	}
 }
 
 func (t *throttle) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
-			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, shown(wait)).retry(wait)
+			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).retry(wait)
 		}
 		if !s.route.repeats {
 			if err := t.remembered(w, s); err != nil {
 				return err
 			}
 		}
+		s.share = t.loads.share(s.Team)
 		if err := t.takeSlot(w, s); err != nil {
 			if !t.notes(r, s) {
 				return err
 			}
 			s.full = err
 		}
-		s.memory = t.budget.share(s.team.ID)
-		if hasBody(r) && !s.memory.free() {
+		if hasBody(r) && !s.share.free() {
 			if !t.notes(r, s) {
 				return refuseOutOfMemory()
 			}
@@ -109,14 +119,137 @@ func (t *throttle) late(next handler) handler {
 
 // takeSlot takes one of the team's slots for requests in flight.
 func (t *throttle) takeSlot(w *reply, s *requestState) error {
-	slot, ok := t.slots.take(s.team)
+	ok := s.share.takeSlot(s.team)
 	if !ok && !s.team.Shadow {
-		slot.release()
-		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.", s.team.ID, t.slots.most(s.team)).retry(time.Second)
+		s.share.leaveSlot()
+		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
+			s.team.ID, t.loads.most(s.team)).retry(time.Second)
 	}
 	if !ok {
 		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
 	}
-	s.slot = slot
 	return nil
+}
+
+// recentFor is the longest that a refusal is remembered.
+const recentFor = time.Second
+
+// recentRefusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests
+// then costs no look at its accounts, and its bodies are not read. It answers only if the smallest request of a route (1
+// request, 1 token, 1 image) could not fit either. It forgets at once when a charge of the team, which may have made room, is
+// settled here, or the team's limits change.
+type recentRefusals struct {
+	all atomic.Pointer[limit.PerTeam[teamRefusals]]
+}
+
+// teamRefusals are one team's, by what every request of a route needs.
+type teamRefusals [needs]atomic.Pointer[recentRefusal]
+
+const (
+	needsRequest = iota // every generation
+	needsTokens         // text, beside a request
+	needsTask           // creations, beside a request: images, and an open task
+	needs
+)
+
+// recentRefusal is a refusal that is remembered.
+type recentRefusal struct {
+	refusal *refusal
+	header  http.Header // with the team's limits
+	until   time.Time   // it is used until then
+	fits    time.Time   // when the refused request would pass
+}
+
+func newRecentRefusals() *recentRefusals {
+	r := new(recentRefusals)
+	r.forgetAll()
+	return r
+}
+
+func (r *recentRefusals) forgetAll() { r.all.Store(new(limit.PerTeam[teamRefusals])) }
+
+// forget drops the refusals of a team.
+func (r *recentRefusals) forget(team string) {
+	all := r.all.Load().Get(team)
+	for i := range all {
+		if all[i].Load() != nil { // a load costs less than a store
+			all[i].Store(nil)
+		}
+	}
+}
+
+// remember keeps a refusal, with its headers so far, if no smaller request would have passed.
+func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRefusal) {
+	if need, ok := blocked(v); ok {
+		recent.header = recent.header.Clone()
+		ofTeam(recent.header, v)
+		r.all.Load().Get(team)[need].Store(&recent)
+	}
+}
+
+// ofTeam has headers tell the team's own limits alone, because the next request may be for another value of its tag.
+func ofTeam(h http.Header, v *limit.Verdict) {
+	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Tag != "" }) // they are the last
+	if own < 0 {
+		return
+	}
+	h.Del("Ratelimit-Policy")
+	h.Del("Ratelimit")
+	if policy, left := (&limit.Verdict{Limits: v.Limits[:own]}).Fields(); policy != "" {
+		h.Set("Ratelimit-Policy", policy)
+		h.Set("Ratelimit", left)
+	}
+}
+
+// blocked reports which routes cannot pass at all after a verdict. A smaller request than the refused one may pass, so this is
+// known only if the request asked for one unit, a period is used up, or there is no room for a task.
+func blocked(v *limit.Verdict) (need int, ok bool) {
+	if v.Reason == limit.ReasonTasks {
+		return needsTask, true
+	}
+	if v.Fault.Tag != "" { // another value of the tag may pass
+		return 0, false
+	}
+	if v.Reason != limit.ReasonRate && v.Reason != limit.ReasonQuota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {
+		return 0, false
+	}
+	switch v.Fault.Unit {
+	case teams.UnitRequests:
+		return needsRequest, true
+	case teams.UnitTokens:
+		return needsTokens, true
+	case teams.UnitImages:
+		return needsTask, true
+	}
+	return 0, false // a request may cost no money
+}
+
+// recall returns the refusal that holds for every request of a route, or nil.
+func (r *recentRefusals) recall(team string, to *route, now time.Time) *recentRefusal {
+	all := r.all.Load().Get(team)
+	if recent := all[needsRequest].Load(); recent.holds(now) {
+		return recent
+	}
+	need := needsRequest
+	switch {
+	case to.endpoint == policy.EndpointText:
+		need = needsTokens
+	case to.creates:
+		need = needsTask
+	}
+	if recent := all[need].Load(); recent.holds(now) {
+		return recent
+	}
+	return nil
+}
+
+func (r *recentRefusal) holds(now time.Time) bool { return r != nil && now.Before(r.until) }
+
+// again is the refusal as it is now. It sets the headers that tell the team's limits.
+func (r *recentRefusal) again(h http.Header, now time.Time) error {
+	for name, values := range r.header {
+		h[name] = values
+	}
+	refused := *r.refusal
+	return refused.keepHeaders().retry(r.fits.Sub(now))
 }

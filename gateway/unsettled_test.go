@@ -174,9 +174,8 @@ func TestManyEndsWait(t *testing.T) {
 // An end without room is shown to the client whose poll made the query. The others do not wait: they get the last known
 // answer until the task is queried again, an interval later, and it is charged once.
 func TestAnEndWithoutRoom(t *testing.T) {
-	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
+	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"), func(p *plan) { p.config.FillUnsettled() })
 	id := h.create(t)
-	h.gateway.FillUnsettled()
 	clock.move(time.Minute)
 	accounts.fall()
 	for n, want := range []string{"SUCCEEDED sluice;fwd=uri-miss;stored", "PENDING sluice;hit;ttl=-55;detail=stale"} {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ type usageTask struct {
 type usage struct {
 	accounts Accounts
 	tasks    *tasks.Tasks
-	slots    *slots
+	loads    *loads
 	reading  chan struct{} // has room for the one request that reads a ledger
 }
 
@@ -85,18 +86,14 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return refuse(refuseState).say("The usage of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
-	tags, err := u.tags(r.Context(), s.team, r.URL.RawQuery, report.At)
-	if err != nil {
-		return err
-	}
-	ledger, done, err := u.ledger(r.Context(), s.Team, r.URL.RawQuery, report.At)
+	tags, ledger, done, err := u.past(r.Context(), s.team, r.URL.RawQuery, report.At)
 	defer done()
 	if err != nil {
 		return err
 	}
 	body := usageBody{
 		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: []usageLimit{},
-		Concurrent: countOf(u.slots.most(s.team), u.slots.of(s.Team).used.Load()),
+		Concurrent: countOf(u.loads.most(s.team), u.loads.Get(s.Team).requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       tags,
 		Ledger:     ledger,
@@ -152,35 +149,42 @@ func allOr[T ~string](list []T) []string {
 	return words
 }
 
-// tagsShown is how many values of its tag a team sees. A day may have a thousand.
-const tagsShown = 100
+const (
+	// tagsShown is how many values of its tag a team sees. A day may have a thousand.
+	tagsShown = 100
+	// ledgerPatience bounds the wait for the turn to read a ledger, and then the reading.
+	ledgerPatience = 2 * time.Second
+	// ledgerRows is how many rows, one for each day, model and endpoint, a report may have. A single day has fewer.
+	ledgerRows = 5000
+)
 
-// tags reads how the values of the team's tag stand to their quotas; nil if the query does not have tags. It reads a ledger, and so
-// waits for its turn as that does.
-func (u *usage) tags(ctx context.Context, team *teams.Team, query string, at time.Time) (list []usageTag, err error) {
-	if !asksTags(query) {
-		return nil, nil
-	}
-	var standings []limit.Standing
-	done, err := u.inTurn(ctx, team.ID, func(ctx context.Context) (err error) {
-		if len(team.TagQuotas) > 0 {
-			standings, err = u.accounts.LookTags(ctx, team, at)
-		}
-		return err
-	})
-	done()
+// past reads what needs a ledger: the quotas of values of the team's tag if the query has tags, and the rows of the days that it
+// names. What the query does not ask for is nil. This process reads one ledger at a time, and a team may have one such report at a
+// time, until done is called: a report costs the team nothing, but it costs time and memory.
+func (u *usage) past(ctx context.Context, team *teams.Team, query string, now time.Time) (tags []usageTag, entries []limit.Entry, done func(), err error) {
+	done = func() {}
+	days, err := limit.AskedDays(query, now)
 	if err != nil {
-		return nil, refuse(refuseState).say("The usage of team %s cannot be read at the moment; send the request again.", team.ID).because(err).retry(time.Second)
+		return nil, nil, done, refuse(refuseRules).say("%s", err.Error())
 	}
-	list = []usageTag{}
-	values := map[limit.Tag]bool{}
-	for i := range standings {
-		if values[standings[i].Tag] = true; len(values) > tagsShown {
-			break
-		}
-		list = append(list, usageTag{standings[i].Tag.Value(), readLimit(&standings[i], at)})
+	if asks := asksTags(query); asks || days != nil {
+		done, err = u.inTurn(ctx, team.ID, func(ctx context.Context) (err error) {
+			if asks {
+				tags, err = u.tags(ctx, team, now)
+			}
+			if err == nil && days != nil {
+				entries, err = u.ledger(ctx, team.ID, days)
+			}
+			return err
+		})
 	}
-	return list, nil
+	switch {
+	case errors.Is(err, limit.ErrRows):
+		err = refuse(refuseRules).say("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)
+	case err != nil:
+		err = refuse(refuseState).say("The ledger of team %s cannot be read at the moment; send the request again.", team.ID).because(err).retry(time.Second)
+	}
+	return tags, entries, done, err
 }
 
 // asksTags reports whether a query has the parameter tags.
@@ -191,4 +195,58 @@ func asksTags(query string) bool {
 		}
 	}
 	return false
+}
+
+// tags reads how the values of the team's tag stand to their quotas.
+func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) ([]usageTag, error) {
+	list := []usageTag{}
+	if len(team.TagQuotas) == 0 {
+		return list, nil
+	}
+	standings, err := u.accounts.LookTags(ctx, team, at)
+	values := map[limit.Tag]bool{}
+	for i := range standings {
+		if values[standings[i].Tag] = true; len(values) > tagsShown {
+			break
+		}
+		list = append(list, usageTag{standings[i].Tag.Value(), readLimit(&standings[i], at)})
+	}
+	return list, err
+}
+
+func (u *usage) ledger(ctx context.Context, team string, days []int) ([]limit.Entry, error) {
+	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: ledgerRows})
+	entries := []limit.Entry{}
+	for i := range rows {
+		entries = append(entries, rows[i].Entries()...)
+	}
+	return entries, err
+}
+
+// inTurn waits until the team has no other report and this process reads no other ledger, and reads one.
+func (u *usage) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
+	defer cancel()
+	done, err = turn(waiting, u.loads.Get(team).reading)
+	if err != nil {
+		return done, err
+	}
+	ended, err := turn(waiting, u.reading)
+	if err != nil {
+		return done, err
+	}
+	defer ended()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
+	defer cancel()
+	return done, read(ctx)
+}
+
+// turn waits for room. The caller MUST call done, which makes room again.
+func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }, nil
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
 }

@@ -1,10 +1,19 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway"
+	"sluice/policy/limit"
 )
 
 // A team sees its standing in every limit, and its requests in flight.
@@ -95,5 +104,223 @@ func TestWhatCountsAsBroken(t *testing.T) {
 				t.Errorf("the next is answered %d %s", got.status, got.body)
 			}
 		})
+	}
+}
+
+// ledgerOf requests a team's ledger, and returns its rows without the amounts.
+func (h *harness) ledgerOf(t *testing.T, team, query string) (rows []string, got reading) {
+	t.Helper()
+	got = h.ask("GET", "/sluice/v1/usage"+query, "", "Authorization", "Bearer "+h.keys[team])
+	var body struct {
+		Ledger []map[string]any `json:"ledger"`
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); got.status != 200 || err != nil {
+		t.Fatalf("%s: %d %s (%v)", query, got.status, got.body, err)
+	}
+	for _, row := range body.Ledger {
+		rows = append(rows, fmt.Sprint(row["day"], " ", row["model"], " ", row["endpoint"], " ", row["unit"]))
+		if len(row) != 6 {
+			t.Errorf("a row is %v", row)
+		}
+	}
+	return rows, got
+}
+
+// dayFrom names a day by its distance from the given time.
+func dayFrom(at time.Time) func(n int) string {
+	return func(n int) string { return at.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+}
+
+// TestLedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, with estimates apart, and no
+// other team's.
+func TestLedgerOfTheTeam(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	day := dayFrom(clock.now())
+	h := build(t, func(p *plan) { p.now = clock.now })
+	for n := range 3 {
+		if n > 0 {
+			clock.move(24 * time.Hour)
+		}
+		h.ask("POST", textPath, strings.Replace(textBody, "llm-max", fmt.Sprintf("llm-%d", n), 1))
+		h.ask("POST", multimodalPath, syncBody, "Authorization", "Bearer "+h.keys["shop"])
+	}
+	h.records.await(t, 6)
+	var want []string
+	for n := range 3 {
+		for _, unit := range []string{"requests", "tokens"} {
+			want = append(want, fmt.Sprintf("%s llm-%d text %s", day(n), n, unit))
+		}
+	}
+	for query, want := range map[string][]string{
+		"?days=1": want[4:], "?days=2": want[2:], "?days=400": want, "?from=" + day(0): want, "?to=" + day(1): want[2:4],
+		"?from=" + day(0) + "&to=" + day(1): want[:4], "?days=3&team=shop&x=": want, "?from=" + day(-9) + "&to=" + day(-1): nil, "": nil,
+	} {
+		rows, got := h.ledgerOf(t, "search", query)
+		if diff := cmp.Diff(want, rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+		if empty := strings.Contains(got.body, `"ledger":[]`); empty != (want == nil && query != "") || query == "" && strings.Contains(got.body, "ledger") {
+			t.Errorf("%s: %s", query, got.body)
+		}
+	}
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	_, got := h.ledgerOf(t, "search", "?days=1")
+	if end := fmt.Sprintf(`"ledger":[{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"requests","used":1,"estimated":0},{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"tokens","used":%[2]d,"estimated":0}]}`, day(2), rows[0].Used[limit.Tokens]); !strings.HasSuffix(got.body, end) {
+		t.Errorf("%s\nends not with\n%s", got.body, end)
+	}
+	if rows, _ := h.ledgerOf(t, "shop", "?days=1"); len(rows) != 2 || !strings.Contains(rows[1], "llm-image-2.0 multimodal images") {
+		t.Errorf("the other team: %v", rows)
+	}
+}
+
+// TestFaultyQueries: a faulty query is refused with the given and the allowed values.
+func TestFaultyQueries(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	day := dayFrom(clock.now())
+	h := build(t, func(p *plan) { p.now = clock.now })
+	for query, want := range map[string]string{
+		"?days=0":                             `days: given "0", allowed a whole number from 1 to 400`,
+		"?days=401":                           `days: given "401", allowed a whole number from 1 to 400`,
+		"?days=":                              `days: given "", allowed a whole number from 1 to 400`,
+		"?days=1.5":                           `days: given "1.5", allowed a whole number from 1 to 400`,
+		"?days=99999999999999999999":          `days: given "99999999999999999999", allowed a whole number from 1 to 400`,
+		"?days=1&days=2":                      "days: given 2 times, allowed once",
+		"?days=1&from=" + day(0):              "days: given beside from or to, allowed either",
+		"?from=2026-02-30":                    `from: given "2026-02-30", allowed a day such as ` + day(0),
+		"?to=today":                           `to: given "today", allowed a day such as ` + day(0),
+		"?from=":                              `from: given "", allowed a day such as ` + day(0),
+		"?from=" + day(1):                     `from: given "` + day(1) + `", allowed a day from ` + day(-399) + " to " + day(0),
+		"?from=" + day(-400):                  `from: given "` + day(-400) + `", allowed a day from ` + day(-399) + " to " + day(0),
+		"?from=" + day(0) + "&from=" + day(0): "from: given 2 times, allowed once",
+		"?days=%zz":                           `days: given "days=%zz", allowed name=value, escaped`,
+		"?days=%22" + strings.Repeat("9", 99) + "%0a": `days: given "\"` + strings.Repeat("9", 63) + `…", allowed a whole number from 1 to 400`,
+	} {
+		got := h.ask("GET", "/sluice/v1/usage"+query, "")
+		got.wants(t, 400, "inspect/rules", "InvalidParameter")
+		if said := got.member(t, "message"); said != want {
+			t.Errorf("%s says %s\nwant %s", query, said, want)
+		}
+	}
+}
+
+// TestUnreadableQueries: an unknown parameter is dropped, readable or not; one that names days is refused if it
+// cannot be read.
+func TestUnreadableQueries(t *testing.T) {
+	h := build(t)
+	for query, want := range map[string]int{
+		"?a;b": 200, "?%zz": 200, "?x=%zz&y": 200, "?%zz=days": 200, "?daysoff;x": 200, "?" + strings.Repeat("a&", 10_001): 200,
+		"?a;b&days=1": 200, "?days=1&%zz": 200, "?" + strings.Repeat("&", 10_001) + "days=1": 200,
+		"?days=%zz": 400, "?days=1;x": 400, "?from=%": 400, "?x&to=1;2": 400, "?a;days=3": 400, "?%64ays=%zz": 400, "?days;": 400,
+		"?" + strings.Repeat("&", 10_001) + "days=0": 400,
+	} {
+		got := h.ask("GET", "/sluice/v1/usage"+query, "")
+		if got.status != want {
+			t.Errorf("%.40s: %d %s", query, got.status, got.body)
+		}
+		if asks := strings.Contains(query, "days=1"); want == 200 && strings.Contains(got.body, `"ledger":[`) != asks {
+			t.Errorf("%.40s: %s", query, got.body)
+		}
+	}
+}
+
+// ledgerReader counts readings of the ledger, and how many run at once. Each waits until the test releases it.
+type ledgerReader struct {
+	gateway.Accounts
+	reads, now, most atomic.Int64
+	wait             chan struct{}
+	rows             []limit.Row
+	err              error
+}
+
+func (c *ledgerReader) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
+	c.reads.Add(1)
+	now := c.now.Add(1)
+	defer c.now.Add(-1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	<-c.wait
+	if len(c.rows) > q.Most {
+		return nil, limit.ErrRows
+	}
+	return c.rows, errors.Join(c.err, ctx.Err())
+}
+
+// TestLedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
+// time for all teams, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
+func TestLedgerIsReadWhenAskedFor(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
+	h := build(t, func(p *plan) { p.accounts = c })
+	h.ask("GET", "/sluice/v1/usage", "")
+	if n := c.reads.Load(); n != 0 {
+		t.Fatalf("read %d times without a query", n)
+	}
+	answers := make(chan reading, 5)
+	for range 4 {
+		go func() { answers <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
+	}
+	go func() {
+		answers <- h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
+	}()
+	for c.reads.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // so that further ones would show
+	if n := c.reads.Load(); n != 1 {
+		t.Errorf("%d readings at once", n)
+	}
+	close(c.wait)
+	for range 5 {
+		(<-answers).wants(t, 503, "admit/state", "ServiceUnavailable")
+	}
+	if c.reads.Load() != 5 || c.most.Load() > 1 {
+		t.Errorf("%d readings, %d at once", c.reads.Load(), c.most.Load())
+	}
+}
+
+// TestLedgerWaitsForItsTurn: a request that has waited too long for another's reading is refused with Retry-After,
+// and a slow reading harms no later one.
+func TestLedgerWaitsForItsTurn(t *testing.T) {
+	parallel(t)
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	h := build(t, func(p *plan) { p.accounts = c })
+	first := make(chan reading, 1)
+	go func() { first <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
+	for c.reads.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	got := h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
+	got.wants(t, 503, "admit/state", "ServiceUnavailable")
+	if got.header.Get("Retry-After") == "" || c.reads.Load() != 1 {
+		t.Errorf("%v after %d readings", got.header, c.reads.Load())
+	}
+	close(c.wait)
+	<-first
+	for range 3 {
+		h.ledgerOf(t, "search", "?days=1")
+		h.ledgerOf(t, "shop", "?days=1")
+	}
+}
+
+// TestLedgerOfTooManyRows: a report is bounded, and a longer one is refused with the advice to request fewer days.
+func TestLedgerOfTooManyRows(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	close(c.wait)
+	for n := range 5000 {
+		c.rows = append(c.rows, limit.Row{Day: 20261121, Model: fmt.Sprint("m", n), Endpoint: "text", Used: limit.Amounts{limit.Requests: 1}})
+	}
+	h := build(t, func(p *plan) { p.accounts = c })
+	if rows, _ := h.ledgerOf(t, "search", "?days=2"); len(rows) != 5000 {
+		t.Errorf("%d rows", len(rows))
+	}
+	c.rows = append(c.rows, c.rows[0])
+	for range 2 {
+		got := h.ask("GET", "/sluice/v1/usage?days=30", "")
+		got.wants(t, 400, "inspect/rules", "InvalidParameter")
+		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed 5000: ask for fewer days" {
+			t.Error(said)
+		}
 	}
 }

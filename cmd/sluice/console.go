@@ -75,7 +75,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	c.server = wire.NewServer(console.New(console.Deps{
 		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: p.log,
 		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.Door(), Pictures: wordsOf(p.ResultHosts),
-		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
+		Client:  func(r *http.Request) string { return wire.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
 	}), p.log)
 	c.server.TLSConfig = p.tlsConfig()

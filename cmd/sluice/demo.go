@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/gateway/fetch"
 	"sluice/gateway/simulator"
+	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy/teams"
 )
@@ -137,7 +137,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
-	s.ResultHosts, s.ResultNetworks = []fetch.Host{fetch.Host(service.String())}, []network{loopback}
+	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
 	return configuration{settings: s, teams: t.file, door: doorMayMove}
 }

@@ -110,23 +110,23 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr"}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
-	"gateway/wire":     {never: []string{otelAPI, goRedis, "os"}},
-	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
+	"telemetry/otlp": {outside: []string{otelAPI, "github.com/go-logr/logr"}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"gateway/wire":   {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/upstream": {
+		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}},
+		never: []string{otelAPI, goRedis, "os"},
+	},
 	"gateway/tasks": {
 		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/fetch", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		outside:   []string{xTime},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
-		files:     map[string][]string{"plain.go": {"golang.org/x/text"}},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
-	"gateway/fetch":  {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
 		never: []string{"os", slogPkg, otelAPI, goRedis},
@@ -165,7 +165,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/oidc", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},
@@ -364,8 +364,9 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/openai", "chat.go", "log/slog", false},
 		{"gateway/openai", "chat.go", "sluice/policy/strictjson", true},
 		{"gateway/openai", "chat.go", "sluice/policy", false},
-		{"gateway/fetch", "host.go", "code.dny.dev/ssrf", true},
-		{"gateway/fetch", "fetch.go", "log/slog", false},
+		{"gateway/upstream", "fetch_host.go", "code.dny.dev/ssrf", true},
+		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
+		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},

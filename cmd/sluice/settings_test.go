@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway/fetch"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 )
 
@@ -56,7 +56,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"ADMIN_PPROF", s.AdminPprof, false},
 		{"TRUSTED_PROXIES", s.TrustedProxies, []network(nil)},
 		{"CORS_ORIGINS", s.CORSOrigins, []origin(nil)},
-		{"RESULT_HOSTS", s.ResultHosts, []fetch.Host(nil)},
+		{"RESULT_HOSTS", s.ResultHosts, []upstream.Host(nil)},
 		{"RESULT_NETWORKS", s.ResultNetworks, []network(nil)},
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"sluice/gateway/fetch"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/teams"
 )
@@ -29,7 +29,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
 	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
-	reflect.TypeFor[fetch.Host]():     func(v string) (any, error) { return fetch.ParseHost(strings.TrimSpace(v)) },
+	reflect.TypeFor[upstream.Host]():  func(v string) (any, error) { return upstream.ParseHost(strings.TrimSpace(v)) },
 	reflect.TypeFor[member]():         parseWord[member],
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }

@@ -42,7 +42,6 @@ func wallsOf(files int) walls {
 // beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row goes.
 var beyond = map[string]walls{
 	"cmd/sluice": {lines: 4925},
-	"gateway":    {lines: 5550, methods: map[string]int{"reply": 22, "Gateway": 22}},
 }
 
 func TestPackagesHaveWalls(t *testing.T) {

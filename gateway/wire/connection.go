@@ -1,6 +1,6 @@
 // Package wire knows the inside of net/http: the deadlines of its connections, which of them are open and which a request works on, how
-// much stack its writer needs, and how it is made to end a connection. It lends the memory of bodies. It knows nothing of what requests
-// ask for.
+// much stack its writer needs, and how it is made to end a connection. It lends the memory of bodies, and knows whose
+// a connection is and which pages may read answers. It knows nothing of what requests ask for.
 package wire
 
 import (

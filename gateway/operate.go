@@ -1,0 +1,191 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+)
+
+// backgroundEvery is the pace of the work that no request waits for.
+const backgroundEvery = time.Second
+
+// Work does what is due beside the requests, until ctx ends. One goroutine runs it for as long as the gateway serves.
+func (g *Gateway) Work(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
+	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
+	for _, do := range []func(){
+		func() { accounts.log(g.deps.Accounts.Maintain(ctx)) },
+		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
+		func() { g.polls.tasks.Finish(ctx) },
+		func() { quotas.round(ctx) },
+		func() { g.inspection.buffers.Age(g.deps.Now()) },
+	} {
+		working.Go(func() { every(ctx, do) })
+	}
+}
+
+func every(ctx context.Context, do func()) {
+	tick := time.NewTicker(backgroundEvery)
+	defer tick.Stop()
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// news logs an error when it is new: the same error every second is one line.
+type news struct {
+	logger *slog.Logger
+	of     string
+	last   string // the last error; empty: the last round had none
+}
+
+func (n *news) log(err error) {
+	if err == nil {
+		n.last = ""
+		return
+	}
+	if text := err.Error(); text != n.last {
+		n.logger.Error(n.of, slog.String("error", text))
+		n.last = text
+	}
+}
+
+// quotaRounds is how many rounds it takes to look at every team's quotas once. A look costs a call of Redis.
+const quotaRounds = 10
+
+// quotaWatch shows in the metrics how far quotas are used. One goroutine uses it.
+type quotaWatch struct {
+	live     *live
+	accounts Accounts
+	metrics  *telemetry.Metrics
+	shown    map[string]bool // teams whose quotas the metrics show
+	next     int
+}
+
+// round looks at the next few teams.
+func (q *quotaWatch) round(ctx context.Context) {
+	file := q.live.teams.Load()
+	q.forget(file)
+	list := file.List
+	for range (len(list) + quotaRounds - 1) / quotaRounds {
+		team := list[q.next%len(list)]
+		q.next++
+		if len(team.Quotas) > 0 {
+			q.look(ctx, team)
+		}
+	}
+}
+
+func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
+	report, err := q.accounts.Look(ctx, team)
+	if err != nil {
+		return // the metrics keep the last value
+	}
+	var uses []telemetry.QuotaUse
+	for i := range report.Limits {
+		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
+			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
+		}
+	}
+	q.metrics.Quotas(team.ID, uses)
+	q.shown[team.ID] = true
+}
+
+// forget removes teams from the metrics that have no quotas any more.
+func (q *quotaWatch) forget(file *teams.File) {
+	for id := range q.shown {
+		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
+			q.metrics.Quotas(id, nil)
+			delete(q.shown, id)
+		}
+	}
+}
+
+// SetTeams replaces the teams for every request that has not been authenticated yet.
+func (g *Gateway) SetTeams(file *teams.File) {
+	if g.deps.Identities != nil {
+		g.deps.Identities.Follow(file.Issuers)
+	}
+	g.live.teams.Store(file)
+	g.throttle.refusals.forgetAll()
+}
+
+// Currency is the currency in the teams file in force; may be empty.
+func (g *Gateway) Currency() string { return g.live.teams.Load().Currency }
+
+// SetUpstreamKey replaces the service's key for every request that has not been sent yet.
+func (g *Gateway) SetUpstreamKey(key Secret) {
+	g.live.key.Store(upstream.NewCredential(key, g.config.UpstreamURL, g.live.key.Load()))
+}
+
+// BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
+// one still serves.
+func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
+
+// BeginStop refuses every request from now on with 503 serve/stopping; running requests go on.
+func (g *Gateway) BeginStop() { g.live.stopping.Store(true) }
+
+// Close closes the idle connections to the service. It leaves running requests alone.
+func (g *Gateway) Close() { g.forward.service.client.Close() }
+
+var (
+	// ErrNoTask is the error of a task that is not the team's, or that is no longer known.
+	ErrNoTask = tasks.ErrAbsent
+	// ErrNoCancel is the error of a cancel that the service did not take, because the task has begun or ended.
+	ErrNoCancel = errors.New("the service did not take the cancel")
+	// ErrCancelRate is the error of a cancel beyond the account's rate of cancels.
+	ErrCancelRate = errors.New("the service's account is at its rate of cancels")
+)
+
+// HasTask reports whether a task is a team's.
+func (g *Gateway) HasTask(ctx context.Context, team, task string) (bool, error) {
+	_, err := g.polls.tasks.Own(ctx, team, task)
+	if errors.Is(err, ErrNoTask) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CancelTask asks the service to cancel a team's task, for an operator. Its hold is settled as after a client's cancel. The error is
+// one of those above, or says why the service could not be asked.
+func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
+	claim, err := g.polls.tasks.Own(ctx, team, task)
+	switch {
+	case err != nil:
+		return err
+	case !g.polls.tasks.MayCancel(ctx, team):
+		return ErrCancelRate
+	}
+	got, err := g.polls.service.cancelTask(ctx, &claim)
+	switch {
+	case err != nil:
+		return err
+	case got.status != http.StatusOK:
+		return ErrNoCancel
+	}
+	if !claim.Final() {
+		g.polls.tasks.Look(context.WithoutCancel(ctx), claim, telemetry.Span{})
+	}
+	return nil
+}
+
+// InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of the
+// team's limit; 0 is any number.
+func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
+	return g.throttle.loads.Get(team.ID).requests.Load(), g.throttle.loads.most(team)
+}

@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway/tasks"
+)
+
+// polls answers requests about tasks: polls, cancels and lists.
+type polls struct {
+	config  *Config
+	deps    *Deps
+	live    *live
+	service *service
+	loads   *loads
+	tasks   *tasks.Tasks
+}
+
+// recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's get the same answer, and
+// the service is not queried. While any state of the task is known, no poll is refused: clients give their task up after a
+// refused poll, so the last known answer serves when the service cannot be queried.
+func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return p.answer(w, r, s, claim)
+}
+
+// answer answers a poll of a task that is the team's.
+func (p *polls) answer(w *reply, r *http.Request, s *requestState, claim cache.Claim) error {
+	if !claim.Final() {
+		claim.CountPoll()
+	}
+	if len(s.header[p.service.headers.encryption]) > 0 {
+		return p.recallEncrypted(w, s, claim)
+	}
+	if span := tasks.PreferredWait(r.Header); span > 0 {
+		return p.write(w, s, p.await(r.Context(), w, s, claim, span))
+	}
+	return p.write(w, s, p.tasks.Current(r.Context(), claim, s.Span))
+}
+
+// own finds the team's claim of the task in the path.
+func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
+	claim, err := p.tasks.Own(ctx, s.Team, s.task)
+	switch {
+	case errors.Is(err, tasks.ErrAbsent):
+		return claim, refuse(refuseTask).say("There is no such task.")
+	case errors.Is(err, tasks.ErrCrowded):
+		return claim, refuse(refuseConcurrent).say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).retry(time.Second)
+	case err != nil:
+		return claim, refuse(refuseClaim).say("The task cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
+	}
+	s.Task = s.task // only now: the id of an absent task may be any text
+	s.Model, s.Label, s.creation = claim.Model, p.live.label(claim.Model), claim.Trace
+	return claim, nil
+}
+
+// mostWaiters is how many polls of a team may wait if it has no limit of concurrent requests.
+const mostWaiters = 100
+
+// await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
+// so are all polls when the gateway drains.
+func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
+	waiting, most := &p.loads.Get(s.Team).waiting, p.loads.most(s.team)
+	if most == 0 {
+		most = mostWaiters
+	}
+	defer waiting.Add(-1)
+	if waiting.Add(1) > most {
+		return p.tasks.Current(ctx, claim, s.Span)
+	}
+	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
+	latest, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
+	s.waited += waited // the client wanted the wait
+	return latest
+}
+
+// recallEncrypted passes on an answer that only this client can decrypt, or writes the last known one.
+func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) error {
+	var fresh answer
+	known, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
+		var err error
+		fresh, err = p.service.do(s, get, "tasks/"+s.task)
+		return tasks.Reply{Status: fresh.status, Body: fresh.body}, err
+	})
+	if !passes {
+		return p.write(w, s, known)
+	}
+	s.Cache = string(tasks.Queried)
+	p.deps.Metrics.Poll(s.Cache)
+	w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
+	return fresh.write(w)
+}
+
+// write writes a task's answer as the service wrote it, with its age and its source.
+func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
+	now := p.deps.Now()
+	age := max(now.Sub(t.Claim.Fetched), 0)
+	s.Cache, s.UpstreamID, s.UpstreamStatus = string(t.Source), t.UpstreamID, t.UpstreamStatus
+	s.waited += t.Took
+	s.recordEnd(&t)
+	p.deps.Metrics.Poll(s.Cache)
+	h := w.Header()
+	h["Age"], h["Cache-Status"] = s.values.one(strconv.Itoa(int(age/time.Second))), s.values.one(p.tasks.CacheStatus(&t, age, now))
+	if t.UpstreamID != "" {
+		h["X-Request-Id"] = s.values.one(t.UpstreamID)
+	}
+	h["Content-Type"] = acceptJSON
+	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
+}
+
+// recordEnd notes what a task used and cost in the Record of the request that heard of its end.
+func (s *requestState) recordEnd(t *tasks.PollAnswer) {
+	if t.End != nil {
+		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
+	}
+}
+
+// list answers GET tasks with the team's own tasks: the service's list has those of every team.
+func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
+	filter, err := tasks.ReadFilter(r.URL.Query(), p.config.TaskZone)
+	if err != nil {
+		return refuse(refuseRules).say("%s", err.Error())
+	}
+	page, err := p.tasks.List(r.Context(), s.Team, filter)
+	if err != nil {
+		return refuse(refuseClaim).say("The team's tasks cannot be read at the moment; send the request again.").because(err).retry(time.Second)
+	}
+	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(&page, filter, s.ID)}.write(w)
+}
+
+// cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share
+// the account's rate of cancels. After a cancel that worked it queries the task's state at once, so that the next poll shows
+// it and the hold is free.
+func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	if !p.tasks.MayCancel(r.Context(), s.Team) {
+		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).retry(time.Second)
+	}
+	got, err := p.service.do(s, post, "tasks/"+s.task+"/cancel")
+	if err != nil {
+		return err
+	}
+	if got.status == http.StatusOK && !claim.Final() {
+		latest := p.tasks.Look(context.WithoutCancel(r.Context()), claim, s.Span)
+		s.recordEnd(&latest)
+		s.waited += latest.Took
+	}
+	return got.write(w)
+}

@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"code.dny.dev/ssrf"
+)
+
+// Host is a host from which pictures may be fetched: "store.example", "*.store.example" for every name below it,
+// "store.example:8443", or an address such as "127.0.0.1:9000". Without a port it is the port of the scheme.
+type Host string
+
+// longestAddress is how many bytes the address of a picture may have. Signed ones have up to 2 KiB.
+const longestAddress = 8 << 10
+
+var errHost = errors.New("not a host")
+
+// A pattern names a domain below a top-level one, so that no pattern opens all of .com.
+var hostForm = regexp.MustCompile(`^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$`)
+
+// ParseHost reads a Host in upper or lower case. Its error does not quote the text.
+func ParseHost(text string) (Host, error) {
+	text = strings.ToLower(text)
+	if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil && address.Zone() == "" && text == hostOf(address) {
+		return Host(text), nil
+	}
+	if pair, err := netip.ParseAddrPort(text); err == nil && pair.Addr().Zone() == "" && pair.Port() > 0 && text == pair.String() {
+		return Host(text), nil
+	}
+	if len(text) > 260 || !hostForm.MatchString(text) {
+		return "", errHost
+	}
+	return Host(text), nil
+}
+
+// hostOf writes an address as in a URL.
+func hostOf(address netip.Addr) string {
+	if address.Is6() {
+		return "[" + address.String() + "]"
+	}
+	return address.String()
+}
+
+// matches reports whether the pattern has the host of u.
+func (p Host) matches(u *url.URL) bool {
+	host := strings.ToLower(u.Host)
+	if u.Port() == "" || u.Port() == defaultPorts[u.Scheme] {
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	if below, ok := strings.CutPrefix(string(p), "*"); ok {
+		return len(host) > len(below) && strings.HasSuffix(host, below)
+	}
+	return host == string(p)
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// judge reads the address of a picture and judges it.
+func (f *Fetcher) judge(address string) (*url.URL, error) {
+	if len(address) > longestAddress {
+		return nil, fmt.Errorf("%w: it is longer than 8 KiB", ErrAddress)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it cannot be read", ErrAddress)
+	}
+	return u, f.judgeURL(u)
+}
+
+// judgeURL judges scheme and host. The dialer judges the address that the host's name leads to.
+func (f *Fetcher) judgeURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+		return fmt.Errorf("%w: its scheme is not https", ErrAddress)
+	case u.User != nil || u.Opaque != "" || strings.ContainsFunc(u.Host, strange):
+		return fmt.Errorf("%w: it has a user or not a plain host", ErrAddress)
+	}
+	for _, host := range f.hosts {
+		if host.matches(u) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: its host is not listed", ErrAddress)
+}
+
+// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the
+// connection, so that another name is looked up than was judged.
+func strange(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
+}
+
+// isLoopback reports whether host is an address of this machine. A name, localhost too, may lead anywhere.
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.IsLoopback()
+}
+
+// azure is the platform service of Azure's machines: the one metadata address that is neither private nor link-local.
+var azure = netip.MustParsePrefix("168.63.129.16/32")
+
+// newGuard judges each address that is connected to, right before the connection. A name is resolved once, and the guard sees
+// that very address; a name that leads elsewhere a moment later changes nothing. Public addresses pass: outside the special
+// ranges of IANA's registries (private, loopback, link-local, shared, NAT64, IPv4 inside IPv6, and so on), and the given networks.
+//
+// The ranges are the library's, which is made from the registries; ours would age.
+func newGuard(networks []netip.Prefix) *ssrf.Guardian {
+	var v4, v6 []netip.Prefix
+	for _, network := range networks {
+		if network.Addr().Is4() {
+			v4 = append(v4, network)
+		} else {
+			v6 = append(v6, network)
+		}
+	}
+	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azure), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
+}

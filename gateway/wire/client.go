@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in
+// X-Forwarded-For that is not one. Entries before it may be forged. If an entry is not an address, the entry behind it is the
+// last that is known.
+func ClientOf(r *http.Request, trusted []netip.Prefix) string {
+	client := hostOf(r.RemoteAddr)
+	if len(trusted) == 0 || !trusts(trusted, client) {
+		return client
+	}
+	lines := r.Header["X-Forwarded-For"]
+	for i := len(lines) - 1; i >= 0; i-- { // several lines are one list
+		for rest, more := lines[i], true; more; {
+			var entry string
+			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
+				rest, entry = rest[:comma], rest[comma+1:]
+			} else {
+				entry, more = rest, false
+			}
+			address, ok := forwardedAddress(strings.Trim(entry, " \t"))
+			if !ok {
+				return client
+			}
+			if client = address; !trusts(trusted, client) {
+				return client
+			}
+		}
+	}
+	return client
+}
+
+// trusts reports whether an address is in a trusted network.
+func trusts(trusted []netip.Prefix, client string) bool {
+	address, err := netip.ParseAddr(client)
+	if err != nil {
+		return false
+	}
+	address = address.Unmap().WithZone("")
+	for _, network := range trusted {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOf removes the port from an address as package net writes it, and the brackets of IPv6.
+func hostOf(address string) string {
+	if colon := strings.LastIndexByte(address, ':'); colon >= 0 {
+		address = address[:colon]
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+}
+
+// forwardedAddress reads an entry of X-Forwarded-For, which may have a port, and brackets around an IPv6 address. It returns the
+// address in its canonical form.
+func forwardedAddress(entry string) (string, bool) {
+	text := entry
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		text = text[1 : len(text)-1]
+	} else if strings.HasPrefix(text, "[") || strings.Count(text, ":") == 1 {
+		port, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return "", false
+		}
+		if text = hostOf(text); port.Addr().Is4() {
+			return text, true
+		}
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return "", false
+	}
+	if address.Is4() {
+		return text, true // it has one form only
+	}
+	return address.Unmap().WithZone("").String(), true // a zone is of the proxy's own links
+}
+
+// CORS lets pages of the operator's origins call the gateway from a browser. Keys come in the Authorization header and never
+// in cookies, so no answer allows credentials. nil: pages of other origins may not read answers.
+type CORS struct {
+	exposed []string            // the headers that a page may read
+	origins map[string][]string // each origin as the value of a header
+}
+
+// NewCORS returns what lets pages of these origins, as browsers write them, read answers, and of their headers those in a list that
+// commas separate. It is nil if there are no origins.
+func NewCORS(origins []string, exposed string) *CORS {
+	if len(origins) == 0 {
+		return nil
+	}
+	c := &CORS{exposed: []string{exposed}, origins: make(map[string][]string, len(origins))}
+	for _, origin := range origins {
+		c.origins[origin] = []string{origin}
+	}
+	return c
+}
+
+// The values that never change are shared: no code writes to a header's values.
+var (
+	varyOrigin    = []string{"Origin"}
+	varyPreflight = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
+
+	// Browsers keep a preflight for at most 2 h, whatever it says.
+	preflightAge = []string{"7200"}
+)
+
+// Stamp sets the headers of every answer, refusals too: without them a page learns of a refusal only that it failed.
+func (c *CORS) Stamp(answer, request http.Header) {
+	if answer["Vary"] == nil {
+		answer["Vary"] = varyOrigin
+	}
+	if origin := c.origin(request); origin != nil {
+		answer["Access-Control-Allow-Origin"], answer["Access-Control-Expose-Headers"] = origin, c.exposed
+	}
+}
+
+// origin is the request's origin if it is one of the operator's, else nil.
+func (c *CORS) origin(request http.Header) []string {
+	if values := request["Origin"]; len(values) == 1 {
+		return c.origins[values[0]]
+	}
+	return nil
+}
+
+// Method returns the method to route by. A preflight asks for another's: it is an OPTIONS request of a listed origin. All
+// others are routed by their own method.
+func (c *CORS) Method(r *http.Request) (method string, preflight bool) {
+	if r.Method != http.MethodOptions || c.origin(r.Header) == nil {
+		return r.Method, false
+	}
+	asked := r.Header["Access-Control-Request-Method"]
+	if len(asked) != 1 {
+		return r.Method, false
+	}
+	return asked[0], true
+}
+
+// Preflight sets the headers of the answer to a preflight: it allows the route's methods, and every header that the page wants to send,
+// because libraries add their own. A preflight has no key.
+func (c *CORS) Preflight(answer, request http.Header, methods string) {
+	answer["Vary"], answer["Access-Control-Max-Age"] = varyPreflight, preflightAge
+	answer["Access-Control-Allow-Methods"] = []string{methods}
+	if asked := request["Access-Control-Request-Headers"]; len(asked) > 0 {
+		answer["Access-Control-Allow-Headers"] = asked
+	}
+}

@@ -1,0 +1,107 @@
+package limit
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Explain says which limit refuses a hold, how much of it is left, and when the request would fit.
+func (v *Verdict) Explain(h *Hold) string {
+	name, team := v.Fault.Name(), h.Team.ID
+	switch v.Reason {
+	case ReasonNever:
+		return fmt.Sprintf("The request asks for %s and can never fit: team %s is allowed %s of %s per %s%s.",
+			Written(v.Fault.Unit, v.Asked), team, Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
+	case ReasonTasks:
+		fits := "the next fits when one of them ends"
+		if v.Aside.Amount > 0 {
+			fits = fmt.Sprintf("%d more %s", v.Aside.Amount, v.setAside())
+		}
+		return fmt.Sprintf("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits)
+	case ReasonAccount:
+		return fmt.Sprintf("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
+			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
+	case ReasonQuota:
+		return fmt.Sprintf("Team %s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", team,
+			Written(v.Fault.Unit, v.Fault.Left), name, Written(v.Fault.Unit, v.Fault.Limit), v.forTag(h), Written(v.Fault.Unit, v.Asked), v.resets())
+	}
+	return fmt.Sprintf("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
+		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
+}
+
+// forTag says for which value of the tag a quota is; empty: it is the team's.
+func (v *Verdict) forTag(h *Hold) string {
+	switch key, value := h.Team.TagKey, v.Fault.Tag.Value(); {
+	case v.Fault.Tag == "":
+		return ""
+	case value == "":
+		return " for requests without " + key
+	case value != h.Tag:
+		return fmt.Sprintf(" for %s %s and all others beyond the day's first 1,000", key, h.Tag)
+	default:
+		return " for " + key + " " + value
+	}
+}
+
+// resets says what stands in the way of a request, and for how long.
+func (v *Verdict) resets() string {
+	switch {
+	case v.Aside.Amount > 0:
+		return Written(v.Fault.Unit, v.Aside.Amount) + " " + v.setAside()
+	case v.Wait >= v.Fault.Reset:
+		return "it resets in " + Shown(v.Wait)
+	case v.Asked <= v.Fault.Left:
+		return "what is left is set aside for other replicas, which may give it back in " + Shown(v.Wait)
+	}
+	return "running requests hold the rest, which may be free in " + Shown(v.Wait)
+}
+
+// setAside says until when something is set aside for a replica that is not heard from, and when the request fits if that is sooner.
+func (v *Verdict) setAside() string {
+	text := "are set aside for a replica that is not heard from, until it is back or for " + Shown(v.Aside.Back)
+	if v.Wait < v.Aside.Back {
+		text += "; running requests may make room in " + Shown(v.Wait)
+	}
+	return text
+}
+
+// Shown is a time as messages write it, at least 1ms.
+func Shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
+
+// Fields are the values of RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its window,
+// what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only this file knows
+// it. They are empty without limits.
+func (v *Verdict) Fields() (policy, left string) {
+	b := make([]byte, 0, 512) // room for both, on the stack: every request of a limited team has them
+	for i := range v.Limits {
+		s := &v.Limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
+		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
+	}
+	half := len(b)
+	for i := range v.Limits {
+		s := &v.Limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
+		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
+	}
+	text := string(b)
+	return text[:half], text[half:]
+}
+
+// largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.
+const largestField = 999_999_999_999_999
+
+func appendName(b []byte, i int, s *Standing) []byte {
+	if i > 0 {
+		b = append(b, ", "...)
+	}
+	b = append(append(b, '"'), s.Unit...)
+	if s.Period != "" {
+		b = append(append(b, '-'), s.Period...)
+	}
+	if s.Tag != "" {
+		b = append(b, "-tag"...)
+	}
+	return append(b, '"')
+}
