@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"sluice/policy/unit"
 )
 
 // instruments measure and count requests. Values read at a scrape have no field.
@@ -19,8 +21,7 @@ type instruments struct {
 
 	active  metric.Int64UpDownCounter // requests in flight
 	surplus metric.Int64Counter       // connections to the service
-	images  metric.Int64Counter
-	spend   metric.Float64Counter // in the teams file's currency
+	charged [unit.Count]charged
 	used    *series[usedKey, []metric.AddOption]
 
 	refusals                                      counter[refusedKey]
@@ -38,8 +39,17 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.used = newSeries(func(k usedKey) []metric.AddOption {
 		return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(labelTeam.String(k.team), labelModel.String(k.model)))}
 	})
-	i.images = b.counter(ownImages, "{image}", "images that were charged")
-	i.spend = b.floatCounter(ownSpend, "", "money that was charged, in the teams file's currency")
+	for n, u := range unit.Table {
+		switch name := ownUnit + string(u.Name); {
+		case u.Charged == "":
+		case u.Decimals == 0:
+			of := b.counter(name, u.UCUM, u.Charged)
+			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), amount, with...) }
+		default:
+			of := b.floatCounter(name, u.UCUM, u.Charged)
+			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), u.Float(amount), with...) }
+		}
+	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
@@ -54,6 +64,9 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	}
 	return b.err
 }
+
+// charged counts an amount that was charged in a unit; nil: nothing does.
+type charged func(amount int64, with ...metric.AddOption)
 
 // builder makes instruments and joins their errors, so that a list of them reads as one.
 type builder struct {

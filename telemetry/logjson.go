@@ -37,11 +37,6 @@ func appendName(b []byte, name string) []byte {
 	return append(appendQuoted(b, name), ':')
 }
 
-// appendText writes a member. name is written as it is, with its quotes, comma and colon.
-func appendText(b []byte, name, value string) []byte {
-	return appendQuoted(append(b, name...), value)
-}
-
 func appendQuoted(b []byte, s string) []byte {
 	if !isPlain(s) {
 		return appendEscaped(b, s)
@@ -163,10 +158,14 @@ func appendCost(b []byte, c *Cost) []byte {
 	}
 	b = append(b, '{')
 	for i := range unit.Table {
-		b = appendFloat(b, string(unit.Table[i].Name), unit.Table[i].InWhole(c.Amounts[i]))
+		if u := &unit.Table[i]; u.Decimals == 0 {
+			b = strconv.AppendInt(appendName(b, string(u.Name)), c.Amounts[i], 10)
+		} else {
+			b = appendFloat(b, string(u.Name), u.Float(c.Amounts[i]))
+		}
 	}
 	if c.Flag != "" {
-		b = appendText(b, `,"flag":`, c.Flag)
+		b = appendQuoted(appendName(b, "flag"), c.Flag)
 	}
 	return append(b, '}')
 }

@@ -34,7 +34,7 @@ func TestLineIsSlogs(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Usage = usageOf(string(body))
-			r.Cost = Cost{Known: true, Amounts: unit.Amounts{0, rapid.Int64Range(0, unit.Most).Draw(t, "tokens"), 0, rapid.Int64Range(0, 1e15).Draw(t, "spend")}, Flag: text.Draw(t, "flag")}
+			r.Cost = Cost{Known: true, Amounts: unit.Amounts{unit.Tokens: rapid.Int64Min(0).Draw(t, "tokens"), unit.Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend")}, Flag: text.Draw(t, "flag")}
 		}
 		var want bytes.Buffer
 		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).record(&r)); err != nil {

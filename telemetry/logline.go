@@ -9,7 +9,6 @@ import (
 
 	"sluice/policy/unit"
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 // level is WARN for failures that Sluice caused, which the operator should look into. The service's own 5xx and refusals of a
@@ -35,8 +34,8 @@ func (r *Record) clean() {
 }
 
 func cleanText(text *string) {
-	if len(*text) > otlp.MaxValue || !isPlain(*text) {
-		*text = otlp.Valid(otlp.Shorten(*text, otlp.MaxValue))
+	if len(*text) > maxValue || !isPlain(*text) {
+		*text = valid(shorten(*text))
 	}
 }
 
@@ -78,8 +77,8 @@ func (l *recordLine) usage(name string, u *meter.Usage) slog.Attr {
 		return slog.Any(name, nil)
 	}
 	start := len(l.groups)
-	for name, n := range u.All() {
-		l.groups = append(l.groups, slog.Float64(name, n))
+	for unit, n := range u.All() {
+		l.groups = append(l.groups, slog.Float64(unit, n))
 	}
 	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
 }
@@ -89,12 +88,12 @@ func (l *recordLine) cost(name string, c *Cost) slog.Attr {
 		return slog.Any(name, nil)
 	}
 	start := len(l.groups)
-	for i := range unit.Table {
-		attr := slog.Int64(string(unit.Names[i]), c.Amounts[i])
-		if unit.Table[i].Decimals > 0 {
-			attr = slog.Float64(attr.Key, unit.Table[i].InWhole(c.Amounts[i]))
+	for i, u := range unit.Table {
+		if u.Decimals == 0 {
+			l.groups = append(l.groups, slog.Int64(string(u.Name), c.Amounts[i]))
+		} else {
+			l.groups = append(l.groups, slog.Float64(string(u.Name), u.Float(c.Amounts[i])))
 		}
-		l.groups = append(l.groups, attr)
 	}
 	if c.Flag != "" {
 		l.groups = append(l.groups, slog.String("flag", c.Flag))
@@ -132,8 +131,8 @@ func (t *Task) line(r *slog.Record, traceID string) {
 		slog.String("trace_id", traceID),
 		slog.String("team", t.Team),
 		slog.String("key", t.Key),
-		slog.String("model", otlp.Shorten(t.Model, otlp.MaxValue)),
-		slog.String("task", otlp.Shorten(t.ID, otlp.MaxValue)),
+		slog.String("model", shorten(t.Model)),
+		slog.String("task", shorten(t.ID)),
 		slog.String("outcome", t.Outcome),
 		l.usage("usage", &t.Usage),
 		l.cost("cost", &t.Cost),

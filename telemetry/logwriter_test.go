@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"sluice/telemetry/otlp"
 )
 
 // The pipe behind standard output is not read. Requests go on, lost lines are counted, stopping is bounded, and once
@@ -254,7 +252,7 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 	release := make(chan struct{})
 	l := NewLog(LogConfig{Writer: valve{release}, Now: time.Now})
 	record := fullRecord()
-	record.Model = strings.Repeat("m", otlp.MaxValue)
+	record.Model = strings.Repeat("m", maxValue)
 	line := make([]byte, 0, 2<<10)
 	if n := testing.AllocsPerRun(1000, func() { l.Write(&record, record.AppendLine(line)) }); n >= 1 {
 		t.Errorf("%v allocations for a line", n)
