@@ -127,7 +127,7 @@ func (c AddKey) key(team Spec) (Key, error) {
 }
 
 // sum is the digest of the whole key.
-func (k MintedKey) sum() (sum digest) {
+func (k MintedKey) sum() (sum Digest) {
 	_, _ = hex.Decode(sum[:], []byte(k.SHA256)) // which has its form
 	return sum
 }

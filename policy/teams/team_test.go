@@ -124,7 +124,7 @@ func TestTagQuotas(t *testing.T) {
 func TestDefaultsDoNotBreakADirectory(t *testing.T) {
 	file := mustParse(t, tagQuotasDoc)
 	const document = `{"teams":[{"id":"untagged","tag_key":"none"},{"id":"less","tag_key":"none","tag_quotas":{"images":{"month":"none"}}},{"id":"tagged"}]}`
-	if _, err := teams.ReadDirectory([]byte(document)); err != nil {
+	if _, err := teams.ReadDocument([]byte(document)); err != nil {
 		t.Fatal(err)
 	}
 	joined, ignored, err := file.Join([]byte(document), none)
