@@ -81,35 +81,6 @@ key eeeeeeeeeeee of team maps is the upstream key, with which the team can go ar
 	}
 }
 
-func TestFaultsOfADirectory(t *testing.T) {
-	file := mustParse(t, fileOfTwo)
-	for doc, want := range map[string]string{
-		``:                                    "the file is empty, allowed: at least teams: []",
-		`{}`:                                  "line 1:1: teams is missing",
-		`{"version":1`:                        "line 1:1: not YAML: could not find flow mapping end token '}'",
-		`{"teams":[],"prices":[]}`:            "line 1:13: prices: stands in the teams file alone, allowed: version or teams",
-		`{"teams":[],"aliases":{}}`:           "line 1:13: aliases: stands in the teams file alone",
-		`{"teams":[],"team":[]}`:              "line 1:13: team: unknown field (meant teams?), allowed: version or teams",
-		`{"teams":[],"version":-1}`:           `line 1:23: version: got "-1", allowed: a whole number from 0 to 9007199254740991`,
-		`{"teams":[{"id":"a"},{"id":"a"}]}`:   "line 1:28: teams[1].id: this team id stands in line 1 already, allowed: each once in the file",
-		`{"teams":[{"id":"a","key_days":0}]}`: `line 1:32: teams[0].key_days: got "0", allowed: a whole number from 1 to 3650`,
-		`{"teams":[{"id":"a","description":"a\nb"}]}`:                                      `line 1:35: teams[0].description: got "a\nb", allowed: one line of at most 200 characters, without control characters`,
-		`{"teams":[{"id":"a","description":"` + "\u202e" + `"}]}`:                          `line 1:35: teams[0].description: got "\u202e", allowed: one line of at most 200 characters, without control characters`,
-		`{"teams":[{"id":"a","note":"slk_7f3k9q2m4x1c_` + strings.Repeat("A", 43) + `"}]}`: "line 1:21: teams[0].note: unknown field, allowed: ",
-	} {
-		_, _, err := file.Join([]byte(doc), none)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\n got %v\nwant %s", doc, err, want)
-		}
-		if _, again := teams.ReadDocument([]byte(doc)); again == nil {
-			t.Errorf("%s is read", doc)
-		}
-		if err != nil && strings.Contains(err.Error(), "AAAA") {
-			t.Errorf("a key shows: %v", err)
-		}
-	}
-}
-
 // TestADirectoryIsTheSameAsJSON: what the reader accepts is read the same from its JSON.
 func TestADirectoryIsTheSameAsJSON(t *testing.T) {
 	file := mustParse(t, "teams: []")
@@ -176,15 +147,3 @@ func TestTextOfATeam(t *testing.T) {
 	}
 }
 
-// A year of five digits cannot be written again.
-func TestMomentsThatCannotBeWrittenAreRefused(t *testing.T) {
-	for _, moment := range []string{"9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-06-01T00:00:00Z"} {
-		key := "{id: aaaaaaaaaaaa, sha256: " + sumOf("test") + ", expires: '" + moment + "'}"
-		if faults := faultsOf(t, []byte("teams: [{id: maps, keys: ["+key+"]}]")); !strings.Contains(faults.Error(), "allowed: a time such as") {
-			t.Errorf("%s: %v", moment, faults)
-		}
-		if _, err := teams.ReadDocument([]byte("teams: [{id: maps, keys: [" + key + "]}]")); err == nil {
-			t.Errorf("a directory takes %s", moment)
-		}
-	}
-}

@@ -43,15 +43,6 @@ teams:
 `)
 }
 
-func mustParse(t testing.TB, doc string) *teams.File {
-	t.Helper()
-	file, err := teams.Parse([]byte(doc))
-	if err != nil {
-		t.Fatalf("%v\nin:\n%s", err, doc)
-	}
-	return file
-}
-
 // TestLookup finds the owner of a key, and none if the key does not work, whatever the reason.
 func TestLookup(t *testing.T) {
 	teams := keyring(t)
