@@ -101,13 +101,6 @@ func (l *recordLine) cost(name string, c *Cost) slog.Attr {
 	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
 }
 
-// milliseconds is a duration in milliseconds, to the microsecond.
-func milliseconds(name string, d time.Duration) slog.Attr {
-	return slog.Float64(name, inMilliseconds(d))
-}
-
-func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.
 func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	creation, handler := readTraceparent(t.Creation), logger.Handler()
@@ -139,8 +132,8 @@ func (t *Task) line(r *slog.Record, traceID string) {
 		l.cost("held", &t.Held),
 		slog.String("submit_time", t.Submitted.UTC().Format(time.RFC3339Nano)),
 		slog.String("end_time", t.Ended.UTC().Format(time.RFC3339Nano)),
-		milliseconds("queue_ms", t.waited()),
-		milliseconds("run_ms", t.ran()),
+		slog.Float64("queue_ms", inMilliseconds(t.waited())),
+		slog.Float64("run_ms", inMilliseconds(t.ran())),
 		slog.Int64("polls_served", t.Served),
 		slog.Int64("polls_sent", t.Sent),
 		slog.String("settled_by", t.SettledBy),
