@@ -37,7 +37,7 @@ func TestLineIsSlogs(t *testing.T) {
 			r.Cost = Cost{Known: true, Amounts: unit.Amounts{unit.Tokens: rapid.Int64Min(0).Draw(t, "tokens"), unit.Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend")}, Flag: text.Draw(t, "flag")}
 		}
 		var want bytes.Buffer
-		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).record(&r)); err != nil {
+		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), r.line()); err != nil {
 			t.Fatal(err)
 		}
 		if got := appendLine(nil, &r); !bytes.Equal(got, want.Bytes()) {

@@ -111,6 +111,8 @@ func TestNoSpans(t *testing.T) {
 	tells.Traces.Task(&Task{Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})
 	(*Metrics)(nil).Served(&r)
 	(*Metrics)(nil).Arrived()
+	(*Metrics)(nil).Poll("hit")
+	(*Metrics)(nil).Settlement("exact")
 	if tells.Traces != nil || r.TraceID != "" || x.OwnTraceparent() != "" || x.SentTraceparent() != "" || r.Span.Recording() {
 		t.Error("a span was made that is not sent")
 	}
