@@ -57,7 +57,9 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.alarms = b.counts(ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
 	i.surplus = b.counter(ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it")
-	i.active = b.upDownCounter(httpActive, "{request}", "requests in flight")
+	var err error
+	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
+	b.note(err)
 	if b.err == nil { // shown before the first
 		i.surplus.Add(context.Background(), 0)
 		i.active.Add(context.Background(), 0)
@@ -93,12 +95,6 @@ func (b *builder) floatCounter(name, unit, about string) metric.Float64Counter {
 	return c
 }
 
-func (b *builder) upDownCounter(name, unit, about string) metric.Int64UpDownCounter {
-	c, err := b.meter.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(about))
-	b.note(err)
-	return c
-}
-
 // histogram has these bounds, in ascending order.
 func (b *builder) histogram(name, unit, about string, bounds []float64) metric.Float64Histogram {
 	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
@@ -126,14 +122,6 @@ func (b *builder) gauges(name, unit, about string, observe metric.Float64Callbac
 func (b *builder) intGauges(name, unit, about string, observe metric.Int64Callback) {
 	_, err := b.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
 	b.note(err)
-}
-
-// total shows a count that read returns at a scrape.
-func (b *builder) total(name, unit, about string, read func() int64) {
-	b.totals(name, unit, about, func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(read())
-		return nil
-	})
 }
 
 // totals shows the counts that observe tells at a scrape.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,20 +37,13 @@ type Traces struct {
 func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Traces {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(newSampler(config.Logger, time.Now)))
+	host, port := config.upstream()
+	opted := strings.Split(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") // the standard's list of conventions to use instead of the default ones
+	latest := slices.ContainsFunc(opted, func(word string) bool { return strings.TrimSpace(word) == latestGenAI })
 	return &Traces{
 		config: config, provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version)), spans: spans,
-		host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI),
+		host: host, port: port, latest: latest,
 	}
-}
-
-// optsIn reads the standard's list of conventions to use instead of the default ones.
-func optsIn(to string) bool {
-	for word := range strings.SplitSeq(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
-		if strings.TrimSpace(word) == to {
-			return true
-		}
-	}
-	return false
 }
 
 // Unended returns how many spans were begun and have not ended. It is for tests.

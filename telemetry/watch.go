@@ -41,7 +41,10 @@ func (m *Metrics) Watch(w Watched) error {
 		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", yesNo(w.TeamsFaulty))
 	}
 	if w.LogDropped != nil {
-		b.total(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func() int64 { return int64(w.LogDropped()) })
+		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(w.LogDropped()))
+			return nil
+		})
 	}
 	return b.err
 }

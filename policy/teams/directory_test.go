@@ -146,4 +146,3 @@ func TestTextOfATeam(t *testing.T) {
 		t.Error("the defaults have another key_days")
 	}
 }
-

@@ -2,9 +2,12 @@ package teams_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -109,6 +112,46 @@ func TestAllWarningsOfAFile(t *testing.T) {
 	}
 	clear(file.Warnings())
 	goldenDoc(t, "testdata/warnings.golden", strings.Join(file.Warnings(), "\n")+"\n")
+}
+
+// TestFilesAsRead: each file of a directory of them is read as the file beside it says, a line for each team, zero members left out.
+func TestFilesAsRead(t *testing.T) {
+	names, err := filepath.Glob("testdata/read/*.yaml")
+	if err != nil || len(names) < 5 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		file := mustParse(t, string(readDoc(t, name)))
+		lines := append([]string(nil), file.Warnings()...)
+		for _, team := range file.List {
+			if file.Team(team.ID) != team {
+				t.Errorf("another team %s is found", team.ID)
+			}
+			lines = append(lines, shown(t, struct {
+				*teams.Team
+				Spends bool
+			}{team, team.Spends()}))
+		}
+		file.List = nil
+		lines = append(lines, shown(t, file), "")
+		goldenDoc(t, strings.TrimSuffix(name, "yaml")+"golden", strings.Join(lines, "\n"))
+	}
+}
+
+// shown is a value as JSON, without members that are zero.
+func shown(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(members, func(_ string, value any) bool { return value == nil || value == "" || value == 0.0 || value == false })
+	text, _ = json.Marshal(members)
+	return string(text)
 }
 
 // faultsOf parses a file that must have faults.

@@ -1,7 +1,6 @@
 package teams
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,17 +32,6 @@ func specOf(n node, team *Team) Spec {
 		}
 	})
 	return s
-}
-
-// encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		panic("teams: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // MarshalJSON writes id, keys and then the other members by name, as they stand in a document.

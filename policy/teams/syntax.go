@@ -174,3 +174,14 @@ func appendJSON(out []byte, n ast.Node) []byte {
 	}
 	return append(out, encode(text)...)
 }
+
+// encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
+func encode(value any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic("teams: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
