@@ -47,7 +47,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), amount, with...) }
 		default:
 			of := b.floatCounter(name, u.UCUM, u.Charged)
-			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), u.Float(amount), with...) }
+			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), u.InWhole(amount), with...) }
 		}
 	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)

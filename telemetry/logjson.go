@@ -115,7 +115,7 @@ func appendCost(b []byte, c *Cost) []byte {
 		if u := &unit.Table[i]; u.Decimals == 0 {
 			b = strconv.AppendInt(b, c.Amounts[i], 10)
 		} else {
-			b = appendFloat(b, u.Float(c.Amounts[i]))
+			b = appendFloat(b, u.InWhole(c.Amounts[i]))
 		}
 	}
 	if c.Flag != "" {

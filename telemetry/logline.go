@@ -84,7 +84,7 @@ func (c *Cost) attr(name string) slog.Attr {
 		if u.Decimals == 0 {
 			amounts = append(amounts, slog.Int64(string(u.Name), c.Amounts[i]))
 		} else {
-			amounts = append(amounts, slog.Float64(string(u.Name), u.Float(c.Amounts[i])))
+			amounts = append(amounts, slog.Float64(string(u.Name), u.InWhole(c.Amounts[i])))
 		}
 	}
 	if c.Flag != "" {

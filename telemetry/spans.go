@@ -84,7 +84,7 @@ func writeRequest(s *attributes, r *Record) {
 			if u := &unit.Table[i]; u.Decimals == 0 {
 				s.int(ownCosts[i], c.Amounts[i])
 			} else {
-				s.float(ownCosts[i], u.Float(c.Amounts[i]))
+				s.float(ownCosts[i], u.InWhole(c.Amounts[i]))
 			}
 		}
 		s.text(ownCostFlag, c.Flag)

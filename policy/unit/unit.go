@@ -114,9 +114,6 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return a
 }
 
-// Float is an amount as the number that logs and metrics have.
-func (u *Unit) Float(n int64) float64 { return float64(n) / math.Pow10(u.Decimals) }
-
 // Written is an amount of a unit as people write it, without zeros behind the point.
 func Written(name Name, n int64) string {
 	places := decimals(name)
