@@ -116,7 +116,7 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 // report returns what reports the cost of a request once it is charged. That may be much later, so it keeps nothing else of
 // the request, whose body may be large.
 func (a *admission) report(s *requestState) func(first bool) {
-	team, label, flag, images, spend := s.Team, s.Label, s.Cost.Flag, s.Cost.Amounts[limit.Images], s.Cost.Amounts[limit.Spend]
+	team, label, cost := s.Team, s.Label, s.Cost
 	var task *telemetry.Task
 	if s.claimed {
 		task = streamedTask(s)
@@ -127,8 +127,8 @@ func (a *admission) report(s *requestState) func(first bool) {
 		if !first {
 			return
 		}
-		a.deps.Metrics.Settlement(flag)
-		a.deps.Metrics.Used(team, label, images, spend)
+		a.deps.Metrics.Settlement(cost.Flag)
+		a.deps.Metrics.Used(team, label, cost.Amounts)
 		if task != nil {
 			a.tasks.Report(task)
 		}

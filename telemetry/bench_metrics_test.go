@@ -45,7 +45,7 @@ func BenchmarkRequest(b *testing.B) {
 				tells.Traces.End(&r)
 			}
 			if tells.Traces != nil {
-				b.ReportMetric(float64(tells.Traces.spans.Gate().Full())/float64(b.N), "lost/op")
+				b.ReportMetric(float64(tells.Traces.spans.gate.full.Load())/float64(b.N), "lost/op")
 			}
 			_ = tells.Close(b.Context())
 		})

@@ -27,24 +27,20 @@ type Config struct {
 	Exporter sdktrace.SpanExporter
 }
 
-func (c *Config) upstreamHost() string {
+// upstream is the service's host and port; empty and 0: not in spans.
+func (c *Config) upstream() (host string, port int64) {
 	if c.Upstream == nil {
-		return ""
+		return "", 0
 	}
-	return c.Upstream.Hostname()
-}
-
-func (c *Config) upstreamPort() int64 {
-	if c.Upstream == nil {
-		return 0
+	port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64)
+	switch {
+	case err == nil:
+	case c.Upstream.Scheme == "https":
+		port = 443
+	default:
+		port = 80
 	}
-	if port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64); err == nil {
-		return port
-	}
-	if c.Upstream.Scheme == "https" {
-		return 443
-	}
-	return 80
+	return c.Upstream.Hostname(), port
 }
 
 // scope is the name of what measures, for OpenTelemetry.

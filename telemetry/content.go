@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-
-	"sluice/telemetry/otlp"
 )
 
 const (
@@ -87,7 +85,7 @@ func writeMessages(s *attributes, key attribute.Key, messages []message) {
 func (m *message) cut(budget int) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
-		part.Content, part.URI = otlp.Shorten(part.Content, budget), otlp.Shorten(part.URI, budget)
+		part.Content, part.URI = shortenTo(part.Content, budget), shortenTo(part.URI, budget)
 	}
 }
 

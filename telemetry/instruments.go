@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"sluice/policy/unit"
 )
 
 // instruments measure and count requests. Values read at a scrape have no field.
@@ -19,8 +21,7 @@ type instruments struct {
 
 	active  metric.Int64UpDownCounter // requests in flight
 	surplus metric.Int64Counter       // connections to the service
-	images  metric.Int64Counter
-	spend   metric.Float64Counter // in the teams file's currency
+	charged [unit.Count]charged
 	used    *series[usedKey, []metric.AddOption]
 
 	refusals                                      counter[refusedKey]
@@ -38,8 +39,17 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.used = newSeries(func(k usedKey) []metric.AddOption {
 		return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(labelTeam.String(k.team), labelModel.String(k.model)))}
 	})
-	i.images = b.counter(ownImages, "{image}", "images that were charged")
-	i.spend = b.floatCounter(ownSpend, "", "money that was charged, in the teams file's currency")
+	for n, u := range unit.Table {
+		switch name := ownUnit + string(u.Name); {
+		case u.Charged == "":
+		case u.Decimals == 0:
+			of := b.counter(name, u.UCUM, u.Charged)
+			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), amount, with...) }
+		default:
+			of := b.floatCounter(name, u.UCUM, u.Charged)
+			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), u.InWhole(amount), with...) }
+		}
+	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
@@ -47,13 +57,18 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.alarms = b.counts(ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
 	i.surplus = b.counter(ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it")
-	i.active = b.upDownCounter(httpActive, "{request}", "requests in flight")
+	var err error
+	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
+	b.note(err)
 	if b.err == nil { // shown before the first
 		i.surplus.Add(context.Background(), 0)
 		i.active.Add(context.Background(), 0)
 	}
 	return b.err
 }
+
+// charged counts an amount that was charged in a unit; nil: nothing does.
+type charged func(amount int64, with ...metric.AddOption)
 
 // builder makes instruments and joins their errors, so that a list of them reads as one.
 type builder struct {
@@ -76,12 +91,6 @@ func (b *builder) counts(name, unit, about string, label attribute.Key) counter[
 
 func (b *builder) floatCounter(name, unit, about string) metric.Float64Counter {
 	c, err := b.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(about))
-	b.note(err)
-	return c
-}
-
-func (b *builder) upDownCounter(name, unit, about string) metric.Int64UpDownCounter {
-	c, err := b.meter.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(about))
 	b.note(err)
 	return c
 }
@@ -113,14 +122,6 @@ func (b *builder) gauges(name, unit, about string, observe metric.Float64Callbac
 func (b *builder) intGauges(name, unit, about string, observe metric.Int64Callback) {
 	_, err := b.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
 	b.note(err)
-}
-
-// total shows a count that read returns at a scrape.
-func (b *builder) total(name, unit, about string, read func() int64) {
-	b.totals(name, unit, about, func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(read())
-		return nil
-	})
 }
 
 // totals shows the counts that observe tells at a scrape.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
-
-	"sluice/telemetry/otlp"
 )
 
 // statusClientLeft is the status of a request whose client left before the answer.
@@ -50,20 +48,20 @@ type attributes []attribute.KeyValue
 // text adds a text of at most MaxValue bytes, longer ones cut. An empty text means "not known" and is left out.
 func (a *attributes) text(key attribute.Key, value string) {
 	if value != "" {
-		a.whole(key, otlp.Shorten(value, otlp.MaxValue))
+		a.whole(key, shorten(value))
 	}
 }
 
 // whole adds a text of any length. The caller bounds it.
 func (a *attributes) whole(key attribute.Key, value string) {
-	*a = append(*a, key.String(otlp.Valid(value)))
+	*a = append(*a, key.String(valid(value)))
 }
 
 // texts adds a list of at most maxList texts of at most MaxValue bytes, longer ones cut.
 func (a *attributes) texts(key attribute.Key, values []string) {
 	kept := make([]string, min(len(values), maxList))
 	for i := range kept {
-		kept[i] = otlp.Valid(otlp.Shorten(values[i], otlp.MaxValue))
+		kept[i] = valid(shorten(values[i]))
 	}
 	*a = append(*a, key.StringSlice(kept))
 }

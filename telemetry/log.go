@@ -38,6 +38,7 @@ type Log struct {
 	dropped atomic.Uint64
 	closing chan struct{}
 	done    chan struct{}
+	own     slog.Handler // writes to waiting
 	logger  *slog.Logger
 	tee     atomic.Pointer[slog.Handler] // gets every line, too; nil: none
 }
@@ -49,11 +50,9 @@ func NewLog(config LogConfig) *Log {
 	}
 	l := &Log{config: config, closing: make(chan struct{}), done: make(chan struct{})}
 	l.waiting.some = make(chan struct{}, 1)
-	if config.Text {
-		l.waiting.asText = config.handler((*textEnd)(&l.waiting), nil)
-	}
-	l.logger = slog.New(&teeHandler{log: l, own: config.handler(eventWriter{l}, inUTC)})
-	go newLineWriter(l).run()
+	l.own = config.handler(eventWriter{l})
+	l.logger = slog.New(&teeHandler{log: l, own: l.own})
+	go (&lineWriter{log: l}).run()
 	return l
 }
 
@@ -70,11 +69,11 @@ func (l *Log) Write(record *Record, line []byte) {
 	if record.level() < l.config.Level.Level() {
 		return
 	}
-	if other := l.tee.Load(); other != nil {
-		l.handOver(*other, record)
+	if other := l.tee.Load(); other != nil { // here and not in the writing goroutine, so that a blocked output does not hold up the collector
+		_ = (*other).Handle(record.Span.parent(), record.line()) // the handler counts its own losses
 	}
 	if l.config.Text {
-		l.count(l.waiting.addRecord(record))
+		_ = l.own.Handle(context.Background(), record.line()) // memory takes all
 		return
 	}
 	l.count(l.waiting.add(line))
@@ -85,12 +84,6 @@ func (l *Log) count(taken bool) {
 	if !taken {
 		l.dropped.Add(1)
 	}
-}
-
-// handOver hands a Record to the Tee's handler. It is called by Write and not by the writing goroutine, so that a blocked
-// output does not hold up the collector.
-func (l *Log) handOver(other slog.Handler, record *Record) {
-	_ = other.Handle(record.Span.parent(), new(recordLine).record(record)) // the handler counts its own losses
 }
 
 // Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that values are not read
@@ -156,18 +149,16 @@ func (d *teeHandler) bound(own slog.Handler, bind func(slog.Handler) slog.Handle
 	return &teeHandler{log: d.log, own: own, bind: append(d.bind[:len(d.bind):len(d.bind)], bind)}
 }
 
-func (c LogConfig) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
-	options := &slog.HandlerOptions{Level: c.Level, ReplaceAttr: replace}
+// handler writes lines, with times in UTC.
+func (c LogConfig) handler(w io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{Level: c.Level, ReplaceAttr: func(groups []string, attr slog.Attr) slog.Attr {
+		if attr.Key == slog.TimeKey && len(groups) == 0 {
+			attr.Value = slog.TimeValue(attr.Value.Time().UTC())
+		}
+		return attr
+	}}
 	if c.Text {
 		return slog.NewTextHandler(w, options)
 	}
 	return slog.NewJSONHandler(w, options)
-}
-
-// inUTC writes the time of events as that of Records is written.
-func inUTC(groups []string, attr slog.Attr) slog.Attr {
-	if attr.Key == slog.TimeKey && len(groups) == 0 {
-		attr.Value = slog.TimeValue(attr.Value.Time().UTC())
-	}
-	return attr
 }

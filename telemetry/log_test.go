@@ -24,7 +24,6 @@ import (
 
 	"sluice/policy/unit"
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,8 +54,8 @@ func fullRecord() Record {
 	r := Record{
 		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Client: "2001:db8::1",
 		Method: "GET", Route: "/api/v1/tasks/{id}", Endpoint: "text", Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
-		Cost:     Cost{Known: true, Amounts: unit.Amounts{1, 1292, 0, 1_033_600}, Flag: "exact"},
-		Held:     Cost{Known: true, Amounts: unit.Amounts{1, 3000, 4, 2_500_000_000}},
+		Cost:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 1292, unit.Spend: 1_033_600}, Flag: "exact"},
+		Held:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 3000, unit.Images: 4, unit.Spend: 2_500_000_000}},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
 		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, TaskStatus: "SUCCEEDED",
 	}
@@ -80,8 +79,8 @@ func fullTask() Task {
 	task := Task{
 		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
 		Team: "search", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
-		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{1, 0, 2, 400_000_000}, Flag: "exact"},
-		Held: Cost{Known: true, Amounts: unit.Amounts{1, 0, 4, 800_000_000}}, SettledBy: "poll",
+		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 2, unit.Spend: 400_000_000}, Flag: "exact"},
+		Held: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 4, unit.Spend: 800_000_000}}, SettledBy: "poll",
 	}
 	task.Usage.Raise(meter.ImageCount, 2)
 	return task
@@ -152,8 +151,8 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 		if diff := cmp.Diff(lineMembers, names); diff != "" {
 			rt.Fatal(diff)
 		}
-		if got := values["model"].(string); len(model) <= otlp.MaxValue && got != strings.ToValidUTF8(model, "\ufffd") &&
-			len([]rune(got)) != len([]rune(model)) || len([]rune(got)) > otlp.MaxValue {
+		if got := values["model"].(string); len(model) <= maxValue && got != strings.ToValidUTF8(model, "\ufffd") &&
+			len([]rune(got)) != len([]rune(model)) || len([]rune(got)) > maxValue {
 			rt.Fatalf("model %q became %q", model, got)
 		}
 	})
@@ -163,8 +162,8 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 func TestLongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
 		write(l, Record{
-			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", otlp.MaxValue), TraceID: strings.Repeat("x", otlp.MaxValue+1),
-			UpstreamID: strings.Repeat("u", 2*otlp.MaxValue),
+			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1),
+			UpstreamID: strings.Repeat("u", 2*maxValue),
 		})
 	})
 	for _, want := range []string{
@@ -190,7 +189,7 @@ func TestEveryTextOfARecordIsTidy(t *testing.T) {
 	record.Usage = usageOf("{\"odd\xff\":1,\"odd\xff\":2}")
 	record.clean()
 	for i, text := range texts {
-		if got := text.String(); got != "\ufffd"+strings.Repeat("x", otlp.MaxValue-1) {
+		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) {
 			t.Errorf("text %d of %d is %q", i, len(texts), got)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // every float and every null to encoding/json, which made the line the most expensive step of a request.
 func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `{"time":"`...)
-	b = appendTime(b, r.Time)
+	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","level":"`...)
 	b = append(b, r.level().String()...)
 	b = append(b, `","msg":"request"`...)
@@ -37,18 +37,17 @@ func appendName(b []byte, name string) []byte {
 	return append(appendQuoted(b, name), ':')
 }
 
-// appendText writes a member. name is written as it is, with its quotes, comma and colon.
-func appendText(b []byte, name, value string) []byte {
-	return appendQuoted(append(b, name...), value)
-}
-
+// appendQuoted writes a text. Of the few that need escapes, invalid UTF-8 becomes U+FFFD; line ends of every kind, JavaScript's too,
+// become escapes.
 func appendQuoted(b []byte, s string) []byte {
-	if !isPlain(s) {
-		return appendEscaped(b, s)
+	if isPlain(s) {
+		return append(append(append(b, '"'), s...), '"')
 	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
 // isPlain reports whether a text is ASCII without quotes, backslashes and control characters, as nearly every text of a line is. JSON
@@ -80,62 +79,11 @@ func special(s string) uint64 {
 	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
-// appendEscaped writes the few values that need escapes. Invalid UTF-8 becomes U+FFFD; line ends of every kind, JavaScript's
-// too, become escapes.
-func appendEscaped(b []byte, s string) []byte {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
-}
+// inMilliseconds is a duration in milliseconds, to the microsecond.
+func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// appendTime writes a time as [time.RFC3339Nano] has it, in UTC. The standard library formats each number by a general loop.
-func appendTime(b []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(b, time.RFC3339Nano)
-	}
-	hour, minute, second := t.Clock()
-	b = append(appendTwo(appendTwo(b, year/100), year%100), '-')
-	b = append(appendTwo(b, int(month)), '-')
-	b = append(appendTwo(b, day), 'T')
-	b = append(appendTwo(b, hour), ':')
-	b = append(appendTwo(b, minute), ':')
-	b = appendTwo(b, second)
-	if nanos := t.Nanosecond(); nanos > 0 {
-		b = append(b, '.', byte('0'+nanos/1e8))
-		for part := 1_000_000; part > 0; part /= 100 {
-			b = appendTwo(b, nanos/part%100)
-		}
-		for b[len(b)-1] == '0' {
-			b = b[:len(b)-1]
-		}
-	}
-	return append(b, 'Z')
-}
-
-func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
-
-// appendMilliseconds writes a duration in milliseconds, to the microsecond and without trailing zeros.
-func appendMilliseconds(b []byte, d time.Duration) []byte {
-	micros := d.Microseconds()
-	if micros < 0 {
-		b, micros = append(b, '-'), -micros
-	}
-	b = strconv.AppendInt(b, micros/1000, 10)
-	if rest := micros % 1000; rest > 0 {
-		b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
-		for b[len(b)-1] == '0' {
-			b = b[:len(b)-1]
-		}
-	}
-	return b
-}
-
-func appendFloat(b []byte, name string, value float64) []byte {
-	b = appendName(b, name)
+// appendFloat writes a number. Whole ones, which are most, are written fast.
+func appendFloat(b []byte, value float64) []byte {
 	if whole := int64(value); float64(whole) == value && whole > -1e15 && whole < 1e15 {
 		return strconv.AppendInt(b, whole, 10)
 	}
@@ -152,7 +100,7 @@ func appendUsage(b []byte, u *meter.Usage) []byte {
 	}
 	b = append(b, '{')
 	for name, n := range u.All() {
-		b = appendFloat(b, name, n)
+		b = appendFloat(appendName(b, name), n)
 	}
 	return append(b, '}')
 }
@@ -163,10 +111,15 @@ func appendCost(b []byte, c *Cost) []byte {
 	}
 	b = append(b, '{')
 	for i := range unit.Table {
-		b = appendFloat(b, string(unit.Table[i].Name), unit.Table[i].InWhole(c.Amounts[i]))
+		b = appendName(b, string(unit.Table[i].Name))
+		if u := &unit.Table[i]; u.Decimals == 0 {
+			b = strconv.AppendInt(b, c.Amounts[i], 10)
+		} else {
+			b = appendFloat(b, u.InWhole(c.Amounts[i]))
+		}
 	}
 	if c.Flag != "" {
-		b = appendText(b, `,"flag":`, c.Flag)
+		b = appendQuoted(appendName(b, "flag"), c.Flag)
 	}
 	return append(b, '}')
 }

@@ -25,7 +25,7 @@ func TestLineIsSlogs(t *testing.T) {
 			ID:   text.Draw(t, "id"), Model: text.Draw(t, "model"), Task: text.Draw(t, "task"), Team: text.Draw(t, "team"),
 			Client: text.Draw(t, "client"), Method: text.Draw(t, "method"), Route: text.Draw(t, "route"), TaskStatus: text.Draw(t, "ended"), Front: text.Draw(t, "front"),
 			Status: rapid.IntRange(0, 599).Draw(t, "status"), Refusal: text.Draw(t, "refusal"),
-			Duration: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "dur")), BytesIn: rapid.Int64Min(0).Draw(t, "in"),
+			Duration: time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "dur")), BytesIn: rapid.Int64Min(0).Draw(t, "in"),
 		}
 		if rapid.Bool().Draw(t, "used") {
 			usage := map[string]any{"input_tokens": rapid.Int64Range(0, 1<<50).Draw(t, "input"), text.Draw(t, "name"): rapid.Float64Range(0, 1<<53-1).Draw(t, "other")}
@@ -34,10 +34,10 @@ func TestLineIsSlogs(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Usage = usageOf(string(body))
-			r.Cost = Cost{Known: true, Amounts: unit.Amounts{0, rapid.Int64Range(0, unit.Most).Draw(t, "tokens"), 0, rapid.Int64Range(0, 1e15).Draw(t, "spend")}, Flag: text.Draw(t, "flag")}
+			r.Cost = Cost{Known: true, Amounts: unit.Amounts{unit.Tokens: rapid.Int64Min(0).Draw(t, "tokens"), unit.Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend")}, Flag: text.Draw(t, "flag")}
 		}
 		var want bytes.Buffer
-		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).record(&r)); err != nil {
+		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), r.line()); err != nil {
 			t.Fatal(err)
 		}
 		if got := appendLine(nil, &r); !bytes.Equal(got, want.Bytes()) {
@@ -54,7 +54,7 @@ func TestFloatsAreSlogs(t *testing.T) {
 		if err := slog.NewJSONHandler(&want, &slog.HandlerOptions{ReplaceAttr: onlyFloats}).Handle(context.Background(), floatRecord(value)); err != nil {
 			t.Fatal(err)
 		}
-		if got := append(appendFloat([]byte("{"), "n", value), "}\n"...); !bytes.Equal(got, want.Bytes()) {
+		if got := append(appendFloat([]byte(`{"n":`), value), "}\n"...); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("got %s, want %s", got, want.Bytes())
 		}
 	})
@@ -72,16 +72,6 @@ func onlyFloats(_ []string, attr slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return attr
-}
-
-// Times of any year are written as the standard library writes them.
-func TestTimesAreRFC3339(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		at := time.Unix(rapid.Int64Range(-1e11, 3e11).Draw(t, "s"), rapid.OneOf(rapid.Int64Range(0, 999999999), rapid.SampledFrom([]int64{0, 1e8, 1e6, 100, 99999999})).Draw(t, "ns"))
-		if got, want := string(appendTime(nil, at)), at.UTC().Format(time.RFC3339Nano); got != want {
-			t.Fatalf("got %s, want %s", got, want)
-		}
-	})
 }
 
 // A text is plain if each of its bytes is, wherever in it a byte stands.

@@ -9,7 +9,6 @@ import (
 
 	"sluice/policy/unit"
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 // level is WARN for failures that Sluice caused, which the operator should look into. The service's own 5xx and refusals of a
@@ -35,31 +34,23 @@ func (r *Record) clean() {
 }
 
 func cleanText(text *string) {
-	if len(*text) > otlp.MaxValue || !isPlain(*text) {
-		*text = otlp.Valid(otlp.Shorten(*text, otlp.MaxValue))
+	if len(*text) > maxValue || !isPlain(*text) {
+		*text = valid(shorten(*text))
 	}
 }
 
-// recordLine turns Records into slog's form, for LOG_FORMAT=text and for collectors; appendLine writes the JSON form. It reuses
-// its memory: a result is valid until the next call.
-type recordLine struct {
-	attrs  []slog.Attr
-	groups []slog.Attr
-}
-
-func (l *recordLine) record(r *Record) slog.Record {
-	l.groups, l.attrs = l.groups[:0], l.attrs[:0]
+// line is a Record in slog's form, for LOG_FORMAT=text and for collectors; appendLine writes the JSON form.
+func (r *Record) line() slog.Record {
+	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
 	for i := range members {
 		if m := &members[i]; !m.rare || *m.text(r) != "" {
-			l.attrs = append(l.attrs, l.attr(m, r))
+			record.AddAttrs(m.attr(r))
 		}
 	}
-	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
-	record.AddAttrs(l.attrs...)
 	return record
 }
 
-func (l *recordLine) attr(m *member, r *Record) slog.Attr {
+func (m *member) attr(r *Record) slog.Attr {
 	switch {
 	case m.text != nil:
 		return slog.String(m.name, *m.text(r))
@@ -68,46 +59,39 @@ func (l *recordLine) attr(m *member, r *Record) slog.Attr {
 	case m.duration != nil:
 		return slog.Float64(m.name, inMilliseconds(m.duration(r)))
 	case m.cost != nil:
-		return l.cost(m.name, m.cost(r))
+		return m.cost(r).attr(m.name)
 	}
-	return l.usage(m.name, &r.Usage)
+	return usageAttr(&r.Usage)
 }
 
-func (l *recordLine) usage(name string, u *meter.Usage) slog.Attr {
+func usageAttr(u *meter.Usage) slog.Attr {
 	if !u.Known() {
-		return slog.Any(name, nil)
+		return slog.Any("usage", nil)
 	}
-	start := len(l.groups)
+	var amounts []slog.Attr
 	for name, n := range u.All() {
-		l.groups = append(l.groups, slog.Float64(name, n))
+		amounts = append(amounts, slog.Float64(name, n))
 	}
-	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
+	return slog.GroupAttrs("usage", amounts...)
 }
 
-func (l *recordLine) cost(name string, c *Cost) slog.Attr {
+func (c *Cost) attr(name string) slog.Attr {
 	if !c.Known {
 		return slog.Any(name, nil)
 	}
-	start := len(l.groups)
-	for i := range unit.Table {
-		attr := slog.Int64(string(unit.Names[i]), c.Amounts[i])
-		if unit.Table[i].Decimals > 0 {
-			attr = slog.Float64(attr.Key, unit.Table[i].InWhole(c.Amounts[i]))
+	var amounts []slog.Attr
+	for i, u := range unit.Table {
+		if u.Decimals == 0 {
+			amounts = append(amounts, slog.Int64(string(u.Name), c.Amounts[i]))
+		} else {
+			amounts = append(amounts, slog.Float64(string(u.Name), u.InWhole(c.Amounts[i])))
 		}
-		l.groups = append(l.groups, attr)
 	}
 	if c.Flag != "" {
-		l.groups = append(l.groups, slog.String("flag", c.Flag))
+		amounts = append(amounts, slog.String("flag", c.Flag))
 	}
-	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
+	return slog.GroupAttrs(name, amounts...)
 }
-
-// milliseconds is a duration in milliseconds, to the microsecond.
-func milliseconds(name string, d time.Duration) slog.Attr {
-	return slog.Float64(name, inMilliseconds(d))
-}
-
-func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.
 func (t *Task) Log(logger *slog.Logger, at time.Time) {
@@ -121,29 +105,24 @@ func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	if creation.IsValid() {
 		traceID = creation.TraceID().String()
 	}
-	t.line(&record, traceID)
-	_ = handler.Handle(ctx, record) // as for any line
-}
-
-func (t *Task) line(r *slog.Record, traceID string) {
-	var l recordLine
-	r.AddAttrs(
+	record.AddAttrs(
 		slog.String("id", t.Request),
 		slog.String("trace_id", traceID),
 		slog.String("team", t.Team),
 		slog.String("key", t.Key),
-		slog.String("model", otlp.Shorten(t.Model, otlp.MaxValue)),
-		slog.String("task", otlp.Shorten(t.ID, otlp.MaxValue)),
+		slog.String("model", shorten(t.Model)),
+		slog.String("task", shorten(t.ID)),
 		slog.String("outcome", t.Outcome),
-		l.usage("usage", &t.Usage),
-		l.cost("cost", &t.Cost),
-		l.cost("held", &t.Held),
+		usageAttr(&t.Usage),
+		t.Cost.attr("cost"),
+		t.Held.attr("held"),
 		slog.String("submit_time", t.Submitted.UTC().Format(time.RFC3339Nano)),
 		slog.String("end_time", t.Ended.UTC().Format(time.RFC3339Nano)),
-		milliseconds("queue_ms", t.waited()),
-		milliseconds("run_ms", t.ran()),
+		slog.Float64("queue_ms", inMilliseconds(t.waited())),
+		slog.Float64("run_ms", inMilliseconds(t.ran())),
 		slog.Int64("polls_served", t.Served),
 		slog.Int64("polls_sent", t.Sent),
 		slog.String("settled_by", t.SettledBy),
 	)
+	_ = handler.Handle(ctx, record) // as for any line
 }

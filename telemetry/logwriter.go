@@ -16,8 +16,6 @@ type lineWriter struct {
 	torn   bool         // the output ends in the middle of a line
 }
 
-func newLineWriter(l *Log) *lineWriter { return &lineWriter{log: l} }
-
 // run writes lines until the Log is closed and none waits.
 func (w *lineWriter) run() {
 	defer close(w.log.done)
@@ -56,10 +54,10 @@ func (w *lineWriter) admit() {
 	if w.untold == 0 {
 		return
 	}
-	record := slog.NewRecord(w.log.config.Now().UTC(), slog.LevelWarn, "log lines dropped", 0)
+	record := slog.NewRecord(w.log.config.Now(), slog.LevelWarn, "log lines dropped", 0)
 	record.AddAttrs(slog.Uint64("lines", w.untold))
 	w.own.Reset()
-	_ = w.log.config.handler(&w.own, nil).Handle(context.Background(), record) // memory takes all
+	_ = w.log.config.handler(&w.own).Handle(context.Background(), record) // memory takes all
 	if w.write(w.own.Bytes()) == 0 {
 		w.untold = 0
 	}
@@ -105,49 +103,19 @@ func whole(text []byte) int {
 
 // waitingLines are encoded lines that wait for the goroutine of a Log. It is safe for concurrent use.
 type waitingLines struct {
-	some   chan struct{} // has room for one: lines wait
-	asText slog.Handler  // writes into text; used while mu is held
+	some chan struct{} // has room for one: lines wait
 
 	mu     sync.Mutex
 	text   []byte
 	lines  int
 	lost   uint64 // that found too many, since the last take
 	closed bool
-	record recordLine // memory for asText
-}
-
-// textEnd appends to the waiting text. Only asText uses it.
-type textEnd waitingLines
-
-func (w *textEnd) Write(line []byte) (int, error) {
-	w.text = append(w.text, line...)
-	return len(line), nil
 }
 
 // add takes a line, with its line end, and copies it; false: it is lost.
 func (w *waitingLines) add(line []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.admit() {
-		return false
-	}
-	w.text = append(w.text, line...)
-	return true
-}
-
-// addRecord takes a Record as a line of text; false: it is lost.
-func (w *waitingLines) addRecord(r *Record) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.admit() {
-		return false
-	}
-	_ = w.asText.Handle(context.Background(), w.record.record(r)) // memory takes all
-	return true
-}
-
-// admit reports whether one more line may wait, and counts it. The lock is held.
-func (w *waitingLines) admit() bool {
 	if w.closed {
 		return false
 	}
@@ -161,6 +129,7 @@ func (w *waitingLines) admit() bool {
 		default: // the goroutine has not seen the last time yet
 		}
 	}
+	w.text = append(w.text, line...)
 	return true
 }
 

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"sluice/telemetry/otlp"
 )
 
 // The pipe behind standard output is not read. Requests go on, lost lines are counted, stopping is bounded, and once
@@ -71,45 +69,37 @@ func TestBlockedOutput(t *testing.T) {
 	}
 }
 
-// fullDisk accepts so many bytes of each write, then fails, until it is repaired.
-type fullDisk struct {
+// sink is an output that may wait and fail.
+type sink struct {
 	strings.Builder
-	room   int
-	failed chan struct{}
-	mended bool
+	parts          []string      // each write
+	faults         []int         // how many bytes the first writes take before they fail
+	began, release chan struct{} // a write says so, and waits for the second; nil: it does not
 }
 
-func (d *fullDisk) Write(p []byte) (int, error) {
-	if d.mended || len(p) <= d.room {
-		return d.Builder.Write(p)
+func (s *sink) Write(p []byte) (n int, err error) {
+	if s.release != nil {
+		select {
+		case s.began <- struct{}{}:
+		default:
+		}
+		<-s.release
 	}
-	n, _ := d.Builder.Write(p[:d.room])
-	d.room, d.mended = 0, true
-	close(d.failed)
-	return n, errors.New("no space left on device")
-}
-
-func TestFullDisk(t *testing.T) {
-	disk := &fullDisk{room: 20, failed: make(chan struct{})}
-	l := NewLog(LogConfig{Writer: disk, Now: fixedNow})
-	write(l, Record{ID: "lost"})
-	<-disk.failed
-	write(l, Record{ID: "kept"})
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
+	if len(s.faults) > 0 {
+		p, err = p[:min(s.faults[0], len(p))], errors.New("no space left on device")
+		s.faults = s.faults[1:]
 	}
-	lines := strings.Split(disk.String(), "\n")
-	if l.Dropped() != 1 || len(lines) != 4 || !strings.Contains(disk.String(), `"kept"`) || len(lines[0]) != 20 {
-		t.Errorf("dropped %d, written %q", l.Dropped(), lines)
-	}
+	s.parts = append(s.parts, string(p))
+	_, _ = s.Builder.Write(p)
+	return len(p), err
 }
 
 // While the disk is full, the line that tells of losses is lost, too. What it was to tell is told once there is room, and it is no line
 // of the process's.
 func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
-	disk := &faulty{faults: []int{0, 0, 0}}
+	disk := &sink{faults: []int{0, 0, 0}}
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
-	w := newLineWriter(l)
+	w := &lineWriter{log: l}
 	for _, lines := range []int{3, 2, 1, 1} { // the first two are lost, and the line in between
 		for range lines {
 			l.waiting.add([]byte("{}\n"))
@@ -123,9 +113,9 @@ func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 
 // A line that was torn never gets another one behind it, also if ending it fails.
 func TestNoLineBehindATornOne(t *testing.T) {
-	disk := &faulty{faults: []int{10, 0}} // in the first line, and at its end
+	disk := &sink{faults: []int{10, 0}} // in the first line, and at its end
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
-	w := newLineWriter(l)
+	w := &lineWriter{log: l}
 	for _, line := range []string{`{"first":"line"}`, `{"second":"line"}`, `{"third":"line"}`} {
 		l.waiting.add([]byte(line + "\n"))
 		w.drain(nil)
@@ -140,22 +130,6 @@ func TestNoLineBehindATornOne(t *testing.T) {
 	if dropped := l.Dropped(); int(dropped)+whole != 3 || toldIn(out) != dropped || !strings.HasPrefix(out, "{\"first\":\"\n") {
 		t.Errorf("%d lines are whole, %d counted as lost, %d told:\n%s", whole, dropped, toldIn(out), out)
 	}
-}
-
-// faulty takes so many bytes of its first writes and fails, and then takes all.
-type faulty struct {
-	strings.Builder
-	faults []int
-}
-
-func (f *faulty) Write(p []byte) (int, error) {
-	if len(f.faults) == 0 {
-		return f.Builder.Write(p)
-	}
-	room := min(f.faults[0], len(p))
-	f.faults = f.faults[1:]
-	n, _ := f.Builder.Write(p[:room])
-	return n, errors.New("no space left on device")
 }
 
 // toldIn is how many lines a log says are lost.
@@ -175,13 +149,13 @@ func TestWritesAreOfWholeLines(t *testing.T) {
 		for _, n := range lengths {
 			text = append(append(text, strings.Repeat("x", n)...), '\n')
 		}
-		out := new(writes)
-		w := newLineWriter(&Log{config: LogConfig{Writer: out, Now: fixedNow}})
+		out := new(sink)
+		w := &lineWriter{log: &Log{config: LogConfig{Writer: out, Now: fixedNow}}}
 		w.write(text)
-		if got := strings.Join(out.all, ""); got != string(text) {
+		if got := strings.Join(out.parts, ""); got != string(text) {
 			t.Fatalf("%d bytes were written of %d", len(got), len(text))
 		}
-		for _, part := range out.all {
+		for _, part := range out.parts {
 			if !strings.HasSuffix(part, "\n") || len(part) > batchBytes && strings.Count(part, "\n") > 1 {
 				t.Fatalf("%d bytes were written at once, with %d line ends", len(part), strings.Count(part, "\n"))
 			}
@@ -189,24 +163,17 @@ func TestWritesAreOfWholeLines(t *testing.T) {
 	})
 }
 
-type writes struct{ all []string }
-
-func (w *writes) Write(p []byte) (int, error) {
-	w.all = append(w.all, string(p))
-	return len(p), nil
-}
-
 // The line that tells of losses stands where they are: behind the lines that were waiting when there was no more room.
 func TestLossesAreToldInTheirPlace(t *testing.T) {
-	began, release, out := make(chan struct{}, 1), make(chan struct{}), new(strings.Builder)
-	l := NewLog(LogConfig{Writer: held{began, release, out}, Now: fixedNow})
+	out := &sink{began: make(chan struct{}, 1), release: make(chan struct{})}
+	l := NewLog(LogConfig{Writer: out, Now: fixedNow})
 	write(l, Record{Time: noon, ID: "written"})
-	<-began // from now on lines only wait
+	<-out.began // from now on lines only wait
 	for n := range 3 * mostLines {
 		write(l, Record{Time: noon, ID: fmt.Sprint("early", n)})
 	}
 	lost := l.Dropped()
-	close(release)
+	close(out.release)
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -218,22 +185,6 @@ func TestLossesAreToldInTheirPlace(t *testing.T) {
 }
 
 var lossLine = regexp.MustCompile(`"msg":"log lines dropped","lines":(\d+)}`)
-
-// held holds writes up until it is released, and says that one has begun.
-type held struct {
-	began   chan struct{}
-	release chan struct{}
-	to      io.Writer
-}
-
-func (h held) Write(p []byte) (int, error) {
-	select {
-	case h.began <- struct{}{}:
-	default:
-	}
-	<-h.release
-	return h.to.Write(p)
-}
 
 func TestClosingTwice(t *testing.T) {
 	out := logged(t, LogConfig{}, func(l *Log) {
@@ -251,24 +202,16 @@ func TestClosingTwice(t *testing.T) {
 }
 
 func TestWriteDoesNotAllocate(t *testing.T) {
-	release := make(chan struct{})
-	l := NewLog(LogConfig{Writer: valve{release}, Now: time.Now})
+	out := &sink{release: make(chan struct{})}
+	l := NewLog(LogConfig{Writer: out, Now: time.Now})
 	record := fullRecord()
-	record.Model = strings.Repeat("m", otlp.MaxValue)
+	record.Model = strings.Repeat("m", maxValue)
 	line := make([]byte, 0, 2<<10)
 	if n := testing.AllocsPerRun(1000, func() { l.Write(&record, record.AppendLine(line)) }); n >= 1 {
 		t.Errorf("%v allocations for a line", n)
 	}
-	close(release)
+	close(out.release)
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// valve lets writes through once it is opened.
-type valve struct{ open chan struct{} }
-
-func (v valve) Write(p []byte) (int, error) {
-	<-v.open
-	return len(p), nil
 }

@@ -1,14 +1,17 @@
 package telemetry
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"sluice/policy/unit"
 	"sluice/telemetry/meter"
 )
 
@@ -19,7 +22,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tells.Close(t.Context()) }) // nothing is sent
-	m, at := tells.Metrics, time.Unix(1000, 0)
+	m, at, degraded := tells.Metrics, time.Unix(1000, 0), true
 	m.Arrived()
 	m.Arrived()
 	m.Served(&Record{Method: "POST", Route: "/r", Team: "a", Status: 429, Refusal: "admit/rate", Duration: 3 * time.Second, Overhead: 2 * time.Millisecond})
@@ -38,8 +41,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	about.Stream = false
 	x.Begin(nil, m, about, at)
 	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // its usage is its creation's
-	m.Used("a", "m*", 3, 2_500_000_000)
-	m.Used("a", "m*", 0, 0)
+	m.Used("a", "m*", unit.Amounts{unit.Tokens: 7, unit.Images: 3, unit.Spend: 2_500_000_000})
+	m.Used("b", "m*", unit.Amounts{})
 	m.Poll("stale")
 	m.Settlement("estimated")
 	m.Alarm("Arrearage")
@@ -53,7 +56,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Quotas("b", []QuotaUse{{"images", "day", 1}})
 	m.Quotas("b", nil)
 	err = m.Watch(Watched{
-		Degraded: func() bool { return true }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
+		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
 		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
 	})
 	if err != nil {
@@ -106,27 +109,26 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	if t.Failed() {
 		t.Log(page)
 	}
+	if degraded = false; !strings.Contains(pageOf(m), "sluice_state_degraded 0\n") {
+		t.Error("the gauge does not follow its source")
+	}
 }
 
 // A service may answer any number. A status without a name in HTTP is counted by its hundred, in requests and in calls
 // alike. 499 is Sluice's own.
 func TestUnknownStatusesAreFewSeries(t *testing.T) {
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tells.Close(t.Context()) }) // nothing is sent
+	m := openMetrics(t)
 	var call Exchange
 	for status := 200; status < 1000; status++ {
-		tells.Metrics.Served(&Record{Method: "POST", Route: "/r", Status: status})
-		call.Begin(nil, tells.Metrics, SpanInfo{Operation: OperationChat}, noon)
+		m.Served(&Record{Method: "POST", Route: "/r", Status: status})
+		call.Begin(nil, m, SpanInfo{Operation: OperationChat}, noon)
 		call.End(Result{Status: status}, noon)
 	}
 	for series, label := range map[string]string{
 		"http_server_request_duration_seconds_count": "http_response_status_code", "gen_ai_client_operation_duration_seconds_count": "error_type",
 	} {
 		seen := map[string]bool{}
-		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(tells.Metrics), -1) {
+		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(m), -1) {
 			seen[m[1]] = true
 			if status, _ := strconv.Atoi(m[1]); status != statusClientLeft && http.StatusText(status) == "" && status%100 != 0 {
 				t.Errorf("%s has a separate series for %d", series, status)
@@ -135,5 +137,52 @@ func TestUnknownStatusesAreFewSeries(t *testing.T) {
 		if !seen["404"] || !seen["499"] || !seen["700"] || !seen["500"] {
 			t.Errorf("%s counts only %v", series, seen)
 		}
+	}
+}
+
+func openMetrics(t *testing.T) *Metrics {
+	t.Helper()
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tells.Close(t.Context()) }) // nothing is sent
+	return tells.Metrics
+}
+
+// Concurrent measurements are all counted.
+func TestHistogramCountsAll(t *testing.T) {
+	m := openMetrics(t)
+	var measuring sync.WaitGroup
+	for range 8 {
+		measuring.Go(func() {
+			for range 1000 {
+				m.Redis("get", "", 500*time.Millisecond)
+			}
+		})
+	}
+	measuring.Wait()
+	const labels = `{db_operation_name="get",db_system_name="redis"}`
+	for _, want := range []string{"_sum" + labels + " 4000\n", "_count" + labels + " 8000\n"} {
+		if page := pageOf(m); !strings.Contains(page, "db_client_operation_duration_seconds"+want) {
+			t.Errorf("want %s in\n%s", want, page)
+		}
+	}
+}
+
+// However many sets of attributes there are, the series are bounded, and further ones are counted together.
+func TestHistogramIsBounded(t *testing.T) {
+	m := openMetrics(t)
+	for i := range 2 * mostSeries {
+		m.Redis(fmt.Sprint(i), "", time.Millisecond)
+	}
+	page := pageOf(m)
+	series := regexp.MustCompile(`(?m)^db_client_operation_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(page, -1)
+	if len(series) > mostSeries+1 || len(series) < mostSeries-1 {
+		t.Errorf("%d series", len(series))
+	}
+	overflow := fmt.Sprintf(`_count{otel_metric_overflow="true"} %d`, 2*mostSeries-len(series)+1)
+	if !strings.Contains(page, "db_client_operation_duration_seconds"+overflow+"\n") {
+		t.Errorf("want %s", overflow)
 	}
 }

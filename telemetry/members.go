@@ -64,7 +64,7 @@ func (m *member) append(b []byte, r *Record) []byte {
 	case m.number != nil:
 		return strconv.AppendInt(b, m.number(r), 10)
 	case m.duration != nil:
-		return appendMilliseconds(b, m.duration(r))
+		return appendFloat(b, inMilliseconds(m.duration(r)))
 	case m.cost != nil:
 		return appendCost(b, m.cost(r))
 	}

@@ -15,6 +15,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"sluice/policy/unit"
 )
 
 // mostSeries bounds the series of one instrument; beyond it they are counted together. Labels are from closed sets, so only a
@@ -80,17 +82,15 @@ func (m *Metrics) Served(r *Record) {
 	}
 }
 
-// Used counts what was charged: images, and money in 10⁻⁹ of the currency. model is from a closed set.
-func (m *Metrics) Used(team, model string, images, spend int64) {
-	if m == nil || images == 0 && spend == 0 {
+// Used counts what was charged. model is from a closed set.
+func (m *Metrics) Used(team, model string, amounts unit.Amounts) {
+	if m == nil {
 		return
 	}
-	with := m.used.get(usedKey{team, model})
-	if images != 0 {
-		m.images.Add(context.Background(), images, with...)
-	}
-	if spend != 0 {
-		m.spend.Add(context.Background(), float64(spend)/1e9, with...)
+	for i, count := range m.charged {
+		if count != nil && amounts[i] != 0 {
+			count(amounts[i], m.used.get(usedKey{team, model})...)
+		}
 	}
 }
 

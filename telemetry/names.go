@@ -20,8 +20,6 @@ const (
 
 	redisDuration = "db.client.operation.duration"
 
-	ownImages       = "sluice.images"
-	ownSpend        = "sluice.spend"
 	ownRefusals     = "sluice.refusals"
 	ownPolls        = "sluice.polls"
 	ownHoldsOpen    = "sluice.holds.open"
@@ -99,14 +97,6 @@ const (
 	genInstructions   = attribute.Key("gen_ai.system_instructions")
 )
 
-// ownCost are the attributes of what a request cost, by unit.
-var ownCost = func() (keys [unit.Count]attribute.Key) {
-	for i, name := range unit.Names {
-		keys[i] = attribute.Key("sluice.cost." + string(name))
-	}
-	return keys
-}()
-
 // Our own attributes of spans.
 const (
 	ownTeam          = attribute.Key("sluice.team")
@@ -131,6 +121,16 @@ const (
 	ownTaskOutcome   = attribute.Key("sluice.task.outcome")
 	ownTaskEstimated = attribute.Key("sluice.task.estimated")
 )
+
+// What names units has one name for each row of the table of units.
+const ownUnit = "sluice." // the counter of what was charged in it, for the rows that have one
+
+var ownCosts = func() (keys [unit.Count]attribute.Key) {
+	for i, name := range unit.Names {
+		keys[i] = attribute.Key("sluice.cost." + name)
+	}
+	return keys
+}()
 
 // The operations of the service, as in gen_ai.operation.name. An exchange without an operation is no call of a model.
 const (

@@ -11,13 +11,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sluice/policy/unit"
 )
 
 // Every name that leaves the process is in the golden file: operators' dashboards and alerts depend on them.
 func TestNames(t *testing.T) {
-	names := slices.DeleteFunc(constants(t, "names.go"), func(name string) bool { return name == "sluice.cost." })
-	for _, key := range ownCost {
-		names = append(names, string(key))
+	names := slices.DeleteFunc(constants(t, "names.go"), func(name string) bool { return strings.HasSuffix(name, ".") })
+	for i, u := range unit.Table {
+		names = append(names, string(ownCosts[i]))
+		if u.Charged != "" {
+			names = append(names, ownUnit+string(u.Name))
+		}
 	}
 	slices.Sort(names)
 	text := strings.Join(names, "\n") + "\n"

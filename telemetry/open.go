@@ -2,14 +2,19 @@ package telemetry
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-
-	"sluice/telemetry/otlp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // Telemetry is the process's metrics, and its spans and log records if OTEL_* asks for them. Create it with [Open].
@@ -25,49 +30,60 @@ type Telemetry struct {
 // Open builds what the environment asks for. It does not connect: exporters do, in the background, when they have something to
 // send. Its errors are about the environment.
 func Open(ctx context.Context, config Config) (*Telemetry, error) {
-	t := new(Telemetry)
-	gates := make(map[string]*otlp.Gate)
-	otlp.LogTo(config.Logger)
-	about := otlp.Resource(ctx, scope, config.Version)
+	otel.SetLogger(logr.New(quiet{config.Logger})) // before anything else of the library
+	t, exporter := new(Telemetry), config.Exporter
+	var logs sdklog.Exporter
+	var reader sdkmetric.Reader
 	var err error
-	exporter := config.Exporter
 	if exporter == nil {
-		exporter, err = otlp.SpanExporter(ctx)
+		exporter, err = exporterOf(ctx, signalTraces, autoexport.NewSpanExporter)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		logs, err = exporterOf(ctx, signalLogs, autoexport.NewLogExporter)
 	}
-	if exporter != nil {
-		spans := otlp.NewSpans(exporter)
-		t.Traces = newTraces(config, about, spans)
-		gates[otlp.Traces] = spans.Gate()
-		t.sends(otlp.Traces, t.Traces.provider.Shutdown)
+	if err == nil {
+		reader, err = exporterOf(ctx, signalMetrics, autoexport.NewMetricReader)
 	}
-	reader, err := otlp.MetricReader(ctx)
+	about := aboutProcess(ctx, config.Version)
 	if err == nil {
 		t.Metrics, err = newMetrics(config, about, reader)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.Close(ctx))
-	}
-	if reader != nil {
-		t.Sent = append(t.Sent, otlp.Metrics)
+		return nil, err
 	}
 	t.closers = append(t.closers, t.Metrics.close)
-	logs, gate, err := otlp.LogProcessor(ctx)
-	if err != nil {
-		return nil, errors.Join(err, t.Close(ctx))
+	gates := make(map[string]*gate)
+	if exporter != nil {
+		t.Traces = newTraces(config, about, newSpanQueue(exporter))
+		gates[signalTraces] = &t.Traces.spans.gate
+		t.sends(signalTraces, t.Traces.provider.Shutdown)
+	}
+	if reader != nil {
+		t.Sent = append(t.Sent, signalMetrics)
 	}
 	if logs != nil {
-		gates[otlp.Logs] = gate
-		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(logs))
+		queue := newLogQueue(logs)
+		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(queue))
 		t.Logs = otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider), otelslog.WithVersion(config.Version))
-		t.sends(otlp.Logs, provider.Shutdown)
+		gates[signalLogs] = &queue.gate
+		t.sends(signalLogs, provider.Shutdown)
 	}
 	if len(t.Sent) > 0 {
-		otlp.ComplainTo(config.Logger)
+		otel.SetErrorHandler(newComplaints(config.Logger))
 	}
 	return t, t.Metrics.watchLost(gates)
+}
+
+// aboutProcess describes the process to a collector. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence; what is invalid in
+// them is left out.
+func aboutProcess(ctx context.Context, version string) *resource.Resource {
+	about, _ := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			attribute.String("service.name", scope), attribute.String("service.version", version),
+			attribute.String("service.instance.id", rand.Text())),
+		resource.WithFromEnv())
+	return about
 }
 
 func (t *Telemetry) sends(signal string, closer func(context.Context) error) {

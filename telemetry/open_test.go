@@ -13,9 +13,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"sluice/telemetry/otlp"
 )
 
 // The settings alone decide which signals are sent.
@@ -69,7 +66,7 @@ func TestEnvironmentFaults(t *testing.T) {
 		t.Run(variable, func(t *testing.T) {
 			name, value, _ := strings.Cut(variable, "=")
 			t.Setenv(name, value)
-			faults := otlp.Faults()
+			faults := Faults()
 			if (len(faults) > 0) != faulty || faulty && faults[0].Name != name || strings.Contains(fmt.Sprint(faults), "CANARY") {
 				t.Errorf("%v", faults)
 			}
@@ -85,20 +82,7 @@ func TestEnvironmentFaults(t *testing.T) {
 	}
 }
 
-// stuck is a collector that waits, and may fail.
-type stuck struct {
-	keeping
-	release chan struct{}
-	err     error
-}
-
-func (s *stuck) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans) error {
-	<-s.release
-	_ = s.keeping.UploadTraces(ctx, sent)
-	return s.err
-}
-
-func openStuck(t *testing.T, s *stuck) *Telemetry {
+func openStuck(t *testing.T, s *collector) *Telemetry {
 	t.Helper()
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "10")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
@@ -126,7 +110,7 @@ func spans(tells *Telemetry, n int) {
 // The queue is bounded, the newest spans are lost, and each loss is counted: spans without room and spans that the
 // collector refused.
 func TestTheGateBoundsWhatWaits(t *testing.T) {
-	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
+	s := &collector{release: make(chan struct{}), err: errors.New("refused")}
 	tells := openStuck(t, s)
 	spans(tells, 35)
 	if got := pageOf(tells.Metrics); !strings.Contains(got, `sluice_telemetry_dropped_total{reason="queue",signal="traces"} 25`+"\n") {
@@ -137,7 +121,7 @@ func TestTheGateBoundsWhatWaits(t *testing.T) {
 	if len(s.spans) != 10 {
 		t.Errorf("%d spans were sent", len(s.spans))
 	}
-	if n := tells.Traces.spans.Gate().Refused(); n != 10 {
+	if n := tells.Traces.spans.gate.refused.Load(); n != 10 {
 		t.Errorf("%d are counted as refused, of 10 that were", n)
 	}
 	if err := tells.Metrics.close(t.Context()); err != nil {
@@ -147,7 +131,7 @@ func TestTheGateBoundsWhatWaits(t *testing.T) {
 
 // Close waits no longer than its bound.
 func TestCloseIsBounded(t *testing.T) {
-	s := &stuck{release: make(chan struct{})}
+	s := &collector{release: make(chan struct{})}
 	tells := openStuck(t, s)
 	spans(tells, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -160,7 +144,7 @@ func TestCloseIsBounded(t *testing.T) {
 
 // The queue for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestMemoryIsBounded(t *testing.T) {
-	s := &stuck{release: make(chan struct{})}
+	s := &collector{release: make(chan struct{})}
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: otlptrace.NewUnstarted(s), Capture: true})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +171,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if grew := int64(heap()) - int64(before); grew > 32<<20 {
 		t.Errorf("%d MiB wait to be sent", grew>>20)
 	}
-	if tells.Traces.spans.Gate().Full() == 0 {
+	if tells.Traces.spans.gate.full.Load() == 0 {
 		t.Error("every span found room")
 	}
 	close(s.release)

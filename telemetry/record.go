@@ -64,11 +64,11 @@ type BrokenRule struct {
 }
 
 // Cost is an amount of each unit that teams are limited in: what was held for a request, or what it was charged. The zero value
-// means "not known". A refused request has a known cost of zero. appendCost and recordLine.cost write each unit too.
+// means "not known". A refused request has a known cost of zero.
 type Cost struct {
-	Known   bool // false: the log line says null
-	Amounts unit.Amounts
-	Flag    string // how the amount came about (one of the flags); "" is left out of the log line
+	Known   bool         // false: the log line says null
+	Amounts unit.Amounts // the log line writes money in the currency itself
+	Flag    string       // how the amount came about (one of the flags); "" is left out of the log line
 }
 
 // How an amount came about: the flags of a cost.

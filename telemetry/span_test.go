@@ -1,14 +1,12 @@
 package telemetry
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,28 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
-
-// keeping keeps the spans that it receives, as a collector reads them.
-type keeping struct {
-	mu    sync.Mutex
-	spans []*tracepb.Span
-}
-
-func (*keeping) Start(context.Context) error { return nil }
-func (*keeping) Stop(context.Context) error  { return nil }
-
-func (k *keeping) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, r := range sent {
-		for _, scope := range r.GetScopeSpans() {
-			k.spans = append(k.spans, scope.GetSpans()...)
-		}
-	}
-	return nil
-}
 
 // plain is an attribute's value as a Go value.
 func plain(v *common.AnyValue) any {
@@ -65,7 +42,7 @@ func plain(v *common.AnyValue) any {
 // spansOf runs do and returns its spans.
 func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []*tracepb.Span {
 	t.Helper()
-	k := new(keeping)
+	k := new(collector)
 	config.Logger, config.Exporter = slog.New(slog.DiscardHandler), otlptrace.NewUnstarted(k)
 	tells, err := Open(t.Context(), config)
 	if err != nil {
@@ -108,7 +85,7 @@ func TestSpansAreSmall(t *testing.T) {
 			if list := a.GetValue().GetArrayValue().GetValues(); len(list) > 0 {
 				n = n/len(list) - len("[ ]")
 			}
-			if bound := map[bool]int{true: maxContent, false: otlp.MaxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
+			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
 				t.Errorf("%s of %.10s has %d bytes", a.GetKey(), s.GetName(), n)
 			}
 		}
@@ -134,6 +111,8 @@ func TestNoSpans(t *testing.T) {
 	tells.Traces.Task(&Task{Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})
 	(*Metrics)(nil).Served(&r)
 	(*Metrics)(nil).Arrived()
+	(*Metrics)(nil).Poll("hit")
+	(*Metrics)(nil).Settlement("exact")
 	if tells.Traces != nil || r.TraceID != "" || x.OwnTraceparent() != "" || x.SentTraceparent() != "" || r.Span.Recording() {
 		t.Error("a span was made that is not sent")
 	}
@@ -252,13 +231,13 @@ func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange
 		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
-		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", otlp.MaxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
+		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
 	})
 	for _, a := range spans[0].GetAttributes() {
 		switch value := fmt.Sprint(plain(a.GetValue())); {
 		case a.GetKey() == string(genReasons) && value != "[a ******]":
 			t.Errorf("%s is %q", a.GetKey(), value)
-		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", otlp.MaxValue-3)+"***", a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
+		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", maxValue-3)+"***", a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
 			t.Errorf("%s is %q", a.GetKey(), value)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"sluice/policy/unit"
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 // Begin begins the span of a request whose Record has its time and method. If a client's trace is to be joined, the span is of
@@ -81,11 +80,11 @@ func writeRequest(s *attributes, r *Record) {
 	s.float(ownOverheadTime, r.Overhead.Seconds())
 	s.known(ownHeldImages, r.Held.Amounts[unit.Images])
 	if c := &r.Cost; c.Known {
-		for i, n := range c.Amounts {
+		for i := range unit.Table {
 			if u := &unit.Table[i]; u.Decimals == 0 {
-				s.int(ownCost[i], n)
+				s.int(ownCosts[i], c.Amounts[i])
 			} else {
-				s.float(ownCost[i], u.InWhole(n))
+				s.float(ownCosts[i], u.InWhole(c.Amounts[i]))
 			}
 		}
 		s.text(ownCostFlag, c.Flag)
@@ -96,7 +95,7 @@ func (x *Exchange) spanName() string {
 	if x.info.Operation == OperationNone {
 		return x.info.Name
 	}
-	return x.info.Operation + " " + otlp.Valid(otlp.Shorten(x.info.Model, otlp.MaxValue))
+	return x.info.Operation + " " + valid(shorten(x.info.Model))
 }
 
 func writeExchange(s *attributes, x *Exchange, result *Result) {

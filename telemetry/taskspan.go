@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 // Task is a task that has ended, for its span and its line in the log.
@@ -63,7 +62,7 @@ func (t *Traces) Task(task *Task) {
 		ended = task.Submitted
 	}
 	ctx := trace.ContextWithSpanContext(context.Background(), creation.WithRemote(false))
-	name := strings.TrimSpace("task " + otlp.Valid(otlp.Shorten(task.Model, otlp.MaxValue)))
+	name := strings.TrimSpace("task " + valid(shorten(task.Model)))
 	span := t.begin(ctx, name, task.Submitted, trace.SpanKindInternal)
 	var a attributes
 	writeTask(&a, task)

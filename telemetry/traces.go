@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +16,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
-
-	"sluice/telemetry/otlp"
 )
 
 // latestGenAI selects the newest conventions for generative models instead of version 1.41. They differ here in one point: the
@@ -29,33 +28,26 @@ type Traces struct {
 	config   Config
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
-	spans    *otlp.Spans
+	spans    *spanQueue
 	host     string // of the service
 	port     int64
 	latest   bool // the newest GenAI conventions, not those of 1.41
 }
 
-func newTraces(config Config, about *resource.Resource, spans *otlp.Spans) *Traces {
+func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Traces {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(newSampler(config.Logger, time.Now)))
+	host, port := config.upstream()
+	opted := strings.Split(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") // the standard's list of conventions to use instead of the default ones
+	latest := slices.ContainsFunc(opted, func(word string) bool { return strings.TrimSpace(word) == latestGenAI })
 	return &Traces{
 		config: config, provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version)), spans: spans,
-		host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI),
+		host: host, port: port, latest: latest,
 	}
-}
-
-// optsIn reads the standard's list of conventions to use instead of the default ones.
-func optsIn(to string) bool {
-	for word := range strings.SplitSeq(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
-		if strings.TrimSpace(word) == to {
-			return true
-		}
-	}
-	return false
 }
 
 // Unended returns how many spans were begun and have not ended. It is for tests.
-func (t *Traces) Unended() int64 { return t.spans.Unended() }
+func (t *Traces) Unended() int64 { return t.spans.unended.Load() }
 
 // begin begins a span inside the one that the context names; none: the span is the first of its trace. The sampler decides whether
 // it is recorded.
@@ -164,7 +156,7 @@ func (s Span) parent() context.Context {
 }
 
 // fail sets the status to error. The text may be empty.
-func (s Span) fail(text string) { s.of.SetStatus(codes.Error, otlp.Valid(text)) }
+func (s Span) fail(text string) { s.of.SetStatus(codes.Error, valid(text)) }
 
 // readTraceparent reads a traceparent; an invalid one is none. tracestate and baggage are ignored, because clients may put
 // anything into them.

@@ -7,8 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-
-	"sluice/telemetry/otlp"
 )
 
 // Watched has the values that a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
@@ -43,7 +41,10 @@ func (m *Metrics) Watch(w Watched) error {
 		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", yesNo(w.TeamsFaulty))
 	}
 	if w.LogDropped != nil {
-		b.total(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func() int64 { return int64(w.LogDropped()) })
+		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(w.LogDropped()))
+			return nil
+		})
 	}
 	return b.err
 }
@@ -80,7 +81,7 @@ func (m *Metrics) watchOwn(config Config) error {
 }
 
 // watchLost adds the count of what exporters lost.
-func (m *Metrics) watchLost(gates map[string]*otlp.Gate) error {
+func (m *Metrics) watchLost(gates map[string]*gate) error {
 	if len(gates) == 0 {
 		return nil
 	}
@@ -88,8 +89,8 @@ func (m *Metrics) watchLost(gates map[string]*otlp.Gate) error {
 	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by why: no room in the queue, or the collector refused them or was not there",
 		func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
-				o.Observe(gate.Full(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("queue")))
-				o.Observe(gate.Refused(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("collector")))
+				o.Observe(gate.full.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("queue")))
+				o.Observe(gate.refused.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("collector")))
 			}
 			return nil
 		})

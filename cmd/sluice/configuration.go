@@ -15,7 +15,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/policy/teams"
-	"sluice/telemetry/otlp"
+	"sluice/telemetry"
 )
 
 // configuration is the settings and the content of the files that they name.
@@ -88,7 +88,7 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c.teams = teams
 	fs = append(fs, bad...)
 	c.loadCertificate(&fs)
-	for _, f := range otlp.Faults() {
+	for _, f := range telemetry.Faults() {
 		fs.add(f.Name, f.Text)
 	}
 	c.warn()

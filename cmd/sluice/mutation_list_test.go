@@ -288,7 +288,7 @@ var mutations = []mutation{
 	{about: "an ID token for another client counts", file: "gateway/oidc/client.go", old: `case said.Party != nil && *said.Party`, new: `case false && *said.Party`},
 	{about: "an ID token for several clients counts", file: "gateway/oidc/client.go", old: "said.Party == nil && len(id.Audience) > 1", new: "false"},
 	{about: "an ID token of nobody counts", file: "gateway/oidc/client.go", old: `case said.Subject == "":`, new: "case false:"},
-	{about: "a member revokes foreign sessions", file: "gateway/console/access/control.go", old: `p.Changes() || p.Name != "" && session`, new: `true || session`},
+	{about: "a member revokes foreign sessions", file: "gateway/console/access/control.go", old: `p.Changes() || p.Name != "" && s.Person`, new: `true || s.Person`},
 	{about: "guesses at one replica do not count at the other", file: "gateway/console/access/attempts.go", old: "return err != nil || n <= most", new: "return err != nil || n <= 2*most"},
 	{about: "guesses beyond the bound ask the store", file: "gateway/console/access/attempts.go", old: "	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {", new: "	if false {"},
 	{about: "an IPv6 customer has as many attempts as addresses", file: "gateway/console/access/attempts.go", old: "bits := 64", new: "bits := 128"},

@@ -99,19 +99,18 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		ours:    []string{"telemetry/meter", "telemetry/otlp", "policy/unit"},
-		outside: []string{otelAPI, prometheus, xTime},
+		ours:    []string{"policy/unit", "telemetry/meter"},
+		outside: []string{otelAPI, prometheus, xTime, "github.com/go-logr/logr"}, // the SDK logs by logr
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/recent": {
-		ours:      []string{"telemetry", "policy/unit"},
+		ours:      []string{"policy/unit", "telemetry"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"telemetry/otlp": {outside: []string{otelAPI, "github.com/go-logr/logr"}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
-	"gateway/wire":   {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}},
 		never: []string{otelAPI, goRedis, "os"},
@@ -165,7 +164,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},

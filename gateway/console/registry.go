@@ -121,10 +121,10 @@ func (r *Registry) Show(ctx context.Context, p access.Person, id string) (teams.
 
 // Create makes a team of the directory, without keys.
 func (r *Registry) Create(ctx context.Context, a access.Actor, team teams.Spec) (teams.Spec, error) {
-	switch {
-	case !a.Changes():
+	if !a.Changes() {
 		return teams.Spec{}, errMayNot
-	case r.File().Text(team.ID) != nil:
+	}
+	if _, ok := r.File().Spec(team.ID); ok {
 		return teams.Spec{}, errOfFile
 	}
 	return r.change(ctx, a, team.ID, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })

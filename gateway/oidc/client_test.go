@@ -82,7 +82,8 @@ func TestAPersonIsKnownByTheIDToken(t *testing.T) {
 
 // TestForgedTokensAreRefused: of each ID token the issuer's own claims are known to the attacker.
 func TestForgedTokensAreRefused(t *testing.T) {
-	for about, forge := range map[string]func(p people, claims map[string]any) string{
+	at := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
+	for about, forge := range map[string]any{ // the claims that it changes, or what makes the token
 		"alg none": func(_ people, c map[string]any) string { return unsigned(c, `{"alg":"none"}`) + "." },
 		"HS256 with the public key": func(p people, c map[string]any) string {
 			return oidctest.Sign("HS256", publicPEM(t, p.Key), "one", c, nil)
@@ -90,37 +91,36 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		"HS256 with the client's secret": func(_ people, c map[string]any) string {
 			return oidctest.Sign("HS256", []byte(oidctest.ClientSecret), "one", c, nil)
 		},
-		"a key that the token brings": func(p people, c map[string]any) string { return oidctest.New(p.URL, time.Now).Sign(c) },
-		"another issuer":              func(p people, c map[string]any) string { c["iss"] = "https://elsewhere.example"; return p.Sign(c) },
-		"another audience":            func(p people, c map[string]any) string { c["aud"] = "grafana"; return p.Sign(c) },
-		"no audience":                 func(p people, c map[string]any) string { delete(c, "aud"); return p.Sign(c) },
-		"another party":               func(p people, c map[string]any) string { c["azp"] = "grafana"; return p.Sign(c) },
-		"an empty party":              func(p people, c map[string]any) string { c["azp"] = ""; return p.Sign(c) },
-		"a party that is no word":     func(p people, c map[string]any) string { c["azp"] = 1; return p.Sign(c) },
-		"two audiences without a party": func(p people, c map[string]any) string {
-			c["aud"] = []string{"grafana", oidctest.ClientID}
-			return p.Sign(c)
-		},
-		"two audiences, another party": func(p people, c map[string]any) string {
-			c["aud"], c["azp"] = []string{oidctest.ClientID, "grafana"}, "grafana"
-			return p.Sign(c)
-		},
-		"nobody's":      func(p people, c map[string]any) string { delete(c, "sub"); return p.Sign(c) },
-		"an empty name": func(p people, c map[string]any) string { c["sub"] = ""; return p.Sign(c) },
-		"expired": func(p people, c map[string]any) string {
-			c["exp"] = time.Now().Add(-time.Hour).Unix()
-			return p.Sign(c)
-		},
-		"without an end":              func(p people, c map[string]any) string { delete(c, "exp"); return p.Sign(c) },
-		"not valid yet":               func(p people, c map[string]any) string { c["nbf"] = time.Now().Add(time.Hour).Unix(); return p.Sign(c) },
-		"of another login":            func(p people, c map[string]any) string { c["nonce"] = "another"; return p.Sign(c) },
-		"without a nonce":             func(p people, c map[string]any) string { delete(c, "nonce"); return p.Sign(c) },
-		"of another access token":     func(p people, c map[string]any) string { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA"; return p.Sign(c) },
-		"changed after it was signed": func(p people, c map[string]any) string { return strings.Replace(p.Sign(c), ".", ".A", 1) },
-		"none at all":                 func(people, map[string]any) string { return "" },
+		"a key that the token brings":   func(p people, c map[string]any) string { return oidctest.New(p.URL, time.Now).Sign(c) },
+		"changed after it was signed":   func(p people, c map[string]any) string { return strings.Replace(p.Sign(c), ".", ".A", 1) },
+		"none at all":                   func(people, map[string]any) string { return "" },
+		"another issuer":                claims{"iss": "https://elsewhere.example"},
+		"another audience":              claims{"aud": "grafana"},
+		"no audience":                   claims{"aud": nil},
+		"another party":                 claims{"azp": "grafana"},
+		"an empty party":                claims{"azp": ""},
+		"a party that is no word":       claims{"azp": 1},
+		"two audiences without a party": claims{"aud": []string{"grafana", oidctest.ClientID}},
+		"two audiences, another party":  claims{"aud": []string{oidctest.ClientID, "grafana"}, "azp": "grafana"},
+		"nobody's":                      claims{"sub": nil},
+		"an empty name":                 claims{"sub": ""},
+		"expired":                       claims{"exp": at(-time.Hour)},
+		"without an end":                claims{"exp": nil},
+		"not valid yet":                 claims{"nbf": at(time.Hour)},
+		"of another login":              claims{"nonce": "another"},
+		"without a nonce":               claims{"nonce": nil},
+		"of another access token":       claims{"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
 	} {
 		p := newPeople()
-		p.Forge = func(claims map[string]any) string { return forge(p, claims) }
+		p.Forge = func(all map[string]any) string {
+			switch forge := forge.(type) {
+			case claims:
+				return p.Sign(changed(all, forge))
+			case func(people, map[string]any) string:
+				return forge(p, all)
+			}
+			return ""
+		}
 		if id, _, err := p.login(t); !errors.Is(err, oidc.ErrRefused) {
 			t.Errorf("%s: %+v %v", about, id, err)
 		}
@@ -171,6 +171,7 @@ func TestThePersonIsCheckedAgain(t *testing.T) {
 			"closed account":                {nil, func(p people) { p.Claims = nil }, nil, false},
 			"another person":                {nil, func(p people) { p.Claims["sub"] = "mallory" }, nil, false},
 			"groups of userinfo":            {func(p people) { p.BareTokens = true }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
+			"no userinfo endpoint":          {func(p people) { p.Userinfo = false }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
 			"without refresh tokens":        {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
 			"closed, without refresh":       {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims = nil }, nil, false},
 			"after the access token's end":  {func(p people) { p.NoRefresh = true }, func(people) { time.Sleep(time.Hour) }, nil, false},

@@ -68,13 +68,17 @@ func newWorkloads(issuer *oidctest.Issuer) *workloads {
 	return w
 }
 
-// claims are those of a valid token, with changes; a change to nil leaves a claim out.
+// claims are those of a valid token, with changes.
 func (w *workloads) claims(changes claims) claims {
 	now := time.Now()
-	c := claims{
+	return changed(claims{
 		"iss": w.URL, "aud": []string{"other", "sluice"}, "sub": "system:serviceaccount:search:indexer",
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(time.Hour).Unix(), "jti": rand.Text(),
-	}
+	}, changes)
+}
+
+// changed are claims with changes; a change to nil leaves a claim out.
+func changed(c, changes claims) claims {
 	for name, value := range changes {
 		if c[name] = value; value == nil {
 			delete(c, name)

@@ -207,7 +207,7 @@ func Cost(a limit.Amounts, flag string) telemetry.Cost {
 func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
 	charged := TaskCost(&claim.Hold, end.Images)
-	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), charged[limit.Images], charged[limit.Spend])
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), charged)
 	task := telemetry.Task{
 		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Images,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,

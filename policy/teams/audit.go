@@ -144,7 +144,7 @@ func (s Spec) unlike(other Spec) json.RawMessage {
 	for _, k := range s.Keys {
 		same := func(twin Key) bool { return string(encode(k)) == string(encode(twin)) }
 		if !slices.ContainsFunc(other.Keys, same) {
-			k.SHA256 = digest{}
+			k.SHA256 = Digest{}
 			keys = append(keys, k)
 		}
 	}
@@ -161,7 +161,7 @@ func (s Spec) unlike(other Spec) json.RawMessage {
 func visible(s Spec) json.RawMessage {
 	s.Keys = slices.Clone(s.Keys)
 	for i := range s.Keys {
-		s.Keys[i].SHA256 = digest{}
+		s.Keys[i].SHA256 = Digest{}
 	}
 	return encode(s)
 }

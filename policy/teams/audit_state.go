@@ -18,12 +18,7 @@ type State struct {
 }
 
 // Head is the SHA-256 of the last entry; empty: there is none. Any change changes it.
-func (s State) Head() string {
-	if s.Last == nil {
-		return ""
-	}
-	return hexOf(s.Last)
-}
+func (s State) Head() string { return hexOf(s.Last) }
 
 // Open reads the document, if [State.Check] does not refuse it.
 func (s State) Open() (Document, error) {
@@ -66,18 +61,11 @@ func (s State) check() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest := digestOf(s.Document)
+	digest := hexOf(s.Document)
 	if last.Digest != digest {
 		return "", fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
 	}
 	return digest, nil
-}
-
-func digestOf(document []byte) string {
-	if document == nil {
-		return ""
-	}
-	return hexOf(document)
 }
 
 // Next is the state after a change: the document's text, and the entry with its place in the chain. A nil text keeps the
@@ -98,16 +86,13 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	if err := order.check(); err != nil {
 		return s, err
 	}
-	entry.Seq, entry.Version = 1, version
-	if s.Last != nil {
-		last, err := ReadEntry(s.Last)
-		if err != nil {
-			return s, err
-		}
-		entry.Seq = last.Seq + 1
+	last, err := s.readLast()
+	if err != nil {
+		return s, err
 	}
+	entry.Seq, entry.Version = last.Seq+1, version
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
-	entry.Digest, entry.Prev = digestOf(document), s.Head()
+	entry.Digest, entry.Prev = hexOf(document), s.Head()
 	text := entry.Fitted().Text()
 	if HasPlainKey(text) {
 		return s, &Problem{Code: CodeInvalid, Text: "the entry would contain a plain key", Advice: "this key has been seen, so mint another"}
@@ -115,8 +100,11 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	return State{Document: document, Last: text, First: max(s.First, 1)}, nil
 }
 
-// hexOf is the SHA-256 of a text in hexadecimal.
+// hexOf is the SHA-256 of a text in hexadecimal; empty: there is no text.
 func hexOf(text []byte) string {
+	if text == nil {
+		return ""
+	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
@@ -140,15 +128,17 @@ func (s State) Before(other State) bool {
 	return cmp.Or(cmp.Compare(is.Version, was.Version), cmp.Compare(is.Seq, was.Seq)) < 0
 }
 
-// last is the last entry; the zero Entry: there is none, or it cannot be read.
+// readLast is the last entry; the zero Entry: there is none.
+func (s State) readLast() (last Entry, err error) {
+	if s.Last != nil {
+		last, err = ReadEntry(s.Last)
+	}
+	return last, err
+}
+
+// last is readLast for comparisons: an entry that cannot be read counts as none.
 func (s State) last() Entry {
-	if s.Last == nil {
-		return Entry{}
-	}
-	last, err := ReadEntry(s.Last)
-	if err != nil {
-		return Entry{}
-	}
+	last, _ := s.readLast()
 	return last
 }
 

@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -80,6 +81,17 @@ func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage
 		}
 	}
 	return members, nil
+}
+
+// normal writes a value in one form: without blanks, members by name, numbers as they are.
+func normal(value json.RawMessage) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return encode(tree), nil
 }
 
 var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)

@@ -1,7 +1,7 @@
 package teams
 
 import (
-	"encoding/hex"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -97,7 +97,7 @@ func noMoment(field string) error {
 
 // key is the key as the team gets it.
 func (c AddKey) key(team Spec) (Key, error) {
-	key := Key{ID: c.Minted.ID, SHA256: c.Minted.sum(), Note: c.Order.Note}
+	key := Key{ID: c.Minted.ID, SHA256: sha256.Sum256([]byte(c.Minted.whole)), Note: c.Order.Note}
 	if n := len(team.Keys); n >= maxKeys {
 		given, allowed := strconv.Itoa(n)+" keys", "at most "+strconv.Itoa(maxKeys)
 		return Key{}, &Problem{
@@ -124,12 +124,6 @@ func (c AddKey) key(team Spec) (Key, error) {
 			", because key_days of team "+team.ID+" is "+inDays(days), "choose an earlier end, or raise key_days")
 	}
 	return key, nil
-}
-
-// sum is the digest of the whole key.
-func (k MintedKey) sum() (sum digest) {
-	_, _ = hex.Decode(sum[:], []byte(k.SHA256)) // which has its form
-	return sum
 }
 
 // RemoveKey removes a key, which no longer works then.

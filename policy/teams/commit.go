@@ -81,7 +81,7 @@ func step(was State, order Order, decide Decide) (State, Document, error) {
 	}
 	next, err := was.next(after.Text(), after.Version, entry, order)
 	if err == nil {
-		latest.Store(&opened{digestOf(next.Document), after})
+		latest.Store(&opened{hexOf(next.Document), after})
 	}
 	return next, after, err
 }

@@ -1,7 +1,6 @@
 package teams
 
 import (
-	"crypto/sha256"
 	"regexp"
 	"slices"
 )
@@ -13,8 +12,8 @@ import (
 // A name has one owner. A team of the document whose id stands in the file is ignored, and so is a key whose id or SHA-256
 // does, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type
 // [Faults], means that the document is faulty as a whole.
-func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, ignored Faults, err error) {
-	list, _, err := readDirectory(document, f.defaults)
+func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Faults, err error) {
+	_, list, _, err := readDirectory(document, f.defaults)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,7 +25,7 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 	}
 	all := *f
 	joined = &all
-	joined.List, joined.keys, joined.byID = slices.Clone(f.List), keyring{}, map[string]*Team{}
+	joined.List = slices.Clone(f.List)
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
 			ignored = append(ignored, Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
@@ -47,42 +46,25 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 		})
 		joined.List = append(joined.List, team)
 	}
-	joined.index(nil)
+	joined.index()
 	return joined, ignored, nil
-}
-
-// ReadDirectory checks a directory's document as [File.Join] does and returns it as JSON: the members of the document in
-// their order, numbers as they are written. The document may be YAML, as a teams file is. Its error is of type [Faults].
-func ReadDirectory(document []byte) (asJSON []byte, err error) {
-	_, root, err := readDirectory(document, Team{})
-	if err != nil {
-		return nil, err
-	}
-	return appendJSON(nil, root.ast), nil
 }
 
 // ofTheFile are the fields of a teams file that a directory's document has not.
 var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases|issuers)$`)
 
-// readDirectory reads the teams of a directory's document.
-func readDirectory(document []byte, defaults Team) (list []*Team, root node, err error) {
-	r := &reader{first: map[string]int{}, directory: true}
-	root, ok := r.document(document)
-	if !ok {
-		return nil, root, r.faults.sorted()
-	}
-	known := []field{
-		may("version", func(n node) { read(n, whole[int64](0, MaxAmount)) }),
-		must("teams", func(n node) { list = readTeams(n, defaults) }),
-	}
-	root.fields(known...)
-	for i := range r.faults {
-		if f := &r.faults[i]; f.Text == unknownField && ofTheFile.MatchString(f.Field) {
-			f.Text, f.Advice = "stands in the teams file alone", ""
+// readDirectory reads a directory's document.
+func readDirectory(document []byte, defaults Team) (r *reader, list []*Team, version int64, err error) {
+	r, err = readWhole(document, true, func(root node) {
+		root.fields(
+			may("version", one(&version, whole[int64](0, MaxAmount))),
+			must("teams", func(n node) { list = readTeams(n, defaults) }),
+		)
+		for i := range root.faults {
+			if f := &root.faults[i]; f.Text == unknownField && ofTheFile.MatchString(f.Field) {
+				f.Text, f.Advice = "stands in the teams file alone", ""
+			}
 		}
-	}
-	if len(r.faults) > 0 {
-		return nil, root, r.faults.sorted()
-	}
-	return list, root, nil
+	})
+	return r, list, version, err
 }

@@ -2,7 +2,6 @@ package teams
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -15,24 +14,13 @@ type Document struct {
 
 // ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its error is of type [Faults].
 func ReadDocument(text []byte) (Document, error) {
-	asJSON, err := ReadDirectory(text)
+	r, list, version, err := readDirectory(text, Team{})
 	if err != nil {
 		return Document{}, err
 	}
-	var raw struct {
-		Version int64                        `json:"version"`
-		Teams   []map[string]json.RawMessage `json:"teams"`
-	}
-	if err := json.Unmarshal(asJSON, &raw); err != nil {
-		return Document{}, Faults{{Text: "not a directory: " + err.Error()}}
-	}
-	d := Document{Version: raw.Version}
-	for _, members := range raw.Teams {
-		team, err := readSpec(members, OwnerDirectory)
-		if err != nil {
-			return Document{}, Faults{{Text: "not a directory: " + err.Error()}}
-		}
-		d.Teams = append(d.Teams, team)
+	d := Document{Version: version}
+	for i, team := range list {
+		d.Teams = append(d.Teams, specOf(r.places[i], team))
 	}
 	slices.SortFunc(d.Teams, func(a, b Spec) int { return cmp.Compare(a.ID, b.ID) })
 	return d, nil
@@ -93,7 +81,7 @@ func (b Both) IDs() (ids []string) {
 		ids = append(ids, team.ID)
 	}
 	for _, team := range b.File.List {
-		if b.File.Text(team.ID) != nil { // else it is of the directory
+		if team.Owner == OwnerFile { // else it is of an older directory
 			ids = append(ids, team.ID)
 		}
 	}

@@ -14,12 +14,10 @@
 package teams
 
 import (
-	"crypto/sha256"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sluice/policy"
 )
@@ -44,10 +42,10 @@ type File struct {
 
 	defaults Team // what every team starts from
 	warnings []string
-	keys     keyring
+	keys     map[Digest]keyOwner
 	byID     map[string]*Team
 	labels   labels
-	texts    map[string][]byte
+	specs    map[string]Spec
 }
 
 // Warnings lists what the file says and its author may not have meant, one line each, in the order of the file.
@@ -56,26 +54,18 @@ func (f *File) Warnings() []string { return slices.Clone(f.warnings) }
 // Team returns the team with this id, or nil.
 func (f *File) Team(id string) *Team { return f.byID[id] }
 
-// Text is a team as it stands in the file, as JSON: with the SHA-256 of its keys, without the defaults. Nil: the file does not
-// have it. It MUST NOT be changed.
-func (f *File) Text(id string) []byte { return f.texts[id] }
+// Spec returns a team as the teams file has it; ok is false if it does not. What it points to MUST NOT be changed.
+func (f *File) Spec(id string) (team Spec, ok bool) {
+	team, ok = f.specs[id]
+	return team, ok
+}
 
 // DefaultKeyDays is the KeyDays of a team that has no key_days; 0: any.
 func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
 
-// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
-// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
-// stands in the file is a key, in Sluice's own form or not.
-//
-// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
-// and the found digest is compared in constant time.
-func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
-	return f.keys.lookup(presented, now)
-}
-
 // HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
 // there: a team that holds it could bypass the gateway.
-func (f *File) HasKey(sum [sha256.Size]byte) bool {
+func (f *File) HasKey(sum Digest) bool {
 	_, found := f.keys[sum]
 	return found
 }
@@ -130,27 +120,23 @@ func (f *File) Label(model string) string { return f.labels.of(model) }
 // A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
 // none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
 func Parse(doc []byte) (*File, error) {
-	r := &reader{first: map[string]int{}}
-	root, ok := r.document(doc)
-	if !ok {
-		return nil, r.faults.sorted()
+	f := &File{specs: map[string]Spec{}}
+	r, err := readWhole(doc, false, f.read)
+	if err != nil {
+		return nil, err
 	}
-	f := readFile(root)
-	if len(r.faults) > 0 {
-		return nil, r.faults.sorted()
-	}
-	f.texts = make(map[string][]byte, len(f.List))
+	f.warn(r)
 	for i, team := range f.List {
-		f.texts[team.ID] = appendJSON(nil, r.places[i].ast)
+		f.specs[team.ID] = specOf(r.places[i], team)
 	}
+	f.index()
 	return f, nil
 }
 
 var currency = spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
 
-// readFile reads the whole document. It reads the teams last, because they start from the defaults.
-func readFile(n node) *File {
-	f := &File{keys: keyring{}, byID: map[string]*Team{}}
+// read reads the whole document. It reads the teams last, because they start from the defaults.
+func (f *File) read(n node) {
 	var teams *node
 	n.fields(
 		may("currency", one(&f.Currency, currency)),
@@ -171,16 +157,11 @@ func readFile(n node) *File {
 	if teams != nil {
 		f.List = readTeams(*teams, f.defaults)
 	}
-	f.warn(n)
-	f.index(n.warnings.sorted())
-	return f
 }
 
-// index keeps the warnings and fills the maps that find teams, keys and labels.
-func (f *File) index(warnings Faults) {
-	for _, w := range warnings {
-		f.warnings = append(f.warnings, w.String())
-	}
+// index fills the maps that find teams, keys and labels.
+func (f *File) index() {
+	f.keys, f.byID = map[Digest]keyOwner{}, map[string]*Team{}
 	for _, team := range f.List {
 		f.byID[team.ID] = team
 		for i := range team.Keys {
@@ -202,7 +183,8 @@ func (f *File) index(warnings Faults) {
 }
 
 // warn warns of what is legal in the file and maybe not meant.
-func (f *File) warn(n node) {
+func (f *File) warn(r *reader) {
+	n := r.root
 	if len(f.List) == 0 {
 		n.warn("no teams: every request will be refused")
 	}
@@ -224,6 +206,9 @@ func (f *File) warn(n node) {
 			n.places[i].warn(team.ID + " has no key")
 		}
 		team.warn(n.places[i], f.Prices)
+	}
+	for _, w := range r.warnings.sorted() {
+		f.warnings = append(f.warnings, w.String())
 	}
 }
 

@@ -14,25 +14,29 @@ import (
 // Key is one key of a team as the teams file has it: never the key itself.
 type Key struct {
 	// ID is the key's public part, 12 of a–z and 0–9, safe in logs and unique in the file.
-	ID string
-	// SHA256 is the digest of the whole key.
-	SHA256 [sha256.Size]byte
+	ID string `json:"id"`
+	// SHA256 is the digest of the whole key. Zero: left out, as in entries of the audit.
+	SHA256 Digest `json:"sha256,omitzero"`
 	// Expires is the first moment at which the key no longer works. Zero: never.
-	Expires time.Time
+	Expires time.Time `json:"expires,omitzero"`
 	// Disabled makes the key unusable. Default false.
-	Disabled bool
+	Disabled bool `json:"disabled,omitempty"`
 	// Note is for people, at most 200 characters in one line. Empty: none.
-	Note string
+	Note string `json:"note,omitempty"`
 }
+
+// Digest is the SHA-256 of a whole key.
+type Digest [sha256.Size]byte
+
+// MarshalText writes it in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
 
 // maxPresented is the longest string in bytes that is looked up as a key.
 const maxPresented = 256
 
-type digest = [sha256.Size]byte
-
 // keyOwner is whose a key is. It repeats the digest, to compare it in constant time.
 type keyOwner struct {
-	digest digest
+	digest Digest
 	team   *Team
 	key    *Key
 }
@@ -40,17 +44,19 @@ type keyOwner struct {
 // noOwner stands in for the owner of an unknown key, so that it costs what a known one does.
 var noOwner = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
 
-// keyring finds the owner of a key by its digest.
-type keyring map[digest]keyOwner
-
-// lookup is [File.Lookup].
-func (r keyring) lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
+// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
+// stands in the file is a key, in Sluice's own form or not.
+//
+// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
+// and the found digest is compared in constant time.
+func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
 	if len(presented) > maxPresented {
 		return nil, nil, false
 	}
 	var buffer [maxPresented]byte // on the stack: converting the string would allocate
 	sum := sha256.Sum256(buffer[:copy(buffer[:], presented)])
-	owner, found := r[sum]
+	owner, found := f.keys[sum]
 	if !found {
 		owner = noOwner
 	}
@@ -91,7 +97,7 @@ func readKey(n node) (k Key) {
 }
 
 // readSum reads the SHA-256 of a key. A value of another form may be the key itself, so it is never shown.
-func readSum(n node) (sum digest) {
+func readSum(n node) (sum Digest) {
 	const allowed = "the SHA-256 of the whole key as 64 hexadecimal digits"
 	text, ok := scalar(n.ast)
 	raw, err := hex.DecodeString(text)
@@ -101,11 +107,11 @@ func readSum(n node) (sum digest) {
 	case plainKey.MatchString(text): // noted already
 	case err != nil || len(raw) != sha256.Size:
 		n.fault(Fault{Given: "no SHA-256 (not shown: it may be a plain key)", Allowed: allowed})
-	case digest(raw) == sha256.Sum256(nil):
+	case Digest(raw) == sha256.Sum256(nil):
 		n.fault(Fault{Given: "the SHA-256 of nothing", Allowed: allowed})
 		fallthrough
 	default:
-		sum = digest(raw)
+		sum = Digest(raw)
 		n.once("sha256", hex.EncodeToString(raw))
 	}
 	return sum

@@ -43,15 +43,6 @@ teams:
 `)
 }
 
-func mustParse(t testing.TB, doc string) *teams.File {
-	t.Helper()
-	file, err := teams.Parse([]byte(doc))
-	if err != nil {
-		t.Fatalf("%v\nin:\n%s", err, doc)
-	}
-	return file
-}
-
 // TestLookup finds the owner of a key, and none if the key does not work, whatever the reason.
 func TestLookup(t *testing.T) {
 	teams := keyring(t)
@@ -71,6 +62,8 @@ func TestLookup(t *testing.T) {
 		{strings.Repeat("k", 255), ""},
 		{strings.Repeat("k", 256), "ffffffffffff"},
 		{strings.Repeat("k", 257), ""},
+		{strings.Repeat("x", 1<<20), ""}, // hostile ones are hashed alone, whatever they contain
+		{"' OR 1=1 --", ""}, {"sl1:{open}:open", ""}, {"{open}", ""}, {"*", ""}, {"plain word\r\n", ""}, {"plain\x00word", ""}, {"\xff\xfe", ""},
 	} {
 		team, key, ok := teams.Lookup(tt.presented, noon)
 		switch {
@@ -78,18 +71,6 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%.20q gave %v, %v, %v, want nothing", tt.presented, team, key, ok)
 		case tt.id != "" && (!ok || team.ID != "open" || key.ID != tt.id):
 			t.Errorf("%.20q gave %v, %v, %v, want key %s", tt.presented, team, key, ok, tt.id)
-		}
-	}
-}
-
-// TestHostileKeysFindNobody: a presented string is only hashed, whatever it contains.
-func TestHostileKeysFindNobody(t *testing.T) {
-	teams := keyring(t)
-	for _, presented := range []string{
-		strings.Repeat("x", 1<<20), "' OR 1=1 --", "sl1:{open}:open", "{open}", "*", "plain word\r\n", "plain\x00word", "\xff\xfe",
-	} {
-		if team, key, ok := teams.Lookup(presented, noon); ok || team != nil || key != nil {
-			t.Errorf("%.20q is a key of %v", presented, team)
 		}
 	}
 }
@@ -172,14 +153,4 @@ func mint(t testing.TB) teams.MintedKey {
 		t.Fatal(err)
 	}
 	return key
-}
-
-// TestMintedKeyWorks: a key that sluice key prints works once it is in the file.
-func TestMintedKeyWorks(t *testing.T) {
-	key := mint(t)
-	file := mustParse(t, "teams:\n  - id: search\n    keys:\n"+key.Lines())
-	team, found, ok := file.Lookup(key.Reveal(), time.Now())
-	if !ok || team.ID != "search" || found.ID != key.ID {
-		t.Errorf("Lookup gave %v, %v, %v", team, found, ok)
-	}
 }

@@ -11,7 +11,7 @@ import (
 // TestLookupOnlyHashesThePresentedKey checks the code of Lookup: the presented key is only measured and copied into the hash. It never
 // indexes a map and is never compared, and only its length can end the work early.
 func TestLookupOnlyHashesThePresentedKey(t *testing.T) {
-	lookup := function(t, "key.go", "lookup")
+	lookup := function(t, "key.go", "Lookup")
 	uses := map[string]int{}
 	ast.Inspect(lookup.Body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

@@ -88,25 +88,25 @@ func rateFields(rates *[]Rate) (fields []field) {
 
 // quotaFields are the fields of quotas, which replace those of the same unit and period.
 func quotaFields(quotas *[]Quota) (units []field) {
-	for _, unit := range Units {
+	for _, u := range unit.Table {
 		amount := whole[int64](0, MaxAmount)
-		if unit == UnitSpend {
+		if u.Decimals > 0 {
 			amount = money
 		}
 		var periods []field
 		for _, period := range Periods {
 			periods = append(periods, may(string(period), func(n node) {
-				*quotas = without(*quotas, func(q Quota) bool { return q.Unit == unit && q.Period == period })
+				*quotas = without(*quotas, func(q Quota) bool { return q.Unit == u.Name && q.Period == period })
 				if !n.isNone() {
 					limit, _ := read(n, amount)
-					*quotas = append(*quotas, Quota{unit, period, limit})
+					*quotas = append(*quotas, Quota{u.Name, period, limit})
 				}
 				slices.SortFunc(*quotas, func(a, b Quota) int {
 					return cmp.Or(compareUnits(a.Unit, b.Unit), slices.Index(Periods[:], a.Period)-slices.Index(Periods[:], b.Period))
 				})
 			}))
 		}
-		units = append(units, may(string(unit), group(periods...)))
+		units = append(units, may(string(u.Name), group(periods...)))
 	}
 	return units
 }

@@ -93,34 +93,3 @@ prices:
 		t.Error("no teams, no labels")
 	}
 }
-
-func TestIssuers(t *testing.T) {
-	file := mustParse(t, `
-teams: [{id: search}, {id: maps}]
-issuers:
-  - url: https://kubernetes.default.svc.cluster.local
-    audience: sluice
-    teams: {"system:serviceaccount:search:indexer": search}
-  - url: http://127.0.0.1:8090/realms/work
-    audience: sluice
-    algorithms: [ES256, EdDSA]
-    claim: https://work.example/team
-    teams: {A: maps, a: search, "*": search}
-`)
-	want := []*teams.Issuer{
-		{
-			URL: "https://kubernetes.default.svc.cluster.local", Audience: "sluice", Algorithms: []string{"RS256", "ES256"}, Claim: "sub",
-			Teams: map[string]string{"system:serviceaccount:search:indexer": "search"},
-		},
-		{
-			URL: "http://127.0.0.1:8090/realms/work", Audience: "sluice", Algorithms: []string{"ES256", "EdDSA"}, Claim: "https://work.example/team",
-			Teams: map[string]string{"A": "maps", "a": "search", "*": "search"},
-		},
-	}
-	if diff := cmp.Diff(want, file.Issuers); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if warnings := file.Warnings(); len(warnings) > 0 {
-		t.Errorf("a team that a token can name needs no key: %q", warnings)
-	}
-}

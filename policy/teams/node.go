@@ -23,7 +23,20 @@ type reader struct {
 	warnings  Faults
 	first     map[string]int // the line where each unique name first stood, by kind and name
 	directory bool           // the document is a directory's, not a teams file
-	places    []node         // the teams, for the warnings that need the whole file
+	root      node
+	places    []node // the teams
+}
+
+// readWhole parses a file that holds one YAML document with one value, and reads that. Its error is of type [Faults].
+func readWhole(doc []byte, directory bool, read func(root node)) (*reader, error) {
+	r := &reader{first: map[string]int{}, directory: directory}
+	if r.document(doc) {
+		read(r.root)
+	}
+	if len(r.faults) > 0 {
+		return nil, r.faults.sorted()
+	}
+	return r, nil
 }
 
 // token returns the token at which a fault in the node is shown. For a block mapping that is the first key: the mapping's own token is

@@ -63,10 +63,8 @@ func Away(text string, cause error) *Problem {
 
 // notAllowed is the problem of a value in a field.
 func notAllowed(code Code, field, given, allowed, advice string) *Problem {
-	return &Problem{Code: code, Field: field, Text: gotText(given, allowed), Given: given, Allowed: allowed, Advice: advice}
+	return &Problem{Code: code, Field: field, Text: "got " + given + ", allowed: " + allowed, Given: given, Allowed: allowed, Advice: advice}
 }
-
-func gotText(given, allowed string) string { return "got " + given + ", allowed: " + allowed }
 
 // problemOf is the first fault of a document that a change would make.
 func problemOf(err error) *Problem {

@@ -1,11 +1,9 @@
 package teams
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -25,111 +23,15 @@ type Spec struct {
 	Used map[string]time.Time
 }
 
-// Spec returns a team as the teams file has it; ok is false if it does not.
-func (f *File) Spec(id string) (team Spec, ok bool) {
-	text := f.Text(id)
-	if text == nil {
-		return team, false
-	}
-	var members map[string]json.RawMessage
-	err := json.Unmarshal(text, &members)
-	if err == nil {
-		team, err = readSpec(members, OwnerFile)
-	}
-	return team, err == nil // the file was read, so its text can be
-}
-
-// readSpec takes id and keys out of a team's members.
-func readSpec(members map[string]json.RawMessage, owner Owner) (Spec, error) {
-	team := Spec{Owner: owner, Members: map[string]json.RawMessage{}}
-	for name, value := range members {
-		var err error
-		switch {
-		case name == "id":
-			team.ID, err = wordOf(value)
-		case name == "keys":
-			err = json.Unmarshal(value, &team.Keys)
-		case string(value) != "null": // no value is the same as no member
-			team.Members[name], err = normal(value)
+// specOf is a team that the strict reader took.
+func specOf(n node, team *Team) Spec {
+	s := Spec{ID: team.ID, Owner: team.Owner, Keys: team.Keys, Members: map[string]json.RawMessage{}}
+	n.pairs("", func(name string, _, value node) {
+		if name != "id" && name != "keys" && !value.isNull() { // no value is the same as no member
+			s.Members[name] = appendJSON(nil, value.ast)
 		}
-		if err != nil {
-			return Spec{}, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return team, nil
-}
-
-// wordOf reads a text that may be written like a number, as YAML allows.
-func wordOf(value json.RawMessage) (text string, err error) {
-	if len(value) > 0 && value[0] != '"' {
-		return string(value), nil
-	}
-	err = json.Unmarshal(value, &text)
-	return text, err
-}
-
-// keyJSON is a key in a document.
-type keyJSON struct {
-	ID       json.RawMessage `json:"id"`
-	SHA256   json.RawMessage `json:"sha256,omitempty"` // in hexadecimal; left out of entries
-	Expires  time.Time       `json:"expires,omitzero"`
-	Disabled bool            `json:"disabled,omitempty"`
-	Note     json.RawMessage `json:"note,omitempty"`
-}
-
-// UnmarshalJSON reads a key that the strict reader took.
-func (k *Key) UnmarshalJSON(text []byte) error {
-	var raw keyJSON
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return err
-	}
-	*k = Key{Expires: raw.Expires.UTC(), Disabled: raw.Disabled}
-	var sum string
-	for to, value := range map[*string]json.RawMessage{&k.ID: raw.ID, &k.Note: raw.Note, &sum: raw.SHA256} {
-		if value != nil {
-			var err error
-			if *to, err = wordOf(value); err != nil {
-				return err
-			}
-		}
-	}
-	bytes, err := hex.DecodeString(sum)
-	copy(k.SHA256[:], bytes)
-	return err
-}
-
-// MarshalJSON writes a key, without its digest if that is zero.
-func (k Key) MarshalJSON() ([]byte, error) {
-	raw := keyJSON{ID: encode(k.ID), Expires: k.Expires, Disabled: k.Disabled}
-	if k.SHA256 != (digest{}) {
-		raw.SHA256 = encode(hex.EncodeToString(k.SHA256[:]))
-	}
-	if k.Note != "" {
-		raw.Note = encode(k.Note)
-	}
-	return encode(raw), nil
-}
-
-// normal writes a value in one form: without blanks, members by name, numbers as they are.
-func normal(value json.RawMessage) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
-		return nil, err
-	}
-	return encode(tree), nil
-}
-
-// encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		panic("teams: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	})
+	return s
 }
 
 // MarshalJSON writes id, keys and then the other members by name, as they stand in a document.
@@ -151,6 +53,15 @@ func (s Spec) AppendMembers(object []byte) []byte {
 
 // Flag reports whether a member is true.
 func (s Spec) Flag(name string) bool { return string(s.Members[name]) == "true" }
+
+// wordOf reads a text that may be written like a number, as YAML allows.
+func wordOf(value json.RawMessage) (text string, err error) {
+	if len(value) > 0 && value[0] != '"' {
+		return string(value), nil
+	}
+	err = json.Unmarshal(value, &text)
+	return text, err
+}
 
 // Word is a member that is a text; empty if it is none.
 func (s Spec) Word(name string) string {

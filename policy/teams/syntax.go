@@ -21,24 +21,25 @@ const (
 	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
 )
 
-// document parses a file that holds one YAML document with one value.
-func (r *reader) document(doc []byte) (root node, ok bool) {
+// document finds the root; false: there is none, or not one alone.
+func (r *reader) document(doc []byte) bool {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	r.plainKeys(doc)
 	file, fault := parse(doc)
 	if fault != nil {
 		r.faults = append(r.faults, *fault)
-		return root, false
+		return false
 	}
 	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
 	if len(docs) == 0 {
 		r.faults = append(r.faults, Fault{Text: "the file is empty", Allowed: "at least teams: []"})
-		return root, false
+		return false
 	}
 	if len(docs) > 1 {
 		node{r, docs[1].Body, ""}.fault(Fault{Given: "a second document", Allowed: "one"})
 	}
-	return node{r, docs[0].Body, ""}, len(docs) == 1
+	r.root = node{r, docs[0].Body, ""}
+	return len(docs) == 1
 }
 
 // notText is the fault of a document that is no text file: too long, not UTF-8, or with control characters.
@@ -147,28 +148,22 @@ func syntaxFault(err error) *Fault {
 	return f
 }
 
-// appendJSON appends a value that the reader accepted, so that it is read the same again.
+// appendJSON appends a value that the reader accepted, so that it is read the same again: members by name, numbers as they are.
 func appendJSON(out []byte, n ast.Node) []byte {
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		out = append(out, '{')
-		for i, pair := range n.Values {
-			if i > 0 {
-				out = append(out, ',')
-			}
+		members := map[string]json.RawMessage{}
+		for _, pair := range n.Values {
 			name, _ := scalar(pair.Key)
-			out = appendJSON(append(appendString(out, name), ':'), pair.Value)
+			members[name] = appendJSON(nil, pair.Value)
 		}
-		return append(out, '}')
+		return append(out, encode(members)...)
 	case *ast.SequenceNode:
-		out = append(out, '[')
+		items := make([]json.RawMessage, len(n.Values))
 		for i, item := range n.Values {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = appendJSON(out, item)
+			items[i] = appendJSON(nil, item)
 		}
-		return append(out, ']')
+		return append(out, encode(items)...)
 	}
 	text, ok := scalar(n)
 	switch {
@@ -177,14 +172,16 @@ func appendJSON(out []byte, n ast.Node) []byte {
 	case !isQuoted(n) && (text == "true" || text == "false" || jsonNumber.MatchString(text)):
 		return append(out, text...)
 	}
-	return appendString(out, text)
+	return append(out, encode(text)...)
 }
 
-// appendString appends a text in JSON, with < and > as they are.
-func appendString(out []byte, text string) []byte {
+// encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
+func encode(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string cannot fail
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	if err := e.Encode(value); err != nil {
+		panic("teams: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

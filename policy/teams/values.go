@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"sluice/policy"
+	"sluice/policy/unit"
 )
 
 // form is what a single value must be.
@@ -43,7 +44,7 @@ func choice[T ~string](words ...T) form[T] {
 const Nano = 1_000_000_000
 
 // MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
-const MaxAmount = 1<<53 - 1
+const MaxAmount = unit.Most
 
 // jsonNumber is a number that YAML and JSON write alike.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)

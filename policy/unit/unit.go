@@ -19,6 +19,9 @@ type Unit struct {
 	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
 	AtOnce    int64 // no replica's share of a bucket is smaller, because one request may need that much; 0: 1
 	Decimals  int   // an amount of 1 is written as 10 to the power of -Decimals
+
+	Charged string // what the metric "sluice.<name>" says of the amounts that were charged; empty: other metrics have them
+	UCUM    string // that metric's unit in the Unified Code for Units of Measure; empty: none
 }
 
 // The units as indices of Table and of Amounts. A new one is the last: what Redis keeps is in this order.
@@ -33,8 +36,8 @@ const (
 var Table = [...]Unit{
 	Requests: {Name: "requests", Rate: true},
 	Tokens:   {Name: "tokens", Rate: true, Estimated: true},
-	Images:   {Name: "images", Rate: true, AtOnce: 5},
-	Spend:    {Name: "spend", Estimated: true, Decimals: 9},
+	Images:   {Name: "images", Rate: true, AtOnce: 5, Charged: "images that were charged", UCUM: "{image}"},
+	Spend:    {Name: "spend", Estimated: true, Decimals: 9, Charged: "money that was charged, in the teams file's currency"},
 }
 
 // InWhole is an amount as logs and traces have it: spend in the currency. Amount reads it.

@@ -88,17 +88,11 @@ func (c *Control) End(ctx context.Context, secret string) error {
 
 // Sessions returns the sessions that somebody may see, the newest first: an operator all, others their own.
 func (c *Control) Sessions(ctx context.Context, p Person) ([]*Session, error) {
-	all, err := c.sessions.all(ctx)
-	if err != nil {
-		return nil, away(err)
-	}
-	var seen []*Session
-	for _, session := range all {
-		if p.Changes() || p.Name != "" && session.Person.Name == p.Name {
-			seen = append(seen, session)
-		}
-	}
-	return seen, nil
+	seen, err := c.sessions.list(ctx)
+	return slices.DeleteFunc(seen, func(s *Session) bool {
+		mine := p.Changes() || p.Name != "" && s.Person.Name == p.Name
+		return !mine || !c.sessions.lasts(s) || c.sessions.inFuture(s)
+	}), away(err)
 }
 
 // Revoke ends a session that somebody may see, by its ID. ok is false if there is none. The session of another person gets an entry in

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"crypto/sha256"
+	"net"
 	"slices"
 	"strings"
 
@@ -53,6 +54,21 @@ func (p Person) Changes() bool { return p.Role == Operator }
 // MakesKeys reports whether the person may make and end keys of a team. selfService is the team's setting.
 func (p Person) MakesKeys(team string, selfService bool) bool {
 	return p.Changes() || selfService && p.Role == Member && p.Sees(team)
+}
+
+// Actor is a person who changes something, for the audit.
+type Actor struct {
+	Person
+	Address string // of the client; one line
+	Reason  string // why, as the person gave it; may be empty
+}
+
+// By is the actor of a request that comes from an address, with or without a port.
+func (p Person) By(address, reason string) Actor {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	return Actor{p, address, reason}
 }
 
 type personKey struct{}

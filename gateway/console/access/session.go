@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -102,12 +101,6 @@ func (s *sessions) end(ctx context.Context, id string) error {
 		s.over.note(id)
 	}
 	return err
-}
-
-// all returns the sessions that last, the newest first.
-func (s *sessions) all(ctx context.Context) ([]*Session, error) {
-	list, err := s.list(ctx)
-	return slices.DeleteFunc(list, func(one *Session) bool { return !s.lasts(one) || s.inFuture(one) }), err
 }
 
 // SignOnLife is how long a login may stay at the issuer.

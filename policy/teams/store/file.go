@@ -168,15 +168,28 @@ func (f *File) all() (lines [][]byte, err error) {
 
 // Used implements [teams.Store].
 func (f *File) Used(context.Context) (map[string]time.Time, error) {
-	used := map[string]time.Time{}
-	text, err := os.ReadFile(f.path + ".used")
+	return readMap[time.Time](f.path + ".used")
+}
+
+// readMap reads an object from a file beside the directory; a file that does not exist has an empty one.
+func readMap[V any](path string) (map[string]V, error) {
+	all := map[string]V{}
+	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return used, nil
+		return all, nil
 	case err != nil:
 		return nil, pathless(err)
 	}
-	return used, json.Unmarshal(text, &used)
+	return all, json.Unmarshal(text, &all)
+}
+
+func writeJSON(path string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return replace(path, text)
 }
 
 // NoteUsed implements [teams.Store].
@@ -198,11 +211,7 @@ func (f *File) NoteUsed(ctx context.Context, hours map[string]time.Time) error {
 				used[key] = at
 			}
 		}
-		text, err := json.Marshal(used)
-		if err != nil {
-			return err
-		}
-		return replace(f.path+".used", text)
+		return writeJSON(f.path+".used", used)
 	})
 }
 

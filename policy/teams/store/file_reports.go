@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,9 +27,12 @@ func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, 
 		return []teams.Report{own}, nil
 	}
 	err = f.locked(func() error {
-		kept, err := f.reports()
-		if err != nil {
+		kept, err := readMap[fileReport](f.path + ".replicas")
+		if kept == nil {
 			return err
+		}
+		if err != nil { // what cannot be read counts as none: each process writes its own again
+			clear(kept)
 		}
 		now := f.now()
 		was, known := kept[own.Replica]
@@ -51,24 +53,7 @@ func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, 
 		if !news {
 			return nil
 		}
-		text, err := json.Marshal(kept)
-		if err != nil {
-			return err
-		}
-		return replace(f.path+".replicas", text)
+		return writeJSON(f.path+".replicas", kept)
 	})
 	return all, err
-}
-
-// reports are those that were written. A file that cannot be read counts as none: each process writes its own again.
-func (f *File) reports() (map[string]fileReport, error) {
-	kept := map[string]fileReport{}
-	text, err := os.ReadFile(f.path + ".replicas")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, pathless(err)
-	}
-	if json.Unmarshal(text, &kept) != nil {
-		kept = map[string]fileReport{}
-	}
-	return kept, nil
 }

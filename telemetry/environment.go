@@ -1,4 +1,4 @@
-package otlp
+package telemetry
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 
 // The signals, named as in variables and in the labels of metrics.
 const (
-	Traces  = "traces"
-	Metrics = "metrics"
-	Logs    = "logs"
+	signalTraces  = "traces"
+	signalMetrics = "metrics"
+	signalLogs    = "logs"
 )
 
 // The SDK's variables that are read here. The SDK and its exporters read all others.
@@ -20,6 +20,7 @@ const (
 	envDisabled  = "OTEL_SDK_DISABLED"
 	envEndpoint  = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	envSpanQueue = "OTEL_BSP_MAX_QUEUE_SIZE"
+	envSpanBatch = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
 	envLogQueue  = "OTEL_BLRP_MAX_QUEUE_SIZE"
 )
 
@@ -30,7 +31,7 @@ const (
 	protocols    = protocolHTTP + " or " + protocolGRPC
 )
 
-// Fault is a variable with an invalid value.
+// Fault is one of the SDK's variables with an invalid value.
 type Fault struct {
 	Name string // of the variable
 	Text string // what is allowed; never the value, which may be a secret
@@ -43,7 +44,7 @@ func (f Fault) Error() string { return f.Name + ": " + f.Text }
 // place or without a credential.
 func Faults() []Fault {
 	var faults []Fault
-	for _, signal := range []string{Traces, Metrics, Logs} {
+	for _, signal := range []string{signalTraces, signalMetrics, signalLogs} {
 		var fault Fault
 		if _, err := wants(signal); errors.As(err, &fault) {
 			faults = append(faults, fault)
@@ -104,22 +105,19 @@ func wants(signal string) (bool, error) {
 	case "otlp", "console":
 		return true, nil
 	case "prometheus":
-		if signal == Metrics {
+		if signal == signalMetrics {
 			return false, nil // the page of the admin listener is always there
 		}
 	case "":
-		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != Logs && os.Getenv(envEndpoint) != "", nil
+		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != signalLogs && os.Getenv(envEndpoint) != "", nil
 	}
 	return false, Fault{name, "allowed: otlp, console or none"}
 }
 
-// defaultQueue is the default for the number of spans, and of log records, that may wait.
-const defaultQueue = 2048
-
 // variable reads a positive number. Any other value counts as not set, as in the SDK.
-func variable(name string, otherwise int64) int64 {
+func variable(name string, otherwise int) int {
 	if n, err := strconv.ParseInt(os.Getenv(name), 10, 32); err == nil && n > 0 {
-		return n
+		return int(n)
 	}
 	return otherwise
 }
