@@ -75,7 +75,10 @@ func (g *Gateway) frontTable() []route {
 			first = append(first, g.fronts.noteUnheld(kind, g.throttle, g.idempotency.noteRefused))
 		}
 		first = append(first, g.fronts.translate(kind))
-		last := []stage{g.inspection.inspect, g.throttle.early, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
+		last := []stage{
+			g.inspection.inspect, g.throttle.refuseRememberedBeforeLookup, g.idempotency.runOnce, g.throttle.refuseRememberedAfterLookup,
+			g.admission.admit,
+		}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
 	models := chain(g.fronts.listModels, g.authenticate)

@@ -86,9 +86,9 @@ func (t *throttle) notes(r *http.Request, s *requestState) bool {
 	return s.route.repeats && err == nil && number == 0 && len(r.Header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) == 0
 }
 
-// early is the stage that refuses what late would refuse, if the key had so many first attempts refused that they are not noted any
-// more: a look at the store costs more than a refusal.
-func (t *throttle) early(next handler) handler {
+// refuseRememberedBeforeLookup refuses what refuseRememberedAfterLookup would refuse, for a key of which so many first attempts were
+// refused that they are no longer noted: a lookup in the store costs more than a refusal.
+func (t *throttle) refuseRememberedBeforeLookup(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if s.repeats != nil && s.repeats.attempt.Number == 0 && len(s.header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) > 0 {
 			if err := t.remembered(w, s); err != nil {
@@ -99,9 +99,9 @@ func (t *throttle) early(next handler) handler {
 	}
 }
 
-// late is the stage that refuses what was refused a moment ago, or has no slot, once a request is known to repeat no other: a
-// repetition gets what its first attempt paid for.
-func (t *throttle) late(next handler) handler {
+// refuseRememberedAfterLookup refuses what was refused a moment ago, and what has no slot, once the request is known to repeat no
+// other: a repetition gets what its first attempt paid for.
+func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		err := s.full
 		if err == nil {

@@ -64,10 +64,10 @@ func (r *removing) follower(name string) *follower {
 	file, err := teams.Parse([]byte(someTeams))
 	must(r.T, err)
 	f, kept, log, clock := &follower{}, r.another(), slog.New(slog.DiscardHandler), func() time.Time { return r.now }
-	known := &roster{file: file, key: "sk-upstream", apply: func(*teams.File, gateway.Secret) {}}
-	f.directoryWatch = &directoryWatch{store: kept, roster: known, log: log, now: clock}
+	known := &joinedTeams{file: file, key: "sk-upstream", apply: func(*teams.File, gateway.Secret) {}}
+	f.directoryWatch = &directoryWatch{store: kept, joined: known, log: log, now: clock}
 	f.removal = &removal{
-		store: kept, roster: known, alive: func() int64 { return 2 },
+		store: kept, joined: known, alive: func() int64 { return 2 },
 		open:    func(context.Context, string) (int, error) { return f.open, nil },
 		replica: name, who: teams.Order{Who: "replica"}, log: log, now: clock,
 	}

@@ -17,9 +17,9 @@ import (
 	"sluice/policy/teams/store"
 )
 
-// roster joins the teams of the teams file and those of the directory, and puts the result in force. Each of the two may be
+// joinedTeams joins the teams of the teams file and those of the directory, and puts the result in force. Each of the two may be
 // replaced at any time; the other's last good content stays.
-type roster struct {
+type joinedTeams struct {
 	apply func(*teams.File, gateway.Secret)
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type roster struct {
 }
 
 // setFile puts a new teams file and a new upstream key in force.
-func (r *roster) setFile(file *teams.File, key gateway.Secret) {
+func (r *joinedTeams) setFile(file *teams.File, key gateway.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.file, r.key = file, key
@@ -42,7 +42,7 @@ func (r *roster) setFile(file *teams.File, key gateway.Secret) {
 
 // setDirectory puts a new directory in force. A faulty one changes nothing. With the same document, after an entry about a change
 // elsewhere, the teams stay as they are.
-func (r *roster) setDirectory(s teams.State) error {
+func (r *joinedTeams) setDirectory(s teams.State) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (r *roster) setDirectory(s teams.State) error {
 }
 
 // join applies the file with the directory of a state.
-func (r *roster) join(s teams.State) error {
+func (r *joinedTeams) join(s teams.State) error {
 	joined := r.file
 	var ignored teams.Faults
 	if s.Document != nil {
@@ -83,7 +83,7 @@ func (r *roster) join(s teams.State) error {
 }
 
 // inForce is the directory in force, and what of it is ignored.
-func (r *roster) inForce() (s teams.State, d teams.Document, ignored error) {
+func (r *joinedTeams) inForce() (s teams.State, d teams.Document, ignored error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state, r.document, r.ignored
@@ -112,12 +112,12 @@ type directoryParts struct {
 // directory follows the directory while the process serves.
 type directory struct {
 	store  teams.Store
-	roster *roster
+	joined *joinedTeams
 	watch  *directoryWatch
 	works  []func(context.Context)
 }
 
-// openDirectory reads the directory and joins it to the teams of the file, whose part the roster's setFile replaces.
+// openDirectory reads the directory and joins it to the teams of the file, whose part its setFile replaces.
 func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
 	var told sync.Once
 	apply := func(file *teams.File, key gateway.Secret) { // teams and key are in force together with the next request
@@ -133,16 +133,16 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.file.Store(c.teams)
 	parts.force.key.Store(&c.UpstreamKey)
 	parts.used.follow(c.teams)
-	d := &directory{store: c.directoryStore(parts.kept.redis), roster: &roster{file: c.teams, key: c.UpstreamKey, apply: apply}}
+	d := &directory{store: c.directoryStore(parts.kept.redis), joined: &joinedTeams{file: c.teams, key: c.UpstreamKey, apply: apply}}
 	d.watch = &directoryWatch{
-		store: d.store, roster: d.roster, log: parts.log, now: time.Now, who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
+		store: d.store, joined: d.joined, log: parts.log, now: time.Now, who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
 	}
 	if c.StateDir != "" && c.RedisURL != "" {
 		d.watch.copy = filepath.Join(c.StateDir, "directory.json")
 	}
 	d.watch.start(ctx)
 	removes := &removal{
-		store: d.store, roster: d.roster, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
+		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
 		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
 		open: func(ctx context.Context, team string) (int, error) {
 			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
