@@ -31,7 +31,7 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Runs reports whether the service says that the task has not ended. An unknown word says so, too.
+// Runs reports whether the task has not ended, according to the service. An unknown word counts as running.
 func (s Status) Runs() bool { return s.rank() > 0 && !s.Final() }
 
 // rank orders states by how far the task has come, to recognise an answer that is older than another.

@@ -1,8 +1,8 @@
-// Package cache reads and keeps answers about asynchronous tasks, and the claims that say which team a task belongs to.
+// Package cache reads and keeps answers about asynchronous tasks, and the claims that record which team a task belongs to.
 //
-// It answers three questions: which team made this task, what was last heard of it, and what would the service's list of
-// tasks show its owner. It has two forms: in memory ([Claims], [Queries], [Outcomes]) and in Redis ([Redis]). It is not a
-// general cache, never queries the service itself, and knows neither limits nor HTTP.
+// It answers three questions: which team made this task, what is its last known state, and what would the service's list of tasks
+// show its owner. It has two forms: in memory ([Claims], [Queries], [Outcomes]) and in Redis ([Redis]). It is not a general
+// cache, never queries the service itself, and knows neither limits nor HTTP.
 //
 // It promises that a claim is visible once Put returns, that a task is shown only to the team that made it, and that it
 // forgets a task when the service does.
@@ -24,7 +24,7 @@ type Claim struct {
 	Hold Hold // what the creation holds; zero: nothing
 
 	Answer  Answer    `json:"-"` // the last one, read
-	Body    []byte    `json:"-"` // the last one as it came; at first that to the creation. MUST NOT be changed
+	Body    []byte    `json:"-"` // the last one as received; at first that to the creation. MUST NOT be changed
 	Fetched time.Time `json:"-"` // when Body was received
 
 	Trace   string `json:",omitempty"` // traceparent of the creation's span; empty: none was recorded
@@ -51,7 +51,7 @@ type Hold struct {
 // Final reports whether the task has ended.
 func (c *Claim) Final() bool { return c.Answer.Status.Final() }
 
-// Submitted is when the task was made, by the service's clock if it said so.
+// Submitted is when the task was made, by the service's clock if its answer has the time.
 func (c *Claim) Submitted() time.Time {
 	if !c.Answer.Submitted.IsZero() {
 		return c.Answer.Submitted
@@ -59,7 +59,7 @@ func (c *Claim) Submitted() time.Time {
 	return c.Created
 }
 
-// HeardAfter reports whether c's answer came after that of another claim of the same task.
+// HeardAfter reports whether c's answer arrived after that of another claim of the same task.
 func (c *Claim) HeardAfter(other *Claim) bool {
 	if c.fetched > 0 && other.fetched > 0 {
 		return c.fetched > other.fetched
@@ -70,7 +70,7 @@ func (c *Claim) HeardAfter(other *Claim) bool {
 // counts are the polls and queries of a task in this process that Redis does not know of yet. All copies of a claim share them.
 type counts struct {
 	served, sent atomic.Int64
-	encrypted    atomic.Int64 // of the queries since an answer was last heard, those with an answer that only one client can read
+	encrypted    atomic.Int64 // of the queries since the last recorded answer, those with an answer that only one client can read
 }
 
 // counted returns the claim's counts. A claim that a store returned has them.
@@ -93,7 +93,7 @@ func (c *Claim) CountEncrypted() {
 	c.counts.encrypted.Add(1)
 }
 
-// Encrypted is how many such queries were sent since an answer was last heard.
+// Encrypted is how many such queries were sent since the last recorded answer.
 func (c *Claim) Encrypted() int64 { return c.counted().encrypted.Load() }
 
 // Polls returns how many polls of the task were answered, and how many queries were sent to the service: those of all

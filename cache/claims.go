@@ -19,7 +19,7 @@ type Claims struct {
 	byTeam map[string][]*kept  // oldest first
 	oldest []*kept             // all of them, oldest first
 	due    map[*kept]time.Time // when the finisher queries tasks that have not ended, also if they have expired
-	round  int                 // how often the finisher came
+	round  int                 // the number of the finisher's rounds
 }
 
 // kept is a claim, and when the service may be queried about it again.
@@ -34,7 +34,7 @@ func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
 	return &Claims{ttl: ttl, now: now, byTask: make(map[string]*kept), byTeam: make(map[string][]*kept), due: make(map[*kept]time.Time)}
 }
 
-// of returns a team's claim; nil for an absent task and for another team's. The lock is held.
+// of returns a team's claim; nil if the task is absent or another team's. The lock is held.
 func (c *Claims) of(team, task string) *kept {
 	if claim := c.byTask[task]; claim != nil && claim.Team == team {
 		return claim
@@ -60,7 +60,7 @@ func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	return true
 }
 
-// Get returns a team's claim. An absent task, an expired one and another team's are one answer: false.
+// Get returns a team's claim. It is false for an absent task, an expired one and another team's alike.
 func (c *Claims) Get(_ context.Context, team, task string) (Claim, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ const (
 // turnTime is how long one caller may take to query the service before another does.
 const turnTime = 12 * time.Second
 
-// Take lets one caller query the service about a task, until the answer is heard or the task is released.
+// Take lets one caller query the service about a task, until an answer is recorded or the task is released.
 func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
 	return Mine, nil
 }
 
-// Release lets others query again once that long has passed.
+// Release lets others query again after that time.
 func (c *Claims) Release(_ context.Context, team, task string, after time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 	}
 }
 
-// Hear records an answer about a claimed task and returns the claim as it then stands. An answer without a state, or with an
-// earlier one than is known, changes nothing. queries becomes [Claim.Queries].
+// Hear records an answer about a claimed task and returns the resulting claim. An answer without a state, or with an earlier one
+// than is known, changes nothing. queries becomes [Claim.Queries].
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +182,8 @@ func (l listed) claims(names []named, _ bool) ([]*Claim, error) {
 	return list, nil
 }
 
-// Due hands out up to most tasks that are due, each to one caller for a while, including expired ones whose end was never
-// seen. Teams get equal parts and alternate in the list; two tasks of teams that go first come before each task of others.
+// Due hands out up to most tasks that are due, each to one caller for a while, including expired ones whose end was never seen.
+// Teams get equal parts and alternate in the list; two tasks of the teams in first precede each task of others.
 func (c *Claims) Due(_ context.Context, most int, first map[string]bool) ([]Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,7 @@ func (c *Claims) Schedule(_ context.Context, claim *Claim, at time.Time) error {
 // Maintain has nothing to do in memory.
 func (c *Claims) Maintain(context.Context) error { return nil }
 
-// Forget hands a task out no more, even if it has expired.
+// Forget stops handing out a task, even if it has expired.
 func (c *Claims) Forget(_ context.Context, claim *Claim) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -113,7 +113,7 @@ func TestWhichAnswerWasHeardLater(t *testing.T) {
 	})
 }
 
-// One replica at a time queries upstream, until the answer is heard.
+// One replica at a time queries upstream, until an answer is recorded.
 func TestOneReplicaQueries(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		a, b := open(), open()
@@ -168,8 +168,8 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// A task that was handed out is handed out again when a query for it would have ended, if nothing was heard of it: its process may have
-// died, or lost Redis.
+// A task that was handed out is handed out again when a query for it would have ended, if no answer was recorded: its process may
+// have died, or lost Redis.
 func TestATaskIsHandedOutAgain(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	c := cache.NewClaims(time.Hour, func() time.Time { return now })
@@ -208,7 +208,7 @@ func TestUnheardOfIsHandedOut(t *testing.T) {
 	})
 }
 
-// putAged claims a task that is so old; over Redis, as a replica does that could not reach it until now.
+// putAged claims a task of that age; over Redis, like a replica that could not reach it until now.
 func (r *replica) putAged(age time.Duration, task string) {
 	r.Helper()
 	r.away.Store(true)
@@ -233,8 +233,8 @@ func count(list []string, word string) int {
 	return strings.Count(" "+strings.Join(list, "  ")+" ", " "+word+" ")
 }
 
-// A round alternates between all teams, however many tasks one of them has. Teams share the places that others leave, and
-// the teams that go first stand first. They leave the others a third of a round, wherever it is cut.
+// A round alternates between all teams, however many tasks one of them has. Teams share the places that others leave. Prioritized
+// teams come first, but leave the others a third of a round, wherever it is cut.
 func TestDueIsFairOverTeams(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		a := open()
@@ -324,7 +324,7 @@ func TestOnceOverReplicas(t *testing.T) {
 	})
 }
 
-// A request that has ended takes nothing, however late its Begin or Join arrives; another one with its name runs.
+// A request that has ended takes no name, however late its Begin or Join arrives; another one with its name runs.
 func TestARequestThatHasEndedTakesNothing(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		ctx, a, b := t.Context(), open(), open()
@@ -400,7 +400,7 @@ func follow(t *testing.T, s store, teams []string, f cache.Filter) (ids []string
 	}
 }
 
-// Tasks are listed over teams, newest first, whichever replica made them or heard of their end: by numbered pages, from one moment to
+// Tasks are listed over teams, newest first, whichever replica made them or learned of their end: by numbered pages, from one moment to
 // the next, and those that have not ended.
 func TestLists(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
@@ -412,7 +412,7 @@ func TestLists(t *testing.T) {
 				claim.Model = "other"
 			}
 			views[n%2].putLater(claim)
-			if n == 1 || n == 9 { // replicas know a moment of Redis's clock as exactly as a call is short
+			if n == 1 || n == 9 { // replicas know Redis's clock only to within the duration of a call
 				time.Sleep(20 * time.Millisecond)
 				made[n] = time.Now()
 				time.Sleep(20 * time.Millisecond)
@@ -487,7 +487,7 @@ func (r *replica) putLater(claim cache.Claim) {
 	r.Put(r.Context(), claim)
 }
 
-// A page has bounds. However the tasks of many teams are spread, the pages together have each once, in order.
+// Pages are bounded. However the tasks of many teams are spread, the pages together have each task once, in order.
 func TestPagesLoseNone(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		const teams, tasks = 60, 2400 // a page names 333 tasks of each team, and filters 2,000

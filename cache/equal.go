@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// mostEqual is how many of the requests that are equal are remembered: far more than run at once.
+// mostEqual is how many equal requests are remembered: far more than run concurrently.
 const mostEqual = 256
 
 // refusedFor is how long a refused attempt waits for its repetition. Libraries repeat within a minute.
@@ -22,13 +22,13 @@ type Attempt struct {
 	Patience time.Duration // of a first attempt that counts: a repetition that began within it may have overtaken this one
 }
 
-// equalCall is one of the requests that are equal.
+// equalCall is one of several equal requests.
 type equalCall struct {
 	name    IdempotencyName
 	attempt int       // the last that took it
 	counts  bool      // its client numbers its attempts
-	alone   bool      // it is a repetition whose first attempt has not come
-	left    bool      // the client of its last attempt has gone without the answer
+	alone   bool      // it is a repetition whose first attempt has not arrived
+	left    bool      // the client of its last attempt left without the answer
 	begun   time.Time // when the first of its attempts arrived
 	refused time.Time // when it was refused; zero: it was not
 }
@@ -47,10 +47,10 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 	return 3 * c.attempt, true
 }
 
-// Join lets a first attempt run under a new name. A repetition takes one of the requests that are equal: of those that no
-// repetition with its number or a later one has taken, the one with the latest attempt; of several, one whose client has left, then
-// one that was refused and thus runs again, then the newest. If all are taken, it takes the newest; if there is none, it runs under a new name.
-// A first attempt that comes after such a repetition takes its request: it may be late, and nobody can tell.
+// Join lets a first attempt run under a new name. A repetition takes one of the equal requests: of those that no repetition with
+// its number or a later one has taken, the one with the latest attempt; of several, one whose client has left, then one that was
+// refused and thus runs again, then the newest. If all are taken, it takes the newest; without any, it runs under a new name. A
+// first attempt that arrives after such a repetition takes its request, because it may just be late.
 func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Siz
 	return name, was, runs, nil
 }
 
-// Leave notes that the client of an attempt has gone without the answer: it is the one that may repeat the request.
+// Leave notes that the client of an attempt left without the answer: this client may repeat the request.
 func (o *Outcomes) Leave(_ context.Context, name IdempotencyName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +96,7 @@ func bestOf(calls []*equalCall, attempt int, now time.Time) (best *equalCall) {
 	return best
 }
 
-// lateFor returns the oldest repetition that a first attempt may be the first of; nil: none.
+// lateFor returns the oldest repetition that may belong to a first attempt; nil: none.
 func lateFor(calls []*equalCall, a Attempt, now time.Time) *equalCall {
 	if a.Number > 0 || !a.Counts {
 		return nil
@@ -109,7 +109,7 @@ func lateFor(calls []*equalCall, a Attempt, now time.Time) *equalCall {
 	return nil
 }
 
-// trim makes room for another of the requests that are equal. The lock is held.
+// trim makes room for another equal request. The lock is held.
 func (o *Outcomes) trim(all IdempotencyName) {
 	if calls := o.equal[all]; len(calls) >= mostEqual {
 		gone := max(0, slices.IndexFunc(calls, func(c *equalCall) bool { return !c.refused.IsZero() }))
@@ -117,7 +117,7 @@ func (o *Outcomes) trim(all IdempotencyName) {
 	}
 }
 
-// equalTo finds a request among those that are equal. The lock is held.
+// equalTo finds a request among its equals. The lock is held.
 func (o *Outcomes) equalTo(name IdempotencyName) (all IdempotencyName, c *equalCall) {
 	all, _ = name.equals()
 	for _, c := range o.equal[all] {
@@ -128,7 +128,7 @@ func (o *Outcomes) equalTo(name IdempotencyName) (all IdempotencyName, c *equalC
 	return all, nil
 }
 
-// refuse notes that a request was refused. A repetition of it may come, or waits already, and runs in its place. The lock is
+// refuse notes that a request was refused. A repetition of it may arrive, or waits already, and runs in its place. The lock is
 // held.
 func (o *Outcomes) refuse(name IdempotencyName) {
 	switch _, c := o.equalTo(name); {

@@ -33,13 +33,13 @@ func (e *equals) join(attempt int, counts bool) (name cache.IdempotencyName, run
 	return name, nil
 }
 
-// end ends a request that runs with a status; 0: it was refused.
+// end ends a running request with a status; 0: it was refused.
 func (e *equals) end(name cache.IdempotencyName, was *cache.Outcome, status int) {
 	was.Status = status
 	e.replicas[0].End(e.Context(), name, was.Body, *was)
 }
 
-// wants lets a repetition join and wants the name that it takes, and whether it runs.
+// wants lets a repetition join and checks the name that it takes, and whether it runs.
 func (e *equals) wants(about string, attempt int, want cache.IdempotencyName, wantRuns bool) *cache.Outcome {
 	e.Helper()
 	name, was := e.join(attempt, true)
@@ -76,7 +76,7 @@ func TestEachRepetitionTakesARequestOfItsOwn(t *testing.T) {
 	})
 }
 
-// The repetition of a refused attempt runs, and leaves the requests before it alone; without counted attempts none is expected.
+// The repetition of a refused attempt runs, and does not affect earlier requests; without counted attempts none is expected.
 func TestTheRepetitionOfARefusedAttemptRuns(t *testing.T) {
 	equalForms(t, func(e *equals) {
 		made, was := e.join(0, true)
@@ -120,8 +120,7 @@ func TestRefusedRequestsPushOutNoTask(t *testing.T) {
 	})
 }
 
-// Of repetitions that arrive at once, and whose first attempt is not known, one runs. The first attempt that arrives later takes its
-// request.
+// Of simultaneous repetitions whose first attempt is not known, one runs. The first attempt that arrives later takes its request.
 func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 	equalForms(t, func(e *equals) {
 		var runs, errs sync.Map

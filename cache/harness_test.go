@@ -229,7 +229,7 @@ func (r *replica) many(team, name string, n int) (tasks []string) {
 	return tasks
 }
 
-// get returns a claim, which there must be.
+// get returns a claim, which must exist.
 func (r *replica) get(team, task string) cache.Claim {
 	r.Helper()
 	claim, ok, err := r.Get(r.Context(), team, task)
@@ -239,7 +239,7 @@ func (r *replica) get(team, task string) cache.Claim {
 	return claim
 }
 
-// hear tells the store an answer whose body is that text.
+// hear records an answer with this body in the store.
 func (r *replica) hear(team, task string, status cache.Status, body string) cache.Claim {
 	r.Helper()
 	claim := r.get(team, task)
@@ -250,7 +250,7 @@ func (r *replica) hear(team, task string, status cache.Status, body string) cach
 	return claim
 }
 
-// take wants a turn to query a task.
+// take takes a turn to query a task and checks the result.
 func (r *replica) take(task string, want cache.Turn) {
 	r.Helper()
 	if got, err := r.Take(r.Context(), "search", task); got != want || err != nil {
@@ -282,7 +282,7 @@ func (r *replica) due(most int, first ...string) []cache.Claim {
 	return list
 }
 
-// listed wants so many tasks in the team's list.
+// listed checks that the team's list has that many tasks.
 func (r *replica) listed(want int) {
 	r.Helper()
 	if page, err := r.List(r.Context(), []string{"search"}, cache.Filter{}); page.Total != want || err != nil {
@@ -290,7 +290,7 @@ func (r *replica) listed(want int) {
 	}
 }
 
-// absent wants the store to deny a task, or, if the store cannot tell, to say so.
+// absent checks that the store denies a task, or, if it cannot know, that it returns an error.
 func (r *replica) absent(team, task string, tells bool) {
 	r.Helper()
 	if got, ok, err := r.Get(r.Context(), team, task); ok || (err == nil) != tells {
@@ -298,7 +298,7 @@ func (r *replica) absent(team, task string, tells bool) {
 	}
 }
 
-// maintain wants Maintain to report news with these words, or none.
+// maintain checks that Maintain reports news with these words, or none.
 func (r *replica) maintain(news string) {
 	r.Helper()
 	if err := r.Maintain(r.Context()); (err != nil) != (news != "") || err != nil && !strings.Contains(err.Error(), news) {
@@ -306,7 +306,7 @@ func (r *replica) maintain(news string) {
 	}
 }
 
-// begin begins a request that runs once, and wants it to run or not.
+// begin begins a request that runs once, and checks whether it runs.
 func (r *replica) begin(name cache.IdempotencyName, want bool) cache.Outcome {
 	r.Helper()
 	was, first, err := r.Begin(r.Context(), name, bodySum, rand.Text())

@@ -28,8 +28,8 @@ func TestNearKeepsTheLater(t *testing.T) {
 	}
 }
 
-// Of two answers with the same state, the one heard later is kept, by the number that Redis gives it if there is one. A
-// read changes nothing, and this process's own counts go on.
+// Of two answers with the same state, the one received later is kept, by Redis's number if it has one. A read changes nothing,
+// and this process's own counts continue.
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {
@@ -60,7 +60,7 @@ func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	}
 }
 
-// Refused attempts are remembered only as long as a repetition may come: a team whose requests are all refused fills no memory.
+// Refused attempts are remembered only as long as a repetition may arrive: a team whose requests are all refused fills no memory.
 func TestRefusedAttemptsAreForgotten(t *testing.T) {
 	now := time.Now()
 	o := NewOutcomes(24*time.Hour, func() time.Time { return now })
@@ -85,7 +85,8 @@ func TestRefusedAttemptsAreForgotten(t *testing.T) {
 	}
 }
 
-// The same in Redis: a list of refused attempts alone lives for minutes, one with a request that was not refused as long as that.
+// The same in Redis: a list of only refused attempts lives for minutes, one with a request that was not refused as long as that
+// request.
 func TestRefusedAttemptsAreForgottenByRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, DisableIdentity: true})

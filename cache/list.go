@@ -15,8 +15,9 @@ type Filter struct {
 	To     time.Time // created at or before; zero: no bound
 	Size   int       // tasks on a page; see [PageSize]
 	Page   int       // from 1; less counts as 1
-	// Newest pages by moments instead of numbers, and bounds what a page reads, so that it stays cheap however many tasks there are.
-	// A page has at most Size tasks and those made at the same moment as its last; it may be short or empty and still have one behind it.
+	// Newest pages by moments instead of numbers, and bounds what a page reads, so that it stays cheap however many tasks there
+	// are. A page has at most Size tasks and those made at the same moment as its last; it may be short or empty without being
+	// the last.
 	Newest bool
 	Before int64 // the Next of the page before, with Newest; 0: the first page
 }
@@ -25,7 +26,7 @@ type Filter struct {
 type Page struct {
 	Tasks []Claim
 	Total int   // tasks on all pages; of no meaning with Newest
-	Next  int64 // where the page behind this one begins, with Newest; 0: there is none
+	Next  int64 // where the next page begins, with Newest; 0: this is the last
 }
 
 const (
@@ -59,12 +60,12 @@ func (f *Filter) admitsAll() bool {
 	return *f == Filter{Size: f.Size, Page: f.Page, Newest: f.Newest, Before: f.Before}
 }
 
-// What a page of Newest reads at most.
+// The bounds of what a page with Newest reads.
 const (
 	mostNamed    = 20_000 // tasks of all teams, but leastNamed of each
 	leastNamed   = 20
 	mostOfTeam   = 500
-	mostFiltered = 2000 // tasks that a filter looks at
+	mostFiltered = 2000 // tasks that a filter examines
 )
 
 // named is a task's name, and when it was made, in microseconds.

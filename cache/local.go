@@ -26,7 +26,7 @@ func (l *localCache) get(team, task string) *Claim {
 	return claim
 }
 
-// latest is a claim as it is known here by now.
+// latest is the newest state of a claim that is known here.
 func (l *localCache) latest(claim *Claim) *Claim {
 	if later := l.get(claim.Team, claim.Task); later != nil {
 		return later
@@ -34,7 +34,7 @@ func (l *localCache) latest(claim *Claim) *Claim {
 	return claim
 }
 
-// merge keeps a claim unless a later state is known, and returns what is known then. It MUST NOT be changed.
+// merge keeps a claim unless a later state is known, and returns the latest. It MUST NOT be changed.
 func (l *localCache) merge(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
@@ -51,7 +51,7 @@ func (l *localCache) merge(claim *Claim) *Claim {
 	return known
 }
 
-// overtook reports whether a claim has a later state than another of the same task, or was heard after it.
+// overtook reports whether a claim has a later state than another of the same task, or was received after it.
 func (c *Claim) overtook(other *Claim) bool {
 	if here, there := c.Answer.Status.rank(), other.Answer.Status.rank(); here != there {
 		return here > there

@@ -14,7 +14,7 @@ import (
 // key, of all by which equal requests are recognized.
 type IdempotencyName struct{ Team, Digest string }
 
-// equals is the name of the requests that are equal to this one; ok: its name is of such a request.
+// equals is the name that all requests equal to this one share; ok: the request has such a name.
 func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
 	digest, _, ok := strings.Cut(n.Digest, ".")
 	return IdempotencyName{n.Team, digest}, ok
@@ -37,13 +37,13 @@ type Outcomes struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	byName  map[IdempotencyName]*Outcome
-	equal   map[IdempotencyName][]*equalCall // the requests that are equal, newest last
+	equal   map[IdempotencyName][]*equalCall // equal requests, newest last
 	oldest  []outcomeEntry
 	refused []outcomeEntry // attempts that wait for their repetitions, oldest first
 	ended   []endedRequest // that had not begun, oldest first
 }
 
-// ErrEnded tells that a request ended before it began: its caller has given it up.
+// ErrEnded is the error of a request that ended before it began: its caller has given up.
 var ErrEnded = errors.New("the request has ended before it began")
 
 const (
@@ -70,7 +70,7 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 }
 
 // Begin lets the first request with a name run; to all others it returns what is remembered of the first. The token is unique to
-// the request, which ends by it. A request that has ended takes nothing: its error is [ErrEnded].
+// the request; End uses it. A request that has ended takes no name: its error is [ErrEnded].
 func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,14 +100,14 @@ func (o *Outcomes) begin(name IdempotencyName, body [sha256.Size]byte, token str
 	return running, true
 }
 
-// End remembers the outcome, or that there is none if it has no status: the request may be made again. If a request that has none
-// has not begun, its Begin or Join is late, or was lost, and takes nothing any more.
+// End remembers the outcome. Without a status it forgets the request, which may be made again; if such a request has not begun,
+// its Begin or Join is late or was lost, and will take no name.
 func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.byName[name]
 	switch {
-	case outcome.Status == 0 && (known == nil || known.Token != outcome.Token): // it is another request's
+	case outcome.Status == 0 && (known == nil || known.Token != outcome.Token): // the name is another request's
 		o.ended = append(o.ended[max(0, len(o.ended)-mostEnded+1):], endedRequest{outcome.Token, o.now()})
 	case known == nil:
 	case outcome.Status == 0:
@@ -128,7 +128,7 @@ func (o *Outcomes) forget(name IdempotencyName) {
 	}
 }
 
-// expire forgets outcomes older than the TTL, and refused attempts that no repetition comes for. The lock is held.
+// expire forgets outcomes older than the TTL, and refused attempts whose repetition did not arrive. The lock is held.
 func (o *Outcomes) expire() {
 	o.expireRefused()
 	for len(o.ended) > 0 && o.now().Sub(o.ended[0].at) > endedFor {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Queries keeps the account's rate of task queries, shared fairly by the teams that have wishes: a team that wants little
-// gets it, and the rest goes to those that want more. A token bucket would let two windows' queries pass around a moment, and knows no
-// shares. It is safe for concurrent use. Create it with [NewQueries].
+// Queries keeps the account's rate of task queries, shared fairly by the teams that have wishes: a team that wants little gets
+// it, and the rest is left to those that want more. A token bucket would allow the queries of two windows within one, and knows
+// no shares. It is safe for concurrent use. Create it with [NewQueries].
 type Queries struct {
 	rate int
 	now  func() time.Time
@@ -32,7 +32,7 @@ func NewQueries(perSecond int, now func() time.Time) *Queries {
 	return &Queries{rate: perSecond, now: now}
 }
 
-// Allow reports whether a team may query now. With spare it may have only what no client is likely to want.
+// Allow reports whether a team may query now. With spare it may have only what clients are unlikely to want.
 func (q *Queries) Allow(_ context.Context, team string, spare bool) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,7 +60,7 @@ func (q *Queries) denied(team string) bool {
 	return false
 }
 
-// fair decides over a window: a team may have its share, and what the others' shares leave.
+// fair decides over a window: a team may have its share, and whatever the others leave of theirs.
 func fair(rate int, window []wish, team string, spare bool) bool {
 	used, granted, waiting := map[string]int{team: 0}, 0, 0
 	for _, a := range window {

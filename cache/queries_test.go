@@ -129,7 +129,7 @@ func TestQueriesOverReplicas(t *testing.T) {
 	})
 }
 
-// Two replicas share the account's rate of cancels, apart from that of queries; without Redis each uses the rate alone.
+// Two replicas share the account's rate of cancels, apart from that of queries; without Redis each uses the whole rate.
 func TestCancelsOfReplicas(t *testing.T) {
 	socket, at := realRedis(t), time.Now()
 	a, b, gone := open(t, "unix", socket), open(t, "unix", socket), dial(t, "unix", socket)

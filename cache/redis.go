@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Redis keeps claims, answers, the account's rates of queries and cancels, and the outcomes of requests that run once in
-// Redis, where every replica sees them. Claims that are final or fresh are kept in this process, too. A write that Redis
-// does not take is kept and repeated later. It is safe for concurrent use. Create it with [NewRedis].
+// Redis keeps claims, answers, the account's rates of queries and cancels, and the outcomes of requests that run once in Redis,
+// where every replica sees them. Claims that are final or fresh are kept in this process, too. A failed write is kept and retried
+// later. It is safe for concurrent use. Create it with [NewRedis].
 type Redis struct {
 	*redisClaims
 	*redisAgenda
@@ -18,7 +18,7 @@ type Redis struct {
 	Cancels       *RedisQueries // as many a second; the service counts the two apart
 }
 
-// NewRedis connects to nothing yet.
+// NewRedis does not connect yet.
 func NewRedis(config RedisConfig) *Redis {
 	s, pending := &store{config}, new(pendingWrites)
 	agenda := &redisAgenda{store: s, losses: newLosses(config.Now), teams: map[string]bool{}}
@@ -31,7 +31,7 @@ func NewRedis(config RedisConfig) *Redis {
 	}
 }
 
-// Unwritten counts the writes that Redis did not take yet.
+// Unwritten counts the failed writes that are to be retried.
 func (r *Redis) Unwritten() int {
 	p := r.redisClaims.pending
 	p.mu.Lock()
@@ -39,18 +39,18 @@ func (r *Redis) Unwritten() int {
 	return len(p.list)
 }
 
-// mostPending is how many writes wait for Redis. Those beyond are dropped: other replicas never know of them.
+// mostPending bounds the writes that wait for Redis. Further ones are dropped: other replicas never learn of them.
 const mostPending = 10_000
 
-// pendingWrites keeps the writes that Redis did not take, and repeats them. Restored claims are not among them: the local
-// cache still has those, in their newest state, and there may be many more of them.
+// pendingWrites keeps failed writes and retries them. Restored claims are not among them: the local cache still has those, in
+// their newest state, and there may be many more of them.
 type pendingWrites struct {
 	mu      sync.Mutex
 	list    []pendingWrite // oldest first
 	dropped int
 }
 
-// pendingWrite is about one team's tasks. Its write is repeated until it fails no more.
+// pendingWrite is a write about one team's tasks. It is retried until it succeeds.
 type pendingWrite struct {
 	team  string
 	write func(ctx context.Context) error
@@ -66,8 +66,8 @@ func (p *pendingWrites) add(team string, write func(ctx context.Context) error) 
 	}
 }
 
-// flush repeats the writes, each team's in their order: a team whose key is broken, or whose shard is away, holds up no
-// other. The error says how many writes were dropped since the last flush.
+// flush retries the writes, each team's in order: a team whose key is broken, or whose shard is away, delays no other. The error
+// reports how many writes were dropped since the last flush.
 func (p *pendingWrites) flush(ctx context.Context) error {
 	p.mu.Lock()
 	list, dropped := p.list, p.dropped
@@ -97,7 +97,7 @@ type RedisQueries struct {
 	own *Queries // this process's, while Redis is away
 }
 
-// Allow keeps all replicas together within the account's rate. Without Redis this process keeps to it alone.
+// Allow keeps all replicas together within the account's rate. Without Redis this process uses the whole rate.
 func (q *RedisQueries) Allow(ctx context.Context, team string, spare bool) (bool, error) {
 	n, err := q.run(ctx, queriesScript, []string{q.key},
 		"rate", q.Rate, "window", queryWindow.Microseconds(), "team", team, "spare", flag(spare), "unique", rand.Text()).Int()

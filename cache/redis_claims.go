@@ -10,21 +10,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisClaims keeps claims and their answers: here at once, and in Redis now or later.
+// redisClaims keeps claims and their answers: here immediately, and in Redis now or later.
 type redisClaims struct {
 	*store
 	local   *localCache
 	pending *pendingWrites
 	agenda  *redisAgenda
 	losses  *losses
-	restore []*Claim // that Redis lost; used by Maintain alone
+	restore []*Claim // that Redis lost; only Maintain uses it
 }
 
 // errIncomplete is why an unknown task is not denied yet.
 var errIncomplete = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
 
-// Put claims a task for a team, here at once and in Redis now or later, and reports whether it is the team's. While Redis
-// is away it is the team's, until Redis says that another team claimed it before.
+// Put claims a task for a team, here immediately and in Redis now or later, and reports whether the task is the team's. While
+// Redis is away it is the team's, until Redis reports an earlier claim of another team.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
 	claim.Fetched, claim.counts = claim.Created, new(counts)
@@ -35,7 +35,7 @@ func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	return ours
 }
 
-// put writes a claim to Redis, as it is known here by now: a replica that read an ended task as running would query it again. It
+// put writes a claim to Redis in its newest known state: a replica that read an ended task as running would query it again. It
 // reports whether the task is the team's; another team's is forgotten here too.
 func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err error) {
 	owner, err := c.owner(ctx, claim)
@@ -64,8 +64,8 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 	return team, err
 }
 
-// ask runs a script about a team's tasks. Its reply has three parts, and the last one says what this memory of Redis is: ask notes
-// what is lost since. restored is how long ago a claim was last restored there; below 0: none was.
+// ask runs a script about a team's tasks. Its reply has three parts, and the last one describes this memory of Redis, from which
+// ask notes losses. restored is how long ago a claim was last restored there; below 0: never.
 func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string, keys []string, args ...any) (first, second any, restored time.Duration, err error) {
 	before := c.losses.seen(team)
 	reply, err := c.run(ctx, script, append(keys, memoryKey(team)), append(args, "epoch", before.epoch)...).Slice()
@@ -83,9 +83,9 @@ func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string
 	return reply[0], reply[1], restored, err
 }
 
-// write writes a claim to Redis, unless Redis has it, and reports whether it did so. The task is due after that long, and no
-// caller queries it before; 0: at once. restoring says that other claims of the team are restored too, and that no replica
-// may deny an unknown task meanwhile.
+// write writes a claim to Redis, unless Redis has it, and reports whether it did so. due is the wait until the task is due and
+// callers may query it; 0: none. restoring: other claims of the team are restored too, and no replica may deny an unknown task
+// meanwhile.
 func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
 	fixed, _ := json.Marshal(claim) // texts and numbers always encode
 	answer, _ := json.Marshal(claim.Answer)
@@ -117,7 +117,7 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	claim, complete, err := c.find(ctx, team, task)
 	switch {
 	case here != nil && (err != nil || claim == nil): // not written yet, or lost with Redis's memory
-		if err == nil && here.written != "" { // nobody may query about a lost task yet; if this fails, the next look tries again
+		if err == nil && here.written != "" { // no replica may query a lost task yet; if this fails, the next look tries again
 			_, _ = c.setFirst(ctx, turnKey(team, task), turnResting, restoreDue)
 		}
 		return c.unexpired(here)
@@ -131,13 +131,13 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	return c.unexpired(c.local.merge(claim))
 }
 
-// Here tells, without a call of Redis, whether this process knows a team's task, and whether Get answers from here.
+// Here reports, without a call of Redis, whether this process knows a team's task, and whether Get answers from here.
 func (c *redisClaims) Here(team, task string) (known, serves bool) {
 	here := c.local.get(team, task)
 	return here != nil, c.serves(here)
 }
 
-// find reads a task from Redis. If there is none, complete says that no replica has such a claim pending.
+// find reads a task from Redis. If it is absent, complete reports that no replica has such a claim pending.
 func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, complete bool, err error) {
 	now, fields, restored, err := c.ask(ctx, readScript, team, []string{taskKey(team, task)})
 	if err != nil {
@@ -147,8 +147,8 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 	return claim, (restored < 0 || restored >= repeatTime) && !c.losses.incomplete(team), err
 }
 
-// Exist tells which of the tasks are a team's, without reading them. It asks about many in one round trip. A task that Redis may have
-// lost, or that another replica may still have to write, counts as the team's: Get decides.
+// Exist returns which of the tasks are a team's, without reading them, in one round trip. A task that Redis may have lost, or
+// that another replica may still have to write, counts as the team's: Get decides.
 func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error) {
 	exist := make(map[string]bool, len(tasks))
 	var missing []string
@@ -176,8 +176,8 @@ func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (m
 	return exist, err
 }
 
-// Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here, and
-// an end is written later.
+// Hear keeps an answer unless a later state is known, and returns the resulting claim. Without Redis it is kept here, and an end
+// is written later.
 func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	write := func(ctx context.Context) (*Claim, error) { return c.writeAnswer(ctx, heard, answer, body, queries) }
 	claim, err := write(ctx)
@@ -194,7 +194,7 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 	return *c.local.merge(&here), nil
 }
 
-// writeAnswer writes an answer to Redis and returns the claim as it stands there; nil if Redis has none.
+// writeAnswer writes an answer to Redis and returns the resulting claim; nil if Redis has none.
 func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (*Claim, error) {
 	text, _ := json.Marshal(answer)
 	team, task, n := heard.Team, heard.Task, heard.counted()
@@ -211,13 +211,13 @@ func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answ
 	return c.readClaim(team, task, now, fields)
 }
 
-// What stands at a task's turn.
+// The values of a task's turn.
 const (
 	turnBusy    = "asking"
 	turnResting = "resting"
 )
 
-// Take lets one caller of all replicas query the service about a task, until the answer is heard or the task is released.
+// Take lets one caller of all replicas query the service about a task, until an answer is recorded or the task is released.
 func (c *redisClaims) Take(ctx context.Context, team, task string) (Turn, error) {
 	mine, err := c.setFirst(ctx, turnKey(team, task), turnBusy, turnTime)
 	if err != nil || mine {
@@ -229,7 +229,7 @@ func (c *redisClaims) Take(ctx context.Context, team, task string) (Turn, error)
 	return Busy, nil
 }
 
-// Release lets others query once that long has passed. If it fails, the turn ends by itself.
+// Release lets others query after that time. If it fails, the turn ends by itself.
 func (c *redisClaims) Release(ctx context.Context, team, task string, after time.Duration) {
 	call, cancel := c.short(ctx)
 	defer cancel()

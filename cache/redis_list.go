@@ -16,7 +16,7 @@ import (
 type redisAgenda struct {
 	*store
 	losses *losses
-	round  int       // how often the finisher came; used by Due alone
+	round  int       // the number of the finisher's rounds; only Due uses it
 	looked time.Time // when Due last looked for teams
 
 	mu    sync.Mutex
@@ -95,9 +95,9 @@ func (l redisList) claims(names []named, whole bool) ([]*Claim, error) {
 	return claims, nil
 }
 
-// Due hands out up to most tasks that are due, each to one replica for a while, including those of teams that left the teams
-// file and expired ones whose end was never seen. Teams get equal parts and alternate in the list; two tasks of teams that go
-// first come before each task of others. One goroutine calls it.
+// Due hands out up to most tasks that are due, each to one replica for a while, including those of teams that left the teams file
+// and expired ones whose end was never seen. Teams get equal parts and alternate in the list; two tasks of the teams in first
+// precede each task of others. One goroutine calls it.
 func (a *redisAgenda) Due(ctx context.Context, most int, first map[string]bool) ([]Claim, error) {
 	if err := a.findTeams(ctx); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (a *redisAgenda) takeDue(ctx context.Context, team string, most int) (list 
 // teamsEvery is how often this process looks for teams whose tasks were made by other replicas.
 const teamsEvery = time.Minute
 
-// findTeams looks for these teams. Of one whose tasks cannot be counted nothing new is known.
+// findTeams looks for these teams. A team whose tasks cannot be counted keeps its last known state.
 func (a *redisAgenda) findTeams(ctx context.Context) error {
 	if a.Now().Sub(a.looked) < teamsEvery {
 		return nil
@@ -185,7 +185,7 @@ func (a *redisAgenda) Schedule(ctx context.Context, claim *Claim, at time.Time) 
 	return a.Client.ZAddXX(call, dueKey(claim.Team), redis.Z{Score: float64(now.Add(after).UnixMicro()), Member: claim.Task}).Err()
 }
 
-// Forget hands a task out no more.
+// Forget stops handing out a task.
 func (a *redisAgenda) Forget(ctx context.Context, claim *Claim) error {
 	call, cancel := a.short(ctx)
 	defer cancel()

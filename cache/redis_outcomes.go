@@ -14,7 +14,8 @@ type redisOutcomes struct {
 	pending *pendingWrites
 }
 
-// Begin is [Outcomes.Begin]. If it fails, the name may be taken by now, or later, although the request does not run: it ends at once.
+// Begin is [Outcomes.Begin]. If it fails, the name may still be taken, now or later, although the request does not run: it is
+// ended immediately.
 func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
 	running, text := o.running(body, token)
 	all, _ := name.equals()
@@ -38,7 +39,7 @@ func (o *redisOutcomes) running(body [sha256.Size]byte, token string) (Outcome, 
 	return running, text
 }
 
-// Join is [Outcomes.Join]. One script chooses and lists, so that of two repetitions at once only one runs.
+// Join is [Outcomes.Join]. One script chooses and lists, so that of two simultaneous repetitions only one runs.
 func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
 	running, text := o.running(body, a.Token)
@@ -47,7 +48,7 @@ func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha
 		"life", o.TTL.Milliseconds(), "most", mostEqual, "wait", refusedFor.Microseconds()).StringSlice()
 	switch {
 	case err != nil || len(reply) != 2:
-		o.forgetLater(name, a.Token) // it may be written all the same
+		o.forgetLater(name, a.Token) // it may have been written, or be written later
 		return name, was, false, cmp.Or(err, errMixed)
 	case reply[0] == "ended":
 		return name, was, false, ErrEnded
@@ -63,14 +64,14 @@ func (o *redisOutcomes) forgetLater(name IdempotencyName, token string) {
 	o.pending.add(name.Team, func(ctx context.Context) error { return o.forget(ctx, name, token) })
 }
 
-// Leave is [Outcomes.Leave]. If it fails, a repetition may take another of the requests that are equal.
+// Leave is [Outcomes.Leave]. If it fails, a repetition may take another of the equal requests.
 func (o *redisOutcomes) Leave(ctx context.Context, name IdempotencyName) {
 	all, _ := name.equals()
 	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, "name", name.Digest).Err()
 }
 
-// forget frees a name if it still stands for that request: a late or repeated write must not free another request's. If it does not,
-// the request's Begin or Join may be on its way still, and will take nothing.
+// forget frees a name if it still belongs to that request: a late or repeated write must not free another request's. If it does
+// not, the request's Begin or Join may still be on its way, and will take no name.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
 	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)},

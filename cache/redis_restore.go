@@ -17,7 +17,7 @@ import (
 const (
 	// restoreMost is how many claims are restored in one turn.
 	restoreMost = 2000
-	// restoreTogether is how many of them at a time, so that a slow network does not slow them down.
+	// restoreTogether is how many of them are restored concurrently, so that a slow network does not slow them down.
 	restoreTogether = 8
 	// restoreDue is the wait before the service is queried about a lost task, so that a replica that knows its end can restore
 	// it; otherwise it could be charged twice: replicas know what was charged before the loss only as a sum. A replica has noticed the
@@ -25,8 +25,8 @@ const (
 	restoreDue = repeatTime
 )
 
-// Maintain repeats the writes that Redis did not take, and restores what it lost and this process knows. One goroutine calls it
-// every second. Its error is news: what Redis lost, and what there was no room to keep.
+// Maintain retries failed writes, and restores what Redis lost and this process knows. One goroutine calls it every second. Its
+// error is news: what Redis lost, and which writes were dropped.
 func (c *redisClaims) Maintain(ctx context.Context) error {
 	news := c.look(ctx)
 	err := c.pending.flush(ctx)
@@ -34,8 +34,8 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 	return errors.Join(news, err)
 }
 
-// look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams
-// of which it lost something are restored in this turn and the next ones; the error is the news of it.
+// look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams of
+// which it lost some are restored in this turn and the next ones; the error reports that.
 func (c *redisClaims) look(ctx context.Context) error {
 	if c.Memory != nil {
 		c.losses.number(c.Memory())
@@ -91,13 +91,13 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 	}
 }
 
-// restoreOne writes a claim as it is known here by now. Where another replica was first, only an end is news.
+// restoreOne writes a claim in its newest known state. If another replica was first, only an end is news.
 func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	claim = c.local.latest(claim)
 	if c.Now().Sub(claim.Created) > c.kept(claim) {
 		return nil
 	}
-	if _, err := c.owner(ctx, claim); err != nil { // Redis may have lost whose it is, too
+	if _, err := c.owner(ctx, claim); err != nil { // Redis may have lost its owner, too
 		return err
 	}
 	first, err := c.write(ctx, claim, restoreDue, true)
@@ -107,14 +107,14 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	return err
 }
 
-// repeatTime is how long every replica takes to repeat its pending writes once Redis is back: it notices that within a breaker's
-// probe (250 ms), repeats them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
+// repeatTime is how long every replica takes to retry its pending writes once Redis is back: it notices that within a breaker's
+// probe (250 ms), retries them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
 // away is noticed a second late, too.
 const repeatTime = 10 * time.Second
 
-// memory names what Redis remembers of a team's tasks, as the team's claims key says.
+// memory describes what Redis remembers of a team's tasks, from the team's claims key.
 type memory struct {
-	epoch string // when it began; empty: there is none, or none is known here
+	epoch string // when it began; empty: no memory, or none is known here
 	count int64  // claims that were written to it
 }
 
@@ -166,8 +166,8 @@ func (l *losses) seen(team string) memory {
 	return l.memories[team]
 }
 
-// saw notes what Redis's memory is by a reply, and whether something of it is lost since before the call. A loss is
-// reported once, by the first caller that notices it.
+// saw notes Redis's memory from a reply, and whether something of it was lost since before the call. A loss is reported once, by
+// the first caller that notices it.
 func (l *losses) saw(team string, before, now memory) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,7 @@ func (l *losses) saw(team string, before, now memory) {
 	switch {
 	case now.older(before) && now.older(last):
 		l.lost[team] = true
-		l.away[team] = l.now() // other replicas have not restored yet what they know
+		l.away[team] = l.now() // other replicas have not restored what they know yet
 		l.memories[team] = now
 	case now.epoch == last.epoch:
 		l.memories[team] = memory{now.epoch, max(now.count, last.count)}
@@ -184,8 +184,8 @@ func (l *losses) saw(team string, before, now memory) {
 	}
 }
 
-// number notes the number of Redis's memory. Another one than before means that every team may have lost tasks. The counts of claims do
-// not always tell: other replicas may write as many new ones as were lost before this one looks.
+// number notes the number of Redis's memory. If it has changed, every team may have lost tasks. The counts of claims do not
+// always show that: other replicas may write as many new ones as were lost before this one looks.
 func (l *losses) number(now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +239,7 @@ func (l *losses) takeLost() map[string]bool {
 	return lost
 }
 
-// readMemory reads what a reply says of Redis's memory, and how long ago a claim was last restored there; below 0: none was.
+// readMemory reads Redis's memory from a reply, and how long ago a claim was last restored there; below 0: never.
 func readMemory(reply any) (m memory, restored time.Duration, err error) {
 	values, _ := reply.([]any)
 	if len(values) != 3 {

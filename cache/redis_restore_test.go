@@ -24,8 +24,8 @@ func (r *replica) end(task string) {
 
 const lost1 = "lost tasks of 1 teams"
 
-// Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the
-// finisher know them again. Ended tasks are not queried again, and the others not at once.
+// Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the finisher
+// know them again. Ended tasks are not queried again, and the others not immediately.
 func TestClaimsArePutBack(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
@@ -51,7 +51,7 @@ func TestClaimsArePutBack(t *testing.T) {
 	})
 }
 
-// A replica that knows less restores a task first; the end that another knows is kept all the same.
+// A replica that knows less restores a task first; the end that another knows is kept nevertheless.
 func TestAnEndIsPutBackOverLess(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
@@ -66,7 +66,7 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 	})
 }
 
-// After a large loss each turn restores a part, ended tasks first; failed writes are repeated once Redis is back.
+// After a large loss each turn restores a part, ended tasks first; failed writes are retried once Redis is back.
 func TestPuttingBackIsBounded(t *testing.T) {
 	socket := realRedis(t)
 	a, other := open(t, "unix", socket), open(t, "unix", socket)
@@ -102,7 +102,7 @@ func TestARestoredTaskIsDueSoon(t *testing.T) {
 	}
 }
 
-// copyOf copies the keys of a team. back makes Redis an older copy that has them alone.
+// copyOf copies the keys of a team. back turns Redis into an older copy that has only those.
 func copyOf(t *testing.T, own *redis.Client) (back func()) {
 	dumps := map[string]string{}
 	for _, key := range own.Keys(t.Context(), "sl1:{search}:*").Val() {
@@ -141,7 +141,7 @@ func TestTheNewestClaimsAreLost(t *testing.T) {
 			b.many("search", "after", 1)
 			b.present(append(made, newest...), a, b)
 		}
-		a.maintain("") // it is not told again
+		a.maintain("") // it is not reported again
 		open(t, "unix", socket).present(append(made, newest...))
 	}
 }
@@ -207,8 +207,7 @@ func TestALostTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// present checks that a replica denies none of the tasks and finds each in the end. Until then it may say that it cannot
-// tell.
+// present checks that a replica denies none of the tasks and finds each in the end. Until then it may return an error.
 func (r *replica) present(tasks []string, others ...*replica) {
 	r.Helper()
 	for _, task := range tasks {

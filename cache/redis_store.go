@@ -31,7 +31,7 @@ var (
 	forgetScript  = script("forget")
 )
 
-// script puts a script together, behind the part that all share. Without lines of comments it is short enough for a pipeline, which
+// script assembles a script, after the part that all share. Without its comment lines it is short enough for a pipeline, which
 // sends its text for each call.
 func script(name string) *redis.Script {
 	var text strings.Builder
@@ -54,14 +54,14 @@ var errMixed = errors.New("Redis sent the reply to another call")
 
 // RedisConfig configures [NewRedis].
 type RedisConfig struct {
-	Client  redis.UniversalClient // MUST send no command twice by itself
+	Client  redis.UniversalClient // MUST NOT send a command twice by itself
 	Timeout time.Duration         // of one call that a request waits for
 	TTL     time.Duration         // how long the service knows a task
 	Fresh   time.Duration         // how long an answer that is not final is not looked up again
 	Rate    int                   // task queries a second, of all replicas; as many cancels
 	Now     func() time.Time
-	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory, was
-	// restarted, or went back to an older copy. Nil: only the counts of claims tell that.
+	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory,
+	// was restarted, or went back to an older copy. Nil: only the counts of claims show that.
 	Memory func() int64
 }
 
@@ -73,7 +73,7 @@ func (s *store) short(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 }
 
-// long bounds a call that asks for much, or that no request waits for.
+// long bounds a large call, or one that no request waits for.
 func (s *store) long(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, max(s.Timeout, time.Second))
 }
@@ -146,12 +146,12 @@ func (s *store) unexpired(claim *Claim) (Claim, bool, error) {
 	return *claim, true, nil
 }
 
-// serves reports whether a claim as it is known here needs no look-up; nil: it is not known.
+// serves reports whether a claim that is known here needs no look-up; nil: not known.
 func (s *store) serves(here *Claim) bool {
 	return here != nil && (here.Final() || s.Now().Sub(here.Fetched) < s.Fresh)
 }
 
-// readClaim reads a task's fields in a reply; nil: there is none. now is Redis's time in the reply. Times are converted to this
+// readClaim reads a task's fields in a reply; nil: no such task. now is Redis's time in the reply. Times are converted to this
 // process's clock.
 func (s *store) readClaim(team, task string, now, reply any) (*Claim, error) {
 	values, _ := reply.([]any)

@@ -59,7 +59,7 @@ func TestAListReadsItsPage(t *testing.T) {
 	}
 }
 
-// A task belongs to the team that claimed it first, over all replicas, even if the claims could not be written at once.
+// A task belongs to the team that claimed it first, over all replicas, even if the claims could not be written immediately.
 func TestTheFirstTeamKeepsItsTask(t *testing.T) {
 	server, a, b := double(t)
 	a.put("search", "t1")
@@ -83,7 +83,7 @@ func TestTheFirstTeamKeepsItsTask(t *testing.T) {
 	}
 }
 
-// A claim made while Redis is away works in this replica at once and is written when Redis is back. Meanwhile the replica
+// A claim made while Redis is away works in this replica immediately and is written when Redis is back. Meanwhile the replica
 // denies no task that it does not know.
 func TestClaimedWithoutRedis(t *testing.T) {
 	server, a, b := double(t)
@@ -148,7 +148,7 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	if got := b.get("search", "t1"); string(got.Body) != "end" || a.redis.Unwritten() != 0 {
 		t.Errorf("%+v; %d unwritten", got, a.redis.Unwritten())
 	}
-	b.listed(1) // no half of the claim was written before
+	b.listed(1) // no part of the claim was written before
 }
 
 // A task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
@@ -214,7 +214,7 @@ func TestTooManyWritesWait(t *testing.T) {
 	}
 }
 
-// A request gives up because Redis does not answer, and its command reaches Redis after the name was freed. It takes nothing: the
+// A request gives up because Redis does not answer, and its command reaches Redis after the name was freed. It takes no name: the
 // client's next request with that name runs.
 func TestALateCommandTakesNoName(t *testing.T) {
 	ctx := t.Context()
@@ -259,7 +259,7 @@ func TestALateCommandTakesNoName(t *testing.T) {
 	}
 }
 
-// exist wants to be told that t1 and t2 exist as said.
+// exist checks which of the tasks t1 and none Exist reports for a team.
 func (r *replica) exist(about, team string, t1, none bool) {
 	r.Helper()
 	if got, err := r.redis.Exist(r.Context(), team, []string{"none", "t1"}); err != nil || !maps.Equal(got, map[string]bool{"t1": t1, "none": none}) {
@@ -267,9 +267,9 @@ func (r *replica) exist(about, team string, t1, none bool) {
 	}
 }
 
-// Which tasks are a team's is told without reading them, and what this process knows without a call: another replica's tasks exist and
-// are not known here until they are read. Another team's do not exist. A task that Redis may have lost is not denied, because what
-// replicas know of it may not be written back yet. Nor are tasks denied for it that Redis has.
+// Exist reports a team's tasks without reading them, and Here what this process knows: another replica's tasks exist and are not
+// known here until they are read. Another team's do not exist. A task that Redis may have lost is not denied, because replicas
+// may not have restored it yet. Nor are tasks denied that Redis has.
 func TestTasksThatExistAndThoseKnownHere(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		one, other := open(), open()

@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry"
 )
 
-// unknownLease is how long the hold of a request with an unknown outcome stands before it is charged as estimated.
+// unknownLease is how long a request with an unknown outcome keeps its hold before it is charged as estimated.
 const unknownLease = time.Hour
 
 // charges charges what requests and tasks used.
@@ -48,7 +48,7 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// holdApart is for streams: Redis needs much stack, and a stream would keep it.
+// holdApart is hold for streams, on another stack: Redis needs much stack, and a stream would keep it.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
 	wire.Apart(func() { err = a.hold(w, r, s) })
 	return err
@@ -84,7 +84,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	return nil
 }
 
-// refusedBy has the row for each reason of the accounts.
+// refusedBy maps each reason of the accounts to its row.
 var refusedBy = map[limit.Reason]*reason{
 	limit.ReasonNever: refuseNever, limit.ReasonRate: refuseRate, limit.ReasonTasks: refuseTasks, limit.ReasonAccount: refuseAccount, limit.ReasonQuota: refuseQuota,
 }
@@ -96,13 +96,13 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 	s.unknown = s.repeats != nil && s.exchange.Reached && s.doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
-		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts repeats it until it succeeds
+		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts retries it until it succeeds
 	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
 		s.unknown = true
 		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
 		held := s.held
-		if s.claimed && !held.Task { // its stream settled it; the end of the task may be heard later, and must find it settled
+		if s.claimed && !held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
 			task := *held
 			task.Task, held = true, &task
 		}
@@ -113,8 +113,8 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 	}
 }
 
-// report returns what reports the cost of a request once it is charged. That may be much later, so it keeps nothing else of
-// the request, whose body may be large.
+// report returns the function that reports a request's cost once it is charged. That may be much later, so the function keeps
+// nothing else of the request, whose body may be large.
 func (a *admission) report(s *requestState) func(first bool) {
 	team, label, cost := s.Team, s.Label, s.Cost
 	var task *telemetry.Task
@@ -152,11 +152,11 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 		a.refusals.forget(team) // as in report
 		taken(first)
 	}
-	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and tries again
+	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and retries
 	a.refusals.forget(team)
 }
 
-// fullTeams are the teams that may have no more open tasks. They wait for an end, so the finisher queries theirs first.
+// fullTeams are the teams at their limit of open tasks. They wait for a task to end, so the finisher queries theirs first.
 func (a charges) fullTeams() map[string]bool {
 	full := map[string]bool{}
 	for _, team := range a.live.teams.Load().List {

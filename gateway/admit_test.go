@@ -27,7 +27,7 @@ func forwarding(paths ...string) func(*plan) {
 	}
 }
 
-// A refusal by a rate tells the amount left and when the request fits, and costs upstream nothing.
+// A refusal by a rate reports the amount left and when the request fits, and costs upstream nothing.
 func TestRate(t *testing.T) {
 	h := build(t, limited("rates: {requests: {per: 1h, limit: 2}, tokens: {per: 1m, limit: 200000}}"))
 	first := h.ask("POST", textPath, textBody)
@@ -79,7 +79,7 @@ func TestSettledByUsage(t *testing.T) {
 	}
 }
 
-// A quota refuses by the sum of used and held amounts, and tells when it resets.
+// A quota refuses by the sum of used and held amounts, and reports when it resets.
 func TestQuota(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 2}}", "open_tasks: 5"))
 	async := []string{"X-Service-Async", "enable"}
@@ -96,7 +96,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// The poll that hears of a task's end settles its cost, by the images made.
+// The poll that learns of a task's end settles its cost, by the images made.
 func TestTaskSettledAtItsEnd(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 8}}", "open_tasks: 1"))
 	async := []string{"X-Service-Async", "enable"}
@@ -116,8 +116,7 @@ func TestTaskSettledAtItsEnd(t *testing.T) {
 	}
 }
 
-// The hold of an unsent request is given back whole; a request that the service refused costs itself
-// alone.
+// The hold of an unsent request is given back whole; a request that the service refused costs only itself.
 func TestReleased(t *testing.T) {
 	for _, tt := range []struct {
 		fault    simulator.Fault

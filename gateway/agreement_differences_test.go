@@ -9,7 +9,7 @@ import (
 	"sluice/policy"
 )
 
-// differences are all known differences between the two: first the refusals of policy alone, then those of the simulator.
+// differences are all known differences between the two: first the refusals only by policy, then those only by the simulator.
 var differences = []difference{
 	{why: "policy takes integers only as they are written everywhere: what upstream makes of 1.0, 1e0 and -0 is not known; the simulator goes by value",
 		rule: "text.n text.seed text.top_k text.top_logprobs text.max_tokens text.thinking_budget text.max_pixels image.n image.edit.n image.interleave.n image.interleave.max_images image.seed",
@@ -133,8 +133,8 @@ var differences = []difference{
 // difference is a way in which the two differ, with its reason.
 type difference struct {
 	why  string
-	rule string // a word of the rule by which policy alone refuses; empty if the simulator alone does
-	says string // a word of the refusal of the simulator alone
+	rule string // a word of the rule by which only policy refuses; empty if only the simulator does
+	says string // a word of the refusal only by the simulator
 	when func(s sent, v policy.Finding) bool
 }
 
@@ -159,7 +159,7 @@ func on(paths ...string) func(sent, policy.Finding) bool {
 // is reports whether the request's model is of a family, by the beginning of its name.
 func (s sent) is(family string) bool { return strings.HasPrefix(s.model, `"`+family) }
 
-// formOnly reports whether the request is for an image by a model of which interface.md tells nothing but the form.
+// formOnly reports whether the request is for an image by a model of which interface.md specifies only the form.
 func (s sent) formOnly() bool {
 	return s.path == imagePath && !s.is("gen2.6-image") || s.path == olderPath || s.saysImage()
 }

@@ -20,7 +20,7 @@ type sent struct {
 	input      string
 	parameters [][2]string
 	instead    string // of the object of parameters
-	more       string // members behind
+	more       string // members after the parameters
 	after      string // the document
 	header     http.Header
 }

@@ -14,8 +14,8 @@ import (
 	"sluice/policy"
 )
 
-// The simulator was written from interface.md alone and shares no code with package policy. Both judge the same requests;
-// every difference is in the table of differences with its reason, or is a fault of one of them.
+// The simulator was written only from interface.md and shares no code with package policy. Both judge the same requests; every
+// difference is in the table of differences with its reason, or is a fault of one of them.
 func TestAgreement(t *testing.T) {
 	c := newCourt()
 	for _, s := range docket(t) {
@@ -55,7 +55,7 @@ func TestAgreementAtRandom(t *testing.T) {
 	})
 }
 
-// court lets both judge.
+// court lets both implementations judge.
 type court struct {
 	sim                            *simulator.Simulator
 	families                       policy.Families
@@ -70,7 +70,7 @@ func newCourt() *court {
 	}
 }
 
-// try describes a difference without a reason; empty: there is none.
+// try describes a difference without a reason; empty: no such difference.
 func (c *court) try(s sent) string {
 	c.tried++
 	violations, complaint := s.byPolicy(&c.families), s.bySimulator(c.sim)
@@ -103,7 +103,7 @@ func (c *court) explain(s sent, v policy.Finding, complaint string) (explained b
 	return explained
 }
 
-// byPolicy returns the violations; invalid JSON is one too.
+// byPolicy returns the violations; invalid JSON is also a violation.
 func (s sent) byPolicy(families *policy.Families) []policy.Finding {
 	call := policy.Call{Async: s.header["X-Service-Async"], SSE: s.header["X-Service-Sse"], Accept: s.header.Get("Accept")}
 	call.Older = s.path == olderPath

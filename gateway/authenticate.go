@@ -11,7 +11,7 @@ import (
 	"sluice/telemetry"
 )
 
-// maxBearer is the length of the longest key or token that is looked at, in bytes.
+// maxBearer is the length of the longest key or token that is checked, in bytes.
 const maxBearer = 8 << 10
 
 var (
@@ -69,12 +69,12 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	return nil
 }
 
-// refuseKeyBecause refuses an invalid key; the reason goes to the log alone.
+// refuseKeyBecause refuses an invalid key; the reason is only logged.
 func refuseKeyBecause(reason error) error {
 	return refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.").because(reason)
 }
 
-// readTags reads for whom inside its team the request is. The header does not go to the service.
+// readTags reads for which part of its team the request is. The header is not sent to the service.
 func readTags(r *http.Request, s *requestState) error {
 	values := r.Header["Sluice-Tag"]
 	if values == nil {
@@ -91,8 +91,8 @@ func readTags(r *http.Request, s *requestState) error {
 	return nil
 }
 
-// bearer returns the presented key. It is "" unless there is exactly one that every reader of the header would agree on. The
-// scheme may be in any case, as real clients send it.
+// bearer returns the presented key. It is "" unless there is exactly one, which all parsers of the header read alike. The scheme
+// may be in any case, as real clients send it.
 func bearer(values []string) string {
 	if len(values) != 1 {
 		return ""

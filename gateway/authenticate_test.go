@@ -37,7 +37,7 @@ func (w *workload) token(subject string) string {
 	})
 }
 
-// TestATokenStandsInPlaceOfAKey: for the team's limits, its tasks and its log. Another token of the subject is as good.
+// TestATokenStandsInPlaceOfAKey: for the team's limits, its tasks and its log. Another token of the subject counts as the same.
 func TestATokenStandsInPlaceOfAKey(t *testing.T) {
 	w := buildWithIssuer(t)
 	created := w.ask("POST", imagePath, imageBody, "Authorization", "Bearer "+w.token("indexer"), "X-Service-Async", "enable")
@@ -64,7 +64,7 @@ func TestATokenStandsInPlaceOfAKey(t *testing.T) {
 	}
 }
 
-// TestEveryWrongTokenHasTheAnswerOfAWrongKey, and no part of it is told.
+// TestEveryWrongTokenHasTheAnswerOfAWrongKey, and no part of the token is in it.
 func TestEveryWrongTokenHasTheAnswerOfAWrongKey(t *testing.T) {
 	w := buildWithIssuer(t)
 	want := w.ask("GET", tasksPath, "", "Authorization", "Bearer slk_unknown")
@@ -103,7 +103,7 @@ func TestTheIssuersOfAnotherFileCount(t *testing.T) {
 	w.ask("GET", tasksPath, "", "Authorization", token).wants(t, 401, "authenticate/key", "InvalidApiKey")
 }
 
-// waiting names nobody, or one team, and says that it waited longer for the issuer than the whole request takes.
+// waiting refuses, or names one team, and reports a longer wait for the issuer than the whole request takes.
 type waiting struct{ team string }
 
 func (waiting) Follow([]*teams.Issuer) {}

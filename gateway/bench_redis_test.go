@@ -137,7 +137,7 @@ func BenchmarkRedis(b *testing.B) {
 	b.ReportMetric((after.out-before.out)/n, "bytes-out/req")
 }
 
-// BenchmarkPaced has a thousand requests come in a second, and reports how long each child takes to answer them.
+// BenchmarkPaced sends a thousand requests in a second, and reports how long each child takes to answer them.
 func BenchmarkPaced(b *testing.B) {
 	startBenchRedis(b)
 	upstream := startChild(b, "upstream", "", 2)
@@ -230,8 +230,8 @@ func startBenchRedis(b *testing.B) benchServer {
 	return benchServer{b, client}
 }
 
-// benchCounts is what Redis says of its work: µs of processor time, in all and in scripts; scripts that it was asked for; reads of its
-// connections; bytes.
+// benchCounts are Redis's counters: µs of processor time, in all and in scripts; calls of scripts; reads of its connections;
+// bytes.
 type benchCounts struct{ cpu, script, calls, reads, in, out float64 }
 
 func (s benchServer) read() (c benchCounts) {
@@ -293,7 +293,7 @@ func reverseProxy(transport http.RoundTripper) http.Handler {
 	}
 }
 
-// serverAlone answers what the service would: what is left is net/http's own part of a request.
+// serverAlone gives the service's answers itself: the rest is net/http's own part of a request.
 func serverAlone(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header()["Content-Type"], w.Header()["Content-Length"] = []string{"application/json"}, []string{strconv.Itoa(len(benchJSON))}

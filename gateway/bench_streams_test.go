@@ -32,7 +32,7 @@ func pacedFrames(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, benchLong)
 	tick := time.NewTicker(benchPace)
 	defer tick.Stop()
-	first := time.After(rand.N(benchPace)) // so that the frames of all streams come evenly
+	first := time.After(rand.N(benchPace)) // so that the frames of all streams arrive evenly
 	for i := 1; ; i++ {
 		if _, err := fmt.Fprintf(w, benchFrame, i, benchWords[i%len(benchWords)], benchFinish[0], i, 20+i); err != nil || controller.Flush() != nil {
 			return
@@ -71,7 +71,7 @@ func BenchmarkStreams(b *testing.B) {
 				b.Fatal(err)
 			}
 			go func() {
-				piece := make([]byte, 4<<10) // a paced frame comes in one piece
+				piece := make([]byte, 4<<10) // a paced frame arrives in one piece
 				for {
 					if _, err := conn.Conn.Read(piece); err != nil {
 						return
@@ -97,10 +97,10 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// These benchmarks measure memory on the process, from outside: what the kernel says that it has, and the most that it had.
+// These benchmarks measure memory on the process, from outside: its current and its peak memory, as the kernel reports them.
 
-// BenchmarkBodies sends 16 bodies of 13 MB at once, to the gateway and to a bare ReverseProxy in turns. It reports the peak of
-// resident memory above idle as a multiple of the bodies' sum, MB/s, and CPU time per body. b.N counts rounds of 16 bodies.
+// BenchmarkBodies sends 16 bodies of 13 MB concurrently, to the gateway and to a bare ReverseProxy in turns. It reports the peak
+// of resident memory above idle as a multiple of the bodies' sum, MB/s, and CPU time per body. b.N counts rounds of 16 bodies.
 func BenchmarkBodies(b *testing.B) {
 	const clients = 16
 	upstream := startChild(b, "upstream", "", 2)

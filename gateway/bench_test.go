@@ -41,9 +41,9 @@ const (
 	benchRole      = "BENCH_ROLE"
 	benchUpstream  = "BENCH_UPSTREAM"
 	benchLimits    = "BENCH_LIMITS"  // not empty: the team has rates and quotas
-	benchProfile   = "BENCH_PROFILE" // profiles of CPU go to this path with a role behind it; those of allocations have .allocs, too
+	benchProfile   = "BENCH_PROFILE" // CPU profiles are written to this path plus a role; those of allocations also end in .allocs
 	benchCollector = "BENCH_GOGC"    // the gateway's collector, 400 as a process with a memory limit sets it; empty: 200, as its references
-	benchCore      = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
+	benchCore      = "BENCH_CORE"    // the measured process runs only on this core; run the benchmark itself on others, by taskset
 	benchKey       = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
 
@@ -101,7 +101,7 @@ func playRole(role string) int {
 	case "pacing":
 		handler = http.HandlerFunc(pacedFrames)
 	}
-	listen := net.Listen // as servers do that know nothing of the gateway's connections
+	listen := net.Listen // as servers without the gateway's connections do
 	if slices.Contains([]string{"gateway", "sampled", "front", "redis"}, role) {
 		listen = func(_, address string) (net.Listener, error) { return wire.Listen(context.Background(), address) }
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// A body's buffer is lent. It starts at firstBuffer, and grows to growth times what has arrived until it has the declared
+	// A body's buffer is pooled. It starts at firstBuffer, and grows to growth times what has arrived until it has the declared
 	// length: a client holds no more than growth times what it sent, and few bytes of a body are copied. If the length is not
 	// declared, the buffer starts at unknownBuffer and doubles.
 	firstBuffer   = 64 << 10
@@ -85,7 +85,7 @@ func (u *upload) read() ([]byte, error) {
 	}
 }
 
-// end reads the EOF behind the declared last byte; the server holds the body open until then.
+// end reads the EOF after the declared last byte; the server holds the body open until then.
 func (u *upload) end() error {
 	var one [1]byte
 	if _, err := u.from.Read(one[:]); err != nil && err != io.EOF {
@@ -101,8 +101,8 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 	return u.from.Read(p)
 }
 
-// grow returns a larger buffer with the bytes of buf in it. It takes the size from the budget first. The state has the buffer
-// that was lent.
+// grow returns a larger buffer with the bytes of buf in it. It takes the size from the budget first. The state keeps the pooled
+// buffer.
 func (u *upload) grow(buf []byte) ([]byte, error) {
 	size := min(u.nextSize(int64(cap(buf))), u.maxBody+1) // one more byte shows that the body is too large
 	if !u.state.share.Take(size - int64(cap(buf))) {
@@ -152,8 +152,8 @@ func isOutOfMemory(err error) bool {
 	return ok && refused.reason == refuseMemory
 }
 
-// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which
-// may show it, MUST have ended. It may be called more than once.
+// takeBack releases the memory of a request's body, once nothing reads the body any more: the span of the exchange, which may
+// show it, MUST have ended. It may be called more than once.
 func takeBack(b *wire.Buffers, s *requestState) {
 	s.exchange.Release()
 	b.GiveBack(s.lent)
@@ -168,7 +168,7 @@ const (
 	slowRate  = 64 << 10
 
 	// After an answer, the rest of the request's body is read and dropped up to these bounds, so that a client that is still
-	// sending can read its answer, and a connection whose body came whole can be used again.
+	// sending can read its answer, and a connection whose body arrived whole can be reused.
 	lingerBytes = 64 << 20
 	lingerTime  = 2 * time.Second
 )
@@ -191,17 +191,17 @@ func newClientTerms(config *Config, now func() time.Time, live *live) *clientTer
 	}
 }
 
-// leaveBody is called when the answer, a refusal as a rule, is sent while the body is still arriving and will not be read. By
-// itself net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body
-// that does not come within lingerTime ends the connection.
+// leaveBody is called when the answer, usually a refusal, is sent while the body is still arriving and will not be read. By
+// default net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body
+// that does not arrive within lingerTime ends the connection.
 func (w *reply) leaveBody(now time.Time) {
 	_ = w.control.EnableFullDuplex()
 	_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))
 }
 
-// linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection,
-// and ends the connection unless the body came whole. What net/http does with such a rest differs between its patches: some
-// keep the connection, and read what comes later as another request.
+// linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection, and
+// ends the connection unless the body arrived whole. What net/http does with such a rest differs between its patches: some keep
+// the connection, and read later bytes as another request.
 func (w *reply) linger(r *http.Request) {
 	if w.state.bodyEnded || !w.ended || !w.wrote || !w.alone {
 		return

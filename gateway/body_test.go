@@ -83,7 +83,8 @@ func (h *harness) endAll(requests []early, framed []framing) {
 	all.Wait()
 }
 
-// Every answer before the body has come arrives and ends the connection, even if the body never comes.
+// Every answer that is sent before the body has arrived reaches its client and ends the connection, even if the body never
+// arrives.
 func TestEarlyAnswersEnd(t *testing.T) {
 	parallel(t)
 	narrow := mint(t)
@@ -185,8 +186,8 @@ func TestPanicsBeforeTheBodyEnd(t *testing.T) {
 	}
 }
 
-// Bodies are read into buffers that other requests had. Each arrives as it was sent, also beside requests that end early: those that
-// the service answers before it has read them, that the rules refuse, and whose client leaves. All buffers come back.
+// Bodies are read into buffers that other requests had. Each arrives as it was sent, also beside requests that end early: those
+// that the service answers before it has read them, that the rules refuse, and whose client leaves. All buffers are returned.
 func TestBodiesInLentBuffers(t *testing.T) {
 	h := build(t, func(p *plan) { p.upstream = http.HandlerFunc(checkLetters) })
 	var all sync.WaitGroup

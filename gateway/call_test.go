@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/upstream"
 )
 
-// used is a call as a request leaves it that had everything.
+// used is a call after a request that filled every field.
 func used(g *Gateway) *call {
 	c := new(call)
 	s, w := c.begin(g, httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil))
@@ -23,7 +23,7 @@ func used(g *Gateway) *call {
 	return c
 }
 
-// What a request knew is gone when its memory is given back, except for memory without content.
+// A request's facts are gone when its memory is given back, except for memory without content.
 func TestCallKeepsNothingOfARequest(t *testing.T) {
 	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
 	c := used(g)
@@ -69,7 +69,7 @@ func TestServerTiming(t *testing.T) {
 	}
 }
 
-// The kept part of an answer is bounded while it comes; an answer that is too long is not kept at all.
+// The kept part of an answer is bounded while it arrives; an answer that is too long is not kept at all.
 func TestNothingIsKeptOfTooMuch(t *testing.T) {
 	var kept keptAnswer
 	piece := bytes.Repeat([]byte("x"), 32<<10)

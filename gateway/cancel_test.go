@@ -13,7 +13,7 @@ func (h *harness) cancel(id string, headers ...string) reading {
 	return h.ask("POST", tasksPath+"/"+id+"/cancel", "", headers...)
 }
 
-// A team that cancels without end is told to wait by Sluice, never by the service, and leaves the others their share.
+// A team that cancels without end is limited by Sluice, never by the service, and leaves the others their share.
 func TestCancelsStayInsideTheAccountsRate(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.queryRate, p.sim.TaskRate = 20, 20 })
 	id, shops := h.create(t), h.create(t, "Authorization", "Bearer "+h.keys["shop"])

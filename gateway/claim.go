@@ -42,7 +42,7 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 }
 
 // claimForwarded claims the task that a forwarded path's answer names, if it names one. An answer that is too long to be the
-// answer to a creation is passed on as it comes.
+// answer to a creation is passed on as it arrives.
 func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 	text, err := io.ReadAll(io.LimitReader(kept.Body, wholeAnswer+1))
 	if err != nil {
@@ -60,9 +60,9 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 	return nil
 }
 
-// claimAnswer claims the task that an answer names, and reports whether it names one. A task that cannot be claimed is logged:
-// a task whose id cannot stand in a path cannot be polled, and a task of another team stays that team's. whole: the answer is
-// not a frame of a stream.
+// claimAnswer claims the task that an answer names, and reports whether it names one. A task that cannot be claimed is logged: a
+// task whose id does not fit into a path cannot be polled, and a task of another team stays that team's. whole: the answer is not
+// a frame of a stream.
 func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 	answer := cache.ReadAnswer(text, k.zone)
 	switch {
@@ -103,7 +103,8 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	return true
 }
 
-// watch returns what looks for a task in the pieces of a stream before they leave; nil if the stream can name none.
+// watch returns the function that looks for a task in the pieces of a stream before they leave; nil if the stream cannot name
+// one.
 func (k *claims) watch(s *requestState) func(piece []byte) {
 	if !s.mayName() {
 		return nil

@@ -57,8 +57,8 @@ func (h *harness) creation(t *testing.T) telemetry.Record {
 	return telemetry.Record{}
 }
 
-// A settled task has one log line, which names its creation, whoever hears of the end and however it ended; only the poll
-// that heard of it has the task's use and cost.
+// A settled task has one log line, which names its creation, whichever request learns of the end and however the task ended; only
+// the poll that learned of it has the task's use and cost.
 func TestAPollThatHearsTheEnd(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.teams = priced })
 	id := h.create(t)
@@ -94,7 +94,7 @@ func TestOtherEnds(t *testing.T) {
 		fault  simulator.FaultTask
 		end    func(h *harness, clock *handClock, id string)
 		wants  map[string]any
-		status string // in the line of the request that heard of it
+		status string // in the line of the request that learned of it
 	}{
 		"finisher": {
 			end:   func(h *harness, clock *handClock, _ string) { clock.move(time.Minute); h.gateway.Finish(h.Context()) },
@@ -138,7 +138,7 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
-// A stream that has its task's end settles it; there is no second line if the finisher hears of the end as well.
+// A stream that has its task's end settles it; there is no second line if the finisher also learns of the end.
 func TestAStreamThatEndsItsTask(t *testing.T) {
 	h, clock := tasked(t)
 	got := h.ask("POST", imagePath, interleavedBody, "X-Service-SSE", "enable", "X-Service-Async", "enable")
@@ -154,7 +154,7 @@ func TestAStreamThatEndsItsTask(t *testing.T) {
 	}
 }
 
-// Of two polls at once one makes the query: it alone has the cost.
+// Of two simultaneous polls one makes the query, and only it has the cost.
 func TestOnePollOfSeveralTellsTheCost(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)

@@ -90,8 +90,7 @@ func TestAnotherTeamsTaskStaysItsOwn(t *testing.T) {
 	}
 }
 
-// Other answers of a forwarded path pass unchanged, and cost the request at once; if a task may run, the request stays
-// held.
+// Other answers of a forwarded path pass unchanged, and cost the request immediately; if a task may run, the request stays held.
 func TestForwardedAnswersThatAreNoTask(t *testing.T) {
 	long := task("v1", "PENDING", `,"padding":"`+strings.Repeat("x", 5<<20)+`"`)
 	done := events(task("v1", "SUCCEEDED", `,"usage":{"image_count":3}`))
@@ -161,7 +160,7 @@ func TestTaskIDs(t *testing.T) {
 	}
 }
 
-// An id that is no string is still the id of a task; null and the empty string are none.
+// An id that is no string is still the id of a task; null and the empty string are not.
 func TestIDsThatAreNoString(t *testing.T) {
 	for id, made := range map[string]bool{`12345`: true, `["a"]`: true, `{"a":1}`: true, `true`: true, `null`: false, `""`: false} {
 		body := `{"output":{"task_id":` + id + `,"task_status":"PENDING"},"request_id":"r"}`
@@ -180,7 +179,7 @@ func TestIDsThatAreNoString(t *testing.T) {
 	}
 }
 
-// A task whose id cannot be polled is paid for: its team gets the answer, its operator is told once, and it is charged as
+// A task whose id cannot be polled is paid for: its team gets the answer, its operator is notified once, and it is charged as
 // held when its lease ends.
 func TestOddIDIsRelayed(t *testing.T) {
 	for _, id := range []string{"../x", ".", "a b", "a:asking", strings.Repeat("a", 257), "é"} {
@@ -208,8 +207,7 @@ func TestOddIDIsRelayed(t *testing.T) {
 	}
 }
 
-// A creation whose answer has the task's end is settled by it at once, and its polls are answered, wherever claims are
-// kept.
+// A creation whose answer has the task's end is settled by it immediately, and its polls are answered, wherever claims are kept.
 func TestEndedAtCreation(t *testing.T) {
 	for _, tt := range []struct {
 		about, status, more, used, flag, counted string

@@ -89,7 +89,7 @@ func TestGoneBeforeTheUsage(t *testing.T) {
 	}
 	leave()
 	_ = resp.Body.Close()
-	for n := 2; n <= 50; n++ { // the gateway notices at one of these, and goes on reading
+	for n := 2; n <= 50; n++ { // the gateway notices at one of these, and continues to read
 		frames <- n
 	}
 	close(frames)

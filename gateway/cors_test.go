@@ -12,7 +12,7 @@ const page = "https://chat.example"
 
 func forPages(p *plan) { p.config.CORSOrigins = []string{page, "http://localhost:3000"} }
 
-// preflight asks as a browser does before it sends a page's request: without a key.
+// preflight sends what a browser sends before a page's request: without a key.
 func (h *harness) preflight(path, method, origin string, headers ...string) reading {
 	h.Helper()
 	return h.ask(http.MethodOptions, path, "", append([]string{"Authorization", "", "Origin", origin, "Access-Control-Request-Method", method}, headers...)...)

@@ -22,7 +22,7 @@ import (
 // Settings for Config.Workspace and Config.DataInspection, beside a value to send.
 const (
 	HeaderStrip   = "strip"   // the client's header is dropped; the default
-	HeaderForward = "forward" // the client's header goes to the service as it came
+	HeaderForward = "forward" // the client's header is sent to the service unchanged
 )
 
 // Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice
@@ -56,7 +56,7 @@ type Config struct {
 	TaskTTL  time.Duration  // how long the service knows a task
 	TaskZone *time.Location // of the times inside task answers
 
-	Families policy.Families // the model patterns that kinds and rules hang on
+	Families policy.Families // the model patterns that kinds and rules depend on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
 
 	OpenAI    bool          // OpenAI's interface is served, too
@@ -78,14 +78,14 @@ type Deps struct {
 	Queries       Queries                        // the rate of task queries of the account
 	Cancels       Queries                        // the rate of cancels of the account
 	Outcomes      Outcomes                       // of creations with an Idempotency-Key
-	Identities    Identities                     // verifies tokens in place of keys; nil: none are taken
+	Identities    Identities                     // verifies tokens in place of keys; nil: tokens are refused
 	Accounts      Accounts                       // what teams may still spend
 	Remote        *Remote                        // how to use the stores; nil: they are in this process's memory
 	Metrics       *telemetry.Metrics             // nil: no metrics
 	Traces        *telemetry.Traces              // nil: no spans
 	Record        func(record *telemetry.Record) // takes the finished Record of every request, which is valid during the call; must not block
-	KeyAccepted   func(ctx context.Context)      // is called with the context of each request whose key or token is valid, before anything else is done with it; nil: not called
-	UnheldReached func()                         // is called when a refused request for pictures is not noted, because [MostUnheld] are read; nil: not called
+	KeyAccepted   func(ctx context.Context)      // called first for each request whose key or token is valid, with its context; may be nil
+	UnheldReached func()                         // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
 
@@ -96,69 +96,69 @@ type Accounts interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	// Extend MUST keep an open hold open for the lease from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST
-	// be kept and tried again.
+	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST be
+	// kept and retried.
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
 	SettleLater(c *limit.Charge)
 
-	// Look MUST tell how a team stands and change nothing.
+	// Look MUST report a team's standing and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookTags MUST tell how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
+	// LookTags MUST report the standing of each value of the team's tag at that time, as [limit.TagStandings] does.
 	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
-	// OpenTasks MUST return at once the last known number of a team's open tasks.
+	// OpenTasks MUST return the last known number of a team's open tasks, without waiting.
 	OpenTasks(team string) int64
 	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
 	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
-	// Maintain MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
+	// Maintain MUST do the background work that is due. One goroutine calls it. Its error is for the operator's log.
 	Maintain(ctx context.Context) error
 }
 
 // Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
 // memory, and in Redis.
 type Outcomes interface {
-	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
-	// one without a status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended,
-	// MUST take nothing, however late it arrives where the outcomes are.
+	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or one without a
+	// status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended, MUST NOT
+	// take the name, however late it reaches the store.
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
-	// Join MUST in one step find which of the requests that are equal an attempt belongs to, as [cache.Outcomes.Join] says, and
-	// what is remembered of it; or let the attempt run under the name that it returns. What Begin says of tokens holds.
+	// Join MUST atomically find which of several equal requests an attempt belongs to, as [cache.Outcomes.Join] does, and what is
+	// remembered of it; or let the attempt run under the name that it returns. Its tokens are as in Begin.
 	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
-	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead,
-	// provided that the name still stands for the request with its token.
+	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead, provided that
+	// the name still belongs to the request with its token.
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
-	// Leave notes, if it can, that the client of an attempt has gone without the answer, as [cache.Outcomes.Leave] says.
+	// Leave notes, as a best effort, that an attempt's client left without the answer, as [cache.Outcomes.Leave] does.
 	Leave(ctx context.Context, name cache.IdempotencyName)
 }
 
 // Claims keeps the tasks of teams.
 type Claims = tasks.Claims
 
-// Identities verifies tokens that stand in place of keys. Package oidc has its form.
+// Identities verifies tokens that replace keys. Package oidc implements it.
 type Identities interface {
-	// Follow MUST put the issuers of another teams file in force.
+	// Follow MUST replace the issuers by those of another teams file.
 	Follow(issuers []*teams.Issuer)
-	// Identify MUST return whom a token names, or why it is refused; the error MUST NOT contain a part of the token. It may
-	// wait some seconds for an issuer, and MUST then say how long, with an error too.
+	// Identify MUST return the workload that a token names, or why it is refused; the error MUST NOT contain a part of the token.
+	// It may wait some seconds for an issuer, and MUST return how long it waited, also with an error.
 	Identify(ctx context.Context, token string) (oidc.Workload, error)
 }
 
 // Queries keeps the account's rate of task queries, or of cancels.
 type Queries = tasks.Rate
 
-// Remote says how to use stores outside this process, such as Redis.
+// Remote configures the use of stores outside this process, such as Redis.
 type Remote struct {
-	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. Admissions of all teams
-	// together may be as many more.
+	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. All teams together have as
+	// many again for admissions.
 	Calls int
 	Sight tasks.Sight // of Deps.Claims
 	// Crowded is called when a poll of a task that is not the team's is refused because the team's calls are all under way.
 	Crowded func()
 }
 
-// takeTurns has the calls of the stores wait until their team may make one.
+// takeTurns makes calls of the stores wait until their team may make one.
 func (d *Deps) takeTurns() {
 	calls := tasks.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)

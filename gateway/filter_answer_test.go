@@ -15,9 +15,9 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// A service puts the key into an otherwise valid answer, wherever it chooses the words. The key is neither in a
-// header to the client nor in the request's log and spans. A document passes unchanged; a stream, in which an error need
-// not be marked as one, has the key covered.
+// A service puts the key into an otherwise valid answer, anywhere in its texts. The key is neither in a header to the client nor
+// in the request's log and spans. A document passes unchanged; a stream, in which an error need not be marked as one, has the key
+// covered.
 func TestTheServiceBetraysTheKey(t *testing.T) {
 	for name, answer := range map[string]string{
 		"document": `{"output":{"choices":[{"message":{"role":"KEY","content":"it is KEY"},"finish_reason":"KEY"}]},"usage":{"input_tokens":1,"output_tokens":1,"KEY":3,"x":{"KEY":4}},"request_id":"KEY"}`,
@@ -94,8 +94,8 @@ var (
 	}()
 )
 
-// No error text of the service shows a team the key, whatever the form of the error, the spelling of the key, and the
-// pieces in which it comes; everything else is unchanged.
+// No error text of the service shows a team the key, whatever the form of the error, the spelling of the key, and the pieces in
+// which it arrives; everything else is unchanged.
 func TestAnErrorTellsNobodyTheKey(t *testing.T) {
 	const document = `{"code":"InvalidApiKey","message":"KEY is wrong","request_id":"7f"}`
 	long := strings.Repeat("x", 40<<10)

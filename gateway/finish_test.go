@@ -96,8 +96,8 @@ func TestManyTasksThatAreDueAtOnce(t *testing.T) {
 	}
 }
 
-// A task whose end was never heard is charged as held when its life ends, once, flagged, counted and logged,
-// wherever claims are kept.
+// A task whose end was never learned is charged as held when its life ends, once, flagged, counted and logged, wherever claims
+// are kept.
 func TestNeverHeardOf(t *testing.T) {
 	for _, form := range []string{"memory", "redis"} {
 		t.Run(form, func(t *testing.T) {

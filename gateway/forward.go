@@ -61,8 +61,8 @@ func (f *forward) rewrite(pr *httputil.ProxyRequest) {
 	f.service.outbound(pr.Out, s)
 }
 
-// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
-// rest and query go as they came.
+// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
+// query are sent unchanged.
 func (f *forward) target(s *requestState) *url.URL {
 	if !s.route.prefix {
 		return s.route.target
@@ -74,7 +74,7 @@ func (f *forward) target(s *requestState) *url.URL {
 	return &u
 }
 
-// receive makes of the service's answer one that the team may see, and claims the task that it names.
+// receive turns the service's answer into one that the team may see, and claims the task that it names.
 func (f *forward) receive(answer *http.Response) error {
 	s := stateOf(answer.Request.Context())
 	if err := f.service.receive(answer, s, f.claims.watch(s)); err != nil {

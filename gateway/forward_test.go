@@ -86,7 +86,7 @@ var ways = []way{
 	{path: olderPath, model: "gen2.5-t2i", prompt: true, header: []string{"X-Service-Async", "enable"}, breaks: [][2]string{{"n", "0"}}},
 }
 
-// faults are the ways to break the request; half of them are none. The parameter names that do not exist are for body.
+// faults are the ways to break the request; half of them break nothing. The parameter names that do not exist are for body.
 func (w way) faults() [][2]string {
 	all := append([][2]string{{"twice", ""}, {"trailing", ""}, {"case", ""}, {"model", ""}}, w.breaks...)
 	return append(all, make([][2]string, len(all))...)

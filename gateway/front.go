@@ -29,7 +29,7 @@ type fronts struct {
 	created int64             // of the models that are listed, in seconds: when this process began
 	polls   *polls
 	buffers *wire.Buffers
-	fetcher *upstream.Fetcher // of pictures that a client wants itself, and not their addresses
+	fetcher *upstream.Fetcher // of pictures, for clients that want them and not their addresses
 
 	vision, sync func(model string) bool // what [openai.Models] asks for
 }
@@ -47,7 +47,7 @@ func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *p
 // on is the value of a contract header that is set.
 var on = []string{"enable"}
 
-// translate reads the body and puts the service's request in place of the client's. It comes before every stage that depends on
+// translate reads the body and puts the service's request in place of the client's. It runs before every stage that depends on
 // the endpoint or the kind.
 func (f *fronts) translate(kind frontRequest) stage {
 	return func(next handler) handler {
@@ -84,7 +84,7 @@ var errOnlyAddresses = &openai.Refusal{
 	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
 }
 
-// replace puts the service's request in place of the client's, which is read no more.
+// replace puts the service's request in place of the client's, which is not read any more.
 func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
@@ -122,7 +122,7 @@ func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
 	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, s.teams.Names(s.team), f.created, f.config.Provider)}.write(w)
 }
 
-// showModel answers about one of these models.
+// showModel describes one of these models.
 func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
 	if !slices.Contains(s.teams.Names(s.team), s.rest) {
 		unknown := openai.NoModel(s.rest)
@@ -171,7 +171,7 @@ func digestOfBody(_ *http.Request, body io.Reader) ([sha256.Size]byte, error) {
 	return [sha256.Size]byte(whole.Sum(nil)), err
 }
 
-// digestOfForm reads on behind the form's end: the body is then read whole.
+// digestOfForm also reads what follows the form's end, so that the body is read whole.
 func digestOfForm(r *http.Request, body io.Reader) ([sha256.Size]byte, error) {
 	sum, err := openai.Digest(first(r.Header["Content-Type"]), body)
 	if err == nil {
@@ -186,9 +186,9 @@ func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *re
 	return &repetition{path: s.route.path, body: body, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }
 
-// noteUnheld is the stage that notes a first attempt at pictures that is refused for want of memory, so that its repetition makes its
-// own task: it would get that of an equal call otherwise, or pass for a call whose first attempt is late. The body is read for that,
-// and not kept.
+// noteUnheld is the stage that notes a first attempt at pictures that is refused for lack of memory, so that its repetition makes
+// its own task. Otherwise it would get the task of an equal call, or be taken for a call whose first attempt is late. The body is
+// read for this, and not kept.
 func (f *fronts) noteUnheld(kind frontRequest, t *throttle, noteRefused func(ctx context.Context, s *requestState)) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {

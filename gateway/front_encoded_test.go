@@ -91,7 +91,7 @@ func TestFrontAnswersWithThePicturesThemselves(t *testing.T) {
 	h.stands(t, "images", "6", "0", 0)
 }
 
-// painter is a service whose tasks end at once, with a picture that the test serves.
+// painter is a service whose tasks end immediately, with a picture that the test serves.
 func painter(creations *int, picture http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -165,7 +165,7 @@ func TestFrontNamesAPictureThatItCannotFetch(t *testing.T) {
 	}
 }
 
-// TestFrontEndsTheFetchOfAClientThatLeft: a client that leaves while its picture is fetched ends the upstream.
+// TestFrontEndsTheFetchOfAClientThatLeft: a client that leaves while its picture is fetched ends the upstream request.
 func TestFrontEndsTheFetchOfAClientThatLeft(t *testing.T) {
 	creations, left, asked := 0, make(chan struct{}), make(chan struct{})
 	h := painting(t, fetching(t, painter(&creations, func(_ http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"sluice/telemetry"
 )
 
-// both is a request that both interfaces can say.
+// both is a request that both interfaces can express.
 type both struct {
 	model    string
 	said     []string // of user and assistant in turns
@@ -137,8 +137,8 @@ func (b both) front() (path, body string) {
 	return frontChats, strings.TrimSuffix(fmt.Sprintf(`{"model":%q,"messages":[%s],%s`, b.model, strings.Join(messages, ","), strings.TrimPrefix(members, ",")), ",") + "}"
 }
 
-// TestFrontsAreEqual sends a thousand requests by both interfaces, each for a team of its own: what the log, the spans, the rules
-// and the ledger have of them is equal.
+// TestFrontsAreEqual sends a thousand requests by both interfaces, each for a team of its own: their entries in the log, the
+// spans, the rules and the ledger are equal.
 func TestFrontsAreEqual(t *testing.T) {
 	h := painting(t, func(p *plan) {
 		p.sim.Pending, p.sim.Running, p.sim.MaxOutput = 0, 0, 60
@@ -198,8 +198,8 @@ func TestFrontsAreEqual(t *testing.T) {
 	}
 }
 
-// comparable is what the records of equal requests have in common. The line of a task's creation has the cost only if it heard
-// the end, which a request of OpenAI's interface waits for.
+// comparable is what the records of equal requests have in common. The line of a task's creation has the cost only if it learned
+// of the end, which a request of OpenAI's interface waits for.
 func comparable(r telemetry.Record) map[string]any {
 	common := map[string]any{
 		"endpoint": r.Endpoint, "kind": r.Kind, "model": r.Model, "refusal": r.Refusal, "held": r.Held,

@@ -62,7 +62,7 @@ func chatsAndPictures(e *easel) http.Handler {
 	})
 }
 
-// texts are what fields are filled with: bytes that grow when they are written as JSON, and what stands for them there.
+// texts are what fields are filled with: bytes that grow when they are written as JSON, and their escapes.
 func texts(json bool) []string {
 	if json {
 		return []string{"\x01", "\xff", `"`, `\u0001`, `\"`}

@@ -15,8 +15,8 @@ import (
 )
 
 // pictures answers a request for images. If the service made a task of it, the client waits for the task's end; nothing is
-// written meanwhile, because the clients' libraries take no early bytes. A client that leaves ends its wait and nothing else:
-// the finisher follows the task.
+// written meanwhile, because the clients' libraries take no early bytes. A client that leaves ends only its wait: the finisher
+// follows the task.
 func (f *fronts) pictures(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if err := next(w, r, s); err != nil {
@@ -101,7 +101,7 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 	return &claim, nil
 }
 
-// showTask answers about one of the team's tasks.
+// showTask describes one of the team's tasks.
 func (f *fronts) showTask(w *reply, r *http.Request, s *requestState) error {
 	s.header = f.headers.withoutOwn(s.header)
 	claim, err := f.polls.own(r.Context(), s)
@@ -132,7 +132,7 @@ func (f *fronts) writeEncoded(ctx context.Context, w *reply, s *requestState, ma
 	frames := made.Frames(created.Unix())
 	out := bufio.NewWriterSize(&lateReply{reply: w}, encodedPiece)
 	for i, address := range made.URLs {
-		_, _ = out.Write(frames[i]) // its errors come again at the end
+		_, _ = out.Write(frames[i]) // its errors recur at the end
 		if err := f.encode(ctx, w, s, out, address); err != nil {
 			return f.unfetched(ctx, w, made, err)
 		}
@@ -178,20 +178,20 @@ func (w *lateReply) Write(p []byte) (int, error) {
 		w.front.Pass()
 		h := w.Header()
 		h["Content-Type"] = acceptJSON
-		delete(h, "Content-Length") // of the answer that this one stands in for
+		delete(h, "Content-Length") // of the answer that this one replaces
 		w.WriteHeader(http.StatusOK)
 	}
 	return w.reply.Write(p)
 }
 
-// translate has what a reply writes go through an [openai.Writer].
+// translate makes a reply write through an [openai.Writer].
 func (w *reply) translate() {
 	w.state.Front = frontName
 	w.front = openai.NewWriter(w.ResponseWriter, w.state.ID)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 
-// takeBack makes room for another answer in place of one that no byte of has left. It reports false if that cannot be.
+// takeBack drops an answer of which no byte has left, so that another can replace it. It reports false if a byte has left.
 func (w *reply) takeBack() bool {
 	if w.front == nil {
 		return false
@@ -201,7 +201,7 @@ func (w *reply) takeBack() bool {
 	return ok
 }
 
-// endFront writes what the front held back, once the chain has ended. p is what the chain panicked with. If an answer was cut
+// endFront writes what the front held back, once the chain has ended. p is the value of the chain's panic. If an answer was cut
 // before a byte of it left, the client gets an error in its place.
 func (w *reply) endFront(r *http.Request, p any) any {
 	w.extendDeadline(w.terms.now())
@@ -239,7 +239,8 @@ func lostAnswer(fault string) *refusal {
 	return refuse(refuseAnswer).say("The service's answer broke off.")
 }
 
-// final tells a client of OpenAI's interface whether a repeat of the request can only waste or pay again.
+// final sets whether a client of OpenAI's interface is asked not to repeat the request, because that would only waste or pay
+// again.
 func (w *reply) final(is bool) {
 	if w.front != nil {
 		w.front.Final = is

@@ -19,7 +19,7 @@ import (
 )
 
 // library repeats a request as OpenAI's libraries do: after 408, 409, 429, 500 and above, after its own timeout and after a lost
-// connection, twice at most, unless the answer says that it should not.
+// connection, twice at most, unless the answer forbids it.
 type library struct {
 	*harness
 	client *http.Client
@@ -51,7 +51,7 @@ func (l *library) try(r *http.Request) (reading, error) {
 	return reading{resp.StatusCode, resp.Header, string(body), err}, err
 }
 
-// between is what stands between the library and the gateway. It spoils the first attempts.
+// between sits between the library and the gateway. It spoils the first attempts.
 type between struct {
 	spoil  func(w http.ResponseWriter, r *http.Request, next http.Handler)
 	times  int64
@@ -68,7 +68,7 @@ func (b *between) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// before answers a status, and the gateway hears of nothing.
+// before answers with a status, and the gateway gets nothing.
 func before(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -76,7 +76,7 @@ func before(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-// after lets the gateway answer, and answers a status in its place.
+// after lets the gateway answer, and answers with a status in its place.
 func after(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)
@@ -139,7 +139,7 @@ func TestFrontIsPaidOnceAfterAReset(t *testing.T) {
 			_ = conn.SetLinger(0)
 			_ = conn.Close()
 			if !made {
-				h.records.await(t, 1) // so that the repetition comes after it, as a library's does
+				h.records.await(t, 1) // so that the repetition arrives after it, as a library's does
 			}
 			if got := h.ask("POST", frontImages, frontPicture, "X-Stainless-Retry-Count", "1").images(t); len(got.Data) != 2 {
 				t.Errorf("got %+v", got)
@@ -152,8 +152,7 @@ func TestFrontIsPaidOnceAfterAReset(t *testing.T) {
 	}
 }
 
-// What the service itself answers to the creation: where no task can run the library's repetition makes one; where one may run
-// it makes none.
+// The service's own answer to the creation: if it excludes that a task runs, the library's repetition makes one, otherwise none.
 func TestFrontRepeatsWhatTheServiceRefused(t *testing.T) {
 	parallel(t)
 	for status, creations := range map[int]int{408: 2, 409: 2, 429: 2, 503: 2, 500: 1, 502: 1} {
@@ -251,7 +250,7 @@ func TestFrontRepetitionWaitsForTheFirst(t *testing.T) {
 	h.stands(t, "images", "2", "0", 0)
 }
 
-// A request that is no repetition makes a task of its own, however equal it is.
+// A request that is no repetition makes a task of its own, even if it is equal.
 func TestFrontEqualRequestsAreNotRepetitions(t *testing.T) {
 	parallel(t)
 	h := painting(t)
@@ -299,8 +298,8 @@ func TestFrontIdempotencyKeyIsOfOneBody(t *testing.T) {
 	}
 }
 
-// An Idempotency-Key is the team's, as on the service's own paths: a job that goes on after its key was replaced pays for nothing
-// again. Another team's is another.
+// An Idempotency-Key is the team's, as on the service's own paths: a job that continues after its key was replaced pays for
+// nothing again. Teams' keys do not collide.
 func TestFrontIdempotencyKeyOutlivesTheKey(t *testing.T) {
 	parallel(t)
 	h := painting(t)

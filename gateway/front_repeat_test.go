@@ -21,7 +21,7 @@ type easel struct {
 	mu    sync.Mutex
 	made  int
 	asked int
-	ends  func(n int) (status int, hold <-chan struct{}) // of creation n; nil: each succeeds at once
+	ends  func(n int) (status int, hold <-chan struct{}) // of creation n; nil: each succeeds immediately
 }
 
 func (e *easel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +88,8 @@ func TestFrontARefusedCallGetsNoOtherCallsTask(t *testing.T) {
 	}
 }
 
-// However many equal requests were refused after it, a task is found by its repetition; requests that do not count their attempts
-// leave nothing behind, and of calls that do each gets one task.
+// A repetition finds its task, however many equal requests were refused after it; requests that do not number their attempts
+// leave nothing behind, and calls that do get one task each.
 func TestFrontRefusedCallsHideNoTask(t *testing.T) {
 	parallel(t)
 	for about, header := range map[string][]string{"not counted": nil, "counted": {"X-Stainless-Retry-Count", "0"}} {
@@ -128,7 +128,7 @@ func TestFrontRefusedCallsHideNoTask(t *testing.T) {
 	}
 }
 
-// Equal calls run at once, and the clients of all repeat them more than once: each gets a task of its own.
+// Equal calls run concurrently, and all clients repeat them more than once: each gets a task of its own.
 func TestFrontEqualCallsAtOnceAreEachPaidOnce(t *testing.T) {
 	parallel(t)
 	const calls = 4
@@ -167,8 +167,8 @@ func TestFrontEqualCallsAtOnceAreEachPaidOnce(t *testing.T) {
 	}
 }
 
-// A first attempt may reach its handler only when its client has given it up and its repetition is there, as after the process
-// stood still. They make one task.
+// A first attempt may reach its handler only after its client has given it up and its repetition has arrived, as when the process
+// was suspended. They make one task.
 func TestFrontLateFirstAttemptMakesNoTask(t *testing.T) {
 	parallel(t)
 	e := &easel{}
@@ -205,8 +205,8 @@ func TestFrontLateFirstAttemptMakesNoTask(t *testing.T) {
 	}
 }
 
-// Behind a proxy nobody sees that a client has left. A first attempt that arrives after its repetition gets the task of that, and makes
-// none; the next call, and one that does not count its attempts, makes its own.
+// Behind a proxy the gateway cannot see that a client has left. A first attempt that arrives after its repetition gets the
+// repetition's task, and makes none; the next call, and one that does not number its attempts, makes its own.
 func TestFrontALateFirstAttemptGetsTheTaskOfItsRepetition(t *testing.T) {
 	parallel(t)
 	e := &easel{}
@@ -220,8 +220,8 @@ func TestFrontALateFirstAttemptGetsTheTaskOfItsRepetition(t *testing.T) {
 	}
 }
 
-// A call that is refused for want of memory is repeated: that is a first attempt and makes a task of its own, not that of an equal call
-// before it, and no call after it is taken for its first attempt. The body is not held for that, whenever the memory ran out.
+// A call that is refused for lack of memory is repeated: the repetition makes a task of its own and does not get that of an equal
+// call before it, and no later call is taken for its first attempt. The body is not held for this, whenever the memory ran out.
 func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 	parallel(t)
 	const mib = 1 << 20
@@ -273,7 +273,7 @@ func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 	}
 }
 
-// farOutcomes are as far away as Redis.
+// farOutcomes are as slow as Redis.
 type farOutcomes struct{ *cache.Outcomes }
 
 func (o farOutcomes) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error) {
@@ -349,7 +349,7 @@ func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
 	}
 }
 
-// leftOutcomes tell of clients that left.
+// leftOutcomes report clients that left.
 type leftOutcomes struct {
 	*cache.Outcomes
 	left chan cache.IdempotencyName

@@ -151,7 +151,7 @@ func TestFrontStreamsAChat(t *testing.T) {
 	}
 }
 
-// Each chunk leaves when its frame has come: the service waits for the client to have read one before it sends the next.
+// Each chunk leaves when its frame has arrived: the service waits for the client to have read one before it sends the next.
 func TestFrontFlushesEachChunk(t *testing.T) {
 	read := make(chan struct{})
 	h := fronted(t, func(p *plan) {
@@ -164,7 +164,7 @@ func TestFrontFlushesEachChunk(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, nativeFrame(word, finish))
 				_ = http.NewResponseController(w).Flush()
-				if word != "one" { // the first frame alone may be the text so far or a piece
+				if word != "one" { // only the first frame may be the text so far or a piece
 					<-read
 				}
 			}
@@ -229,7 +229,7 @@ func TestFrontTranslatesAliases(t *testing.T) {
 		t.Errorf("the log has the model %s", record.Model)
 	}
 	got = h.ask("POST", textPath, strings.Replace(textBody, "llm-max", "gpt-4o", 1))
-	got.wants(t, 403, "inspect/model", "Model.AccessDenied") // an alias is for OpenAI's interface alone
+	got.wants(t, 403, "inspect/model", "Model.AccessDenied") // an alias is only for OpenAI's interface
 }
 
 func TestFrontRefusesInOpenAIsForm(t *testing.T) {
@@ -281,7 +281,7 @@ func TestFrontRefusesForLimitsInOpenAIsForm(t *testing.T) {
 	got.wantsOpenAI(t, 503, "server_error", "ServiceUnavailable", "")
 }
 
-// serviceErrors: what the service says, and what becomes of it in OpenAI's form.
+// serviceErrors: errors of the service, and their form in OpenAI's interface.
 func TestFrontTranslatesErrorsOfTheService(t *testing.T) {
 	const frame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
 	const failure = "event:error\n:HTTP_STATUS/429\ndata:{\"code\":\"Throttling.RateQuota\",\"message\":\"slow down\",\"request_id\":\"r\"}\n\n"

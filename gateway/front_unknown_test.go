@@ -53,7 +53,7 @@ func TestFrontUnknownPictureIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A service that says that it did nothing is asked again.
+// A request is repeated if the service reports that it did nothing.
 func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
 	var asked atomic.Int64
 	h := painting(t, counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
@@ -66,8 +66,8 @@ func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
 	}
 }
 
-// The answer with a picture breaks off: the library is told at once that a repetition can only waste, and what it gets if it
-// repeats all the same does not speak of a key that it did not send.
+// The answer with a picture breaks off: the library learns immediately that a repetition can only waste. If it still repeats, the
+// answer does not mention a key that it did not send.
 func TestFrontCutPictureIsNotRepeated(t *testing.T) {
 	var asked atomic.Int64
 	h := painting(t, limited("quotas: {images: {day: 100}}"), counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
@@ -106,8 +106,8 @@ func (o *countedOutcomes) Join(ctx context.Context, all cache.IdempotencyName, b
 	return o.Outcomes.Join(ctx, all, body, a)
 }
 
-// A team that is at its limit and sends pictures all the same is refused without a look at the store, like any request that was
-// refused a moment ago; its repetitions are looked up.
+// A team at its limit that still requests pictures is refused without a look at the store, like any request that was refused a
+// moment ago; its repetitions are looked up.
 func TestFrontFloodOfRefusedPicturesSparesTheStore(t *testing.T) {
 	const flood = 600
 	store := &countedOutcomes{Outcomes: cache.NewOutcomes(24*time.Hour, time.Now)}

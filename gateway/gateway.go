@@ -4,9 +4,9 @@
 // tasks, gateway/upstream exchanges bytes with the service, and telemetry reads what an answer used. It decides none of that
 // itself, and reads no environment, no file and no Redis. Read gateway.go first.
 //
-// It promises that accepted bodies and successful answers pass byte for byte; that no request is sent again once a byte of it
-// has left; that the service's key goes to the service alone; that a team never sees another team's tasks; and that every
-// request ends, is recorded once, and is answered in the service's own form.
+// It promises that accepted bodies and successful answers pass byte for byte; that no request is sent again once a byte of it has
+// left; that the service's key is sent only to the service; that a team never sees another team's tasks; and that every request
+// ends, is recorded once, and is answered in the service's own form.
 package gateway
 
 import (
@@ -66,8 +66,8 @@ func (g *Gateway) table() []route {
 	return table
 }
 
-// frontTable has the routes of OpenAI's interface. The stage translate makes a request of the service of the client's; from then
-// on it is a request like any other.
+// frontTable has the routes of OpenAI's interface. The stage translate turns the client's request into one of the service; from
+// then on it is a request like any other.
 func (g *Gateway) frontTable() []route {
 	generate := func(kind frontRequest, more ...stage) handler {
 		first := []stage{g.authenticate, g.inspection.declared, g.throttle.throttle}

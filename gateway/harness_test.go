@@ -83,7 +83,7 @@ type plan struct {
 	accounts  gateway.Accounts      // nil: in memory
 	outcomes  gateway.Outcomes      // nil: in memory
 	remote    *gateway.Remote       // nil: the stores are in memory
-	tokens    gateway.Identities    // nil: no tokens are taken
+	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
 	teams     string                // more lines for the teams file
 	limits    []string              // more lines for team search
@@ -267,7 +267,7 @@ func (h *harness) send(r *http.Request) reading {
 	return reading{resp.StatusCode, resp.Header, string(body), err}
 }
 
-// raw sends bytes on a new connection and returns everything that comes back until the gateway closes or is silent for the
+// raw sends bytes on a new connection and returns everything that is received until the gateway closes or is silent for the
 // bound.
 func (h *harness) raw(bytes string, bound time.Duration) string {
 	h.Helper()

@@ -25,7 +25,7 @@ func newHeaders(config *Config) *headers {
 	}
 }
 
-// policyCall returns the facts that the headers give of a request, for the rules that depend on both headers and body.
+// policyCall returns the facts about a request from its headers, for the rules that depend on both headers and body.
 func (k *headers) policyCall(s *requestState) policy.Call {
 	return policy.Call{
 		Endpoint: s.route.endpoint,
@@ -39,14 +39,14 @@ func (k *headers) policyCall(s *requestState) policy.Call {
 	}
 }
 
-// creates reports whether a request's success is a task. On a forwarded path the client's header says so, because the gateway
-// does not know what the path does.
+// creates reports whether a request creates a task if it succeeds. On a forwarded path the client's header decides, because the
+// gateway does not know what the path does.
 func (k *headers) creates(to *route, r *http.Request) bool {
 	return to.creates || to.prefix && r.Method == post && enabled(r.Header[k.async])
 }
 
 // withoutOwn is a client's header without those that set the form of the answer at the service: a client of OpenAI's interface
-// says that in the body.
+// sets that in the body.
 func (k *headers) withoutOwn(h http.Header) http.Header {
 	h = maps.Clone(h)
 	for _, name := range [...]string{"Accept", k.sse, k.async, k.encryption} {
@@ -96,7 +96,7 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	return o.Header
 }
 
-// fields is a header whose values lie in a request's room for them.
+// fields is a header whose values are stored in a request's room for them.
 type fields struct {
 	http.Header
 	room *values
@@ -140,7 +140,7 @@ var answerNames = append(inboundNames[:], "Content-Encoding")
 // counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
-// inbound leaves of an answer's header what a team may see, each with one value.
+// inbound reduces an answer's header to what a team may see, each name with one value.
 func inbound(h http.Header) {
 	for name, values := range h {
 		if !slices.Contains(inboundNames[:], name) || len(values) == 0 {
@@ -151,8 +151,8 @@ func inbound(h http.Header) {
 	}
 }
 
-// exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. No header of a page that
-// Sluice does not know leaves for the service.
+// exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. Headers of a page that
+// Sluice does not know are not sent to the service.
 var exposed = strings.Join([]string{
 	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
 	"Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",

@@ -20,7 +20,7 @@ var noise = []string{
 	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x", "X-Service-Uid: 1",
 }
 
-// Only a closed list of headers goes to the service, whatever comes.
+// Only a closed list of headers goes to the service, whatever arrives.
 func TestOutboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	got := h.rawAnswer(h.post(append(noise, "X-Service-SSE: enable", "User-Agent: client/1")...))
@@ -184,7 +184,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// A forwarded body passes unchanged, so each header about it may come only once.
+// A forwarded body passes unchanged, so each header about it may be sent only once.
 func TestAForwardedBodyIsDescribedOnce(t *testing.T) {
 	h := build(t, forwarding("uploads"))
 	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)

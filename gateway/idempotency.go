@@ -32,12 +32,12 @@ type idempotency struct {
 type onceCall struct {
 	name  cache.IdempotencyName
 	body  [sha256.Size]byte
-	equal bool // name is that of all requests that are equal
+	equal bool // name is shared by all equal requests
 	waits bool // while the first request runs
 
-	attempt cache.Attempt // its token is that of the request; the rest counts if equal
+	attempt cache.Attempt // its token is the request's; the rest is used only if equal
 	joined  bool          // name is that of one of the equal requests
-	taken   *takenName    // where that name is told
+	taken   *takenName    // where that name is stored
 }
 
 // words name the call in messages.
@@ -59,7 +59,7 @@ func (i *idempotency) runOnce(next handler) handler {
 	}
 }
 
-// once is apart from runOnce for the stack, which a stream has for as long as it lasts.
+// once is separate from runOnce to save stack, which a stream keeps as long as it lasts.
 func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestState) error {
 	keys := s.header["Idempotency-Key"]
 	if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
@@ -131,8 +131,8 @@ func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cac
 	return nil
 }
 
-// begin asks whether a request is the first. One that waits is asked for again until the first has ended, its time is over, or
-// its client has left.
+// begin finds out whether a request is the first. A request that waits asks again until the first has ended, its own time is
+// over, or its client has left.
 func (i *idempotency) begin(ctx context.Context, s *requestState, call *onceCall) (was cache.Outcome, runs bool, err error) {
 	end := s.start.Add(i.wait)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -176,8 +176,8 @@ func (i *idempotency) noteRefused(ctx context.Context, s *requestState) {
 	}
 }
 
-// givenUp is the stage that notes if the client of a request without an Idempotency-Key goes without its pictures: because it has
-// left, or got an error. It is the client that may repeat the request, and of requests that are equal its own is then found.
+// givenUp is the stage that notes when the client of a request without an Idempotency-Key does not get its pictures, because it
+// left or got an error. That client may repeat the request, and must then find its own among equal ones.
 func (i *idempotency) givenUp(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		taken := &s.repeats.taken

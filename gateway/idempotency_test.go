@@ -19,8 +19,8 @@ import (
 
 const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
-// A streamed creation whose answer is cut, by its client or by the service, does not run a second time: the rest of
-// the answer is no success, and its task is named.
+// A streamed creation whose answer is cut, by its client or by the service, does not run a second time: the kept part of the
+// answer does not pass for a success, and its task is named.
 func TestACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
 	for about, run := range map[string]func(h *harness, gone chan struct{}){
@@ -230,8 +230,8 @@ func (s *slowRedis) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Redis does not answer in time, the client is told to send its request again, and the first one's call reaches Redis late: the request
-// that is sent again makes its task.
+// Redis does not answer in time, the client is asked to retry, and the first request's call reaches Redis late: the retry makes
+// its task.
 func TestARequestSentAgainIsNotLockedOut(t *testing.T) {
 	for about, ask := range map[string]func(h *harness, number string) reading{
 		"by an Idempotency-Key": func(h *harness, _ string) reading {
@@ -249,7 +249,7 @@ func TestARequestSentAgainIsNotLockedOut(t *testing.T) {
 			var network *redis.Client
 			var store *cache.Redis
 			slow, e := new(slowRedis), &easel{}
-			h := painting(t, e.on, func(p *plan) { // here, so that all is closed before goroutines are counted
+			h := painting(t, e.on, func(p *plan) { // here, so that everything is closed before goroutines are counted
 				server = miniredis.RunT(t)
 				open := func() *redis.Client {
 					client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, DisableIdentity: true, MaxRetries: -1})

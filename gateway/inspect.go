@@ -32,8 +32,8 @@ func (n *inspection) declared(next handler) handler {
 	}
 }
 
-// described checks the headers that describe a body which is forwarded unread. If a header came twice, the service might read
-// either value.
+// described checks the headers that describe a body which is forwarded unread. If a header were sent twice, the service might
+// read either value.
 func described(h http.Header) error {
 	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
 		if n := len(h[name]); n > 1 {

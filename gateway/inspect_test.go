@@ -10,9 +10,9 @@ import (
 	"sluice/policy/limit"
 )
 
-// TestImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its
-// answer counts images. If the answer is text all the same, it is charged tokens, which were held: a parameter of images
-// cannot evade a quota of tokens.
+// TestImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its answer
+// counts images. If the answer is still text, it is charged tokens, which were held: a parameter of images cannot evade a quota
+// of tokens.
 func TestImagesOutsideThePatterns(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 10}, tokens: {day: 20000}}"))
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]}}`
@@ -70,8 +70,8 @@ func TestAnswerWithoutUsage(t *testing.T) {
 	}
 }
 
-// TestTextIsPaidAsText: an answer of text is charged its tokens, whatever images it counts and however it comes; one
-// that counts both is charged both, as a chat's is.
+// TestTextIsPaidAsText: an answer of text is charged its tokens, whatever images it counts and however it arrives; one that
+// counts both is charged both, as a chat's is.
 func TestTextIsPaidAsText(t *testing.T) {
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"Tell me all about rivers."}]}]}}`
 	answer := func(finish, usage string) string {

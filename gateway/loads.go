@@ -17,7 +17,7 @@ type loads struct {
 	limit.PerTeam[load]
 }
 
-// load is one team's.
+// load is what one team has under way.
 type load struct {
 	requests atomic.Int64  // in flight, if the team has a limit on them
 	waiting  atomic.Int64  // polls that wait for a change
@@ -30,12 +30,12 @@ func newLoads(config *Config) *loads {
 	return &loads{replicas: config.Replicas, budget: config.BodyBudget, PerTeam: limit.PerTeam[load]{First: first}}
 }
 
-// most is this process's share of the requests that a team may have in flight; 0 is any number.
+// most is this process's share of the requests that a team may have in flight; 0: no limit.
 func (l *loads) most(team *teams.Team) int64 {
 	return int64(team.Concurrent+l.replicas-1) / int64(l.replicas)
 }
 
-// share is what one request has of its team's load. The zero share has nothing.
+// share is one request's part of its team's load. The zero share is empty.
 type share struct {
 	all  *loads
 	team *load
@@ -43,12 +43,11 @@ type share struct {
 	held int64 // bytes of its body
 }
 
-// share begins a request's share. It has nothing yet.
+// share begins a request's share, which is empty.
 func (l *loads) share(team string) share { return share{all: l, team: l.Get(team)} }
 
 // takeSlot makes the request one of those in flight, until its exchange with the service has ended, even if the client has left:
-// the limit is on the work of the service. It reports whether the team may have it; a slot that it may not have counts too until
-// it is left.
+// the limit is on the work of the service. It reports whether the team may have it; a refused slot also counts until it is left.
 func (s *share) takeSlot(team *teams.Team) bool {
 	most := s.all.most(team)
 	if most == 0 {

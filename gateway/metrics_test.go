@@ -68,7 +68,7 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 	clock.move(time.Minute)
 	var polling sync.WaitGroup
 	for range 8 {
-		polling.Go(func() { h.ask("GET", tasksPath+"/"+id, "") }) // its end, heard once
+		polling.Go(func() { h.ask("GET", tasksPath+"/"+id, "") }) // its end, learned once
 	}
 	polling.Wait()
 	h.ask("GET", tasksPath+"/unknown", "")

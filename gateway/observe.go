@@ -60,8 +60,8 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	return m.route.run(w, r, s)
 }
 
-// answer writes a refusal. If bytes of another answer have left already, it cuts the connection instead: nothing else tells
-// the client that the answer is not whole.
+// answer writes a refusal. If bytes of another answer have left already, it cuts the connection instead: nothing else shows the
+// client that the answer is incomplete.
 func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 	s := w.state
 	if refused.inside != nil { // it may quote what the service sent
@@ -92,7 +92,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	w.extendDeadline(now) // net/http writes the answer's end
 	s.Duration = now.Sub(s.start)
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
-	// A slow body's deadline also ends the request's context; its refusal was written all the same.
+	// A slow body's deadline also ends the request's context; its refusal was still written.
 	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
 		s.Status = statusClientLeft
 	}
@@ -147,7 +147,7 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// call is the memory of one request. A later request uses it again, so that it is not allocated and collected for each.
+// call is the memory of one request. Later requests reuse it, so that it is not allocated and collected for each.
 type call struct {
 	state    requestState
 	reply    reply
@@ -157,7 +157,7 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// begin makes the call a request's own. It is empty: a new one, or as end leaves it.
+// begin assigns the call to a request. The call is empty: new, or as end leaves it.
 func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
 	s, out := &c.state, &c.reply
 	s.service, s.client, s.start = g.forward.service, r.Context(), g.deps.Now()

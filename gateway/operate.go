@@ -14,10 +14,10 @@ import (
 	"sluice/telemetry"
 )
 
-// backgroundEvery is the pace of the work that no request waits for.
+// backgroundEvery is the interval of background work.
 const backgroundEvery = time.Second
 
-// Work does what is due beside the requests, until ctx ends. One goroutine runs it for as long as the gateway serves.
+// Work does the background work, until ctx ends. One goroutine runs it for as long as the gateway serves.
 func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -65,7 +65,7 @@ func (n *news) log(err error) {
 	}
 }
 
-// quotaRounds is how many rounds it takes to look at every team's quotas once. A look costs a call of Redis.
+// quotaRounds is how many rounds it takes to look at every team's quotas once. A look costs a Redis call.
 const quotaRounds = 10
 
 // quotaWatch shows in the metrics how far quotas are used. One goroutine uses it.
@@ -161,8 +161,8 @@ func (g *Gateway) HasTask(ctx context.Context, team, task string) (bool, error) 
 	return err == nil, err
 }
 
-// CancelTask asks the service to cancel a team's task, for an operator. Its hold is settled as after a client's cancel. The error is
-// one of those above, or says why the service could not be asked.
+// CancelTask asks the service to cancel a team's task, for an operator. Its hold is settled as after a client's cancel. The error
+// is one of those above, or the reason why the service could not be asked.
 func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 	claim, err := g.polls.tasks.Own(ctx, team, task)
 	switch {
@@ -184,8 +184,8 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 	return nil
 }
 
-// InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of the
-// team's limit; 0 is any number.
+// InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of
+// the team's limit; 0: no limit.
 func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
 	return g.throttle.loads.Get(team.ID).requests.Load(), g.throttle.loads.most(team)
 }

@@ -55,7 +55,7 @@ func TestQueryIsDropped(t *testing.T) {
 	}
 }
 
-// Every route checks the key first, and accepts its own method alone.
+// Every route checks the key first, and accepts only its own method.
 func TestEveryRoute(t *testing.T) {
 	h := build(t, forwarding("uploads"))
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}

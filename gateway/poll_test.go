@@ -60,7 +60,7 @@ func (h *harness) poll(id string, headers ...string) reading {
 	return h.ask("GET", tasksPath+"/"+id, "", headers...)
 }
 
-// A task is queried once an interval, and never again once its answer is final. The headers tell the source of each answer.
+// A task is queried once an interval, and never again once its answer is final. The headers report the source of each answer.
 func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -92,7 +92,7 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A thousand clients poll a task at once, and upstream is queried once.
+// A thousand clients poll a task concurrently, and upstream is queried once.
 func TestPollsCollapse(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -118,7 +118,7 @@ func TestPollsCollapse(t *testing.T) {
 	}
 }
 
-// However often the end is heard, it is charged once, by the images made.
+// However often the end is reported, it is charged once, by the images made.
 func TestChargedOnce(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -376,7 +376,7 @@ func TestOddTaskIDs(t *testing.T) {
 	}
 }
 
-// A task of a removed team is finished and charged all the same.
+// A task of a removed team is still finished and charged.
 func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	h, clock := tasked(t)
 	h.create(t)
@@ -393,8 +393,8 @@ func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	}
 }
 
-// A task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as
-// held if nothing tells.
+// A task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as held if
+// neither is there.
 func TestWhatAnEndCharges(t *testing.T) {
 	count := func(n int) *int { return &n }
 	for _, tt := range []struct {
@@ -421,8 +421,8 @@ func TestWhatAnEndCharges(t *testing.T) {
 	}
 }
 
-// Beside teams whose clients poll, the finisher still gets the unused queries, and a task whose answer was overtaken by a
-// later state is not queried again at once.
+// Beside teams whose clients poll, the finisher still gets the unused queries, and a task whose answer was overtaken by a later
+// state is not queried again immediately.
 func TestFinisherBesideClients(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	queries := cache.NewQueries(20, clock.now)

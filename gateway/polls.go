@@ -65,8 +65,8 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 // mostWaiters is how many polls of a team may wait if it has no limit of concurrent requests.
 const mostWaiters = 100
 
-// await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
-// so are all polls when the gateway drains.
+// await lets a poll wait until its task's state changes. The number of a team's waiting polls is bounded; further polls are
+// answered immediately, and so are all when the gateway drains.
 func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
 	waiting, most := &p.loads.Get(s.Team).waiting, p.loads.most(s.team)
 	if most == 0 {
@@ -116,7 +116,7 @@ func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
 	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
 }
 
-// recordEnd notes what a task used and cost in the Record of the request that heard of its end.
+// recordEnd notes what a task used and cost in the Record of the request that learned of its end.
 func (s *requestState) recordEnd(t *tasks.PollAnswer) {
 	if t.End != nil {
 		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
@@ -136,9 +136,9 @@ func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(&page, filter, s.ID)}.write(w)
 }
 
-// cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share
-// the account's rate of cancels. After a cancel that worked it queries the task's state at once, so that the next poll shows
-// it and the hold is free.
+// cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share the
+// account's rate of cancels. After a successful cancel it queries the task's state immediately, so that the next poll shows it
+// and the hold is free.
 func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 	claim, err := p.own(r.Context(), s)
 	if err != nil {

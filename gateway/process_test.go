@@ -146,7 +146,7 @@ func TestAbortIsRaisedAgain(t *testing.T) {
 	}
 }
 
-// However many large uploads come at once, bodies stay inside the budget and one team inside its half.
+// However many large uploads arrive together, bodies stay inside the budget and one team inside its half.
 func TestBodyBudget(t *testing.T) {
 	const size = 1 << 20
 	var most atomic.Int64

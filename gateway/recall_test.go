@@ -53,8 +53,8 @@ func TestGuessedTaskIDs(t *testing.T) {
 
 var private = []string{"X-Service-EncryptionKey", "k"}
 
-// A task whose only polls are encrypted and without pause is settled soon after its end all the same, and costs upstream
-// one query an interval at most.
+// A task whose only polls are encrypted and without pause is still settled soon after its end, and costs upstream one query an
+// interval at most.
 func TestPrivatePollsLeaveRoomForTheEnd(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -156,7 +156,7 @@ func TestAPollWaitsForAnotherReplica(t *testing.T) {
 			}
 			claim, _, _ := w.Get(t.Context(), "search", id)
 			go func() {
-				<-w.looks // when the poll comes
+				<-w.looks // when the poll arrives
 				<-w.looks // while it waits
 				c.ends(w.Claims, &claim)
 			}()

@@ -50,7 +50,7 @@ func TestKnocking(t *testing.T) {
 	}
 }
 
-// A limit of images refuses images, and admits a text; a settlement that makes room is seen at once.
+// A limit of images refuses images, and admits a text; a settlement that makes room takes effect immediately.
 func TestMemoKnowsRoutes(t *testing.T) {
 	h, accounts := stopped(t, "open_tasks: 1")
 	async := []string{"X-Service-Async", "enable"}

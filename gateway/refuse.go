@@ -70,12 +70,12 @@ func row(name string, status int, code string) *reason {
 type refusal struct {
 	*reason
 	message string        // the outside: what was given and what is allowed; never a secret
-	inside  error         // nil: there is nothing more to know
+	inside  error         // nil: nothing more is known
 	header  string        // name of one more header, with its value
 	value   string        //
 	field   string        // the field of the request that is at fault; empty: none, or unknown
 	after   time.Duration // Retry-After on 429 and 503, before jitter
-	keeps   bool          // the answer keeps the headers that tell the team's limits
+	keeps   bool          // the answer keeps the headers that report the team's limits
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
 }
 
@@ -100,7 +100,7 @@ func (r *refusal) at(field string) *refusal { r.field = field; return r }
 // retry sets the time after which the same request may pass.
 func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }
 
-// keepHeaders leaves the headers that tell the team's limits in the answer.
+// keepHeaders leaves the headers that report the team's limits in the answer.
 func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }
 
 // closing ends the connection with the answer.
@@ -145,9 +145,9 @@ func errorBody(code, message, id string) []byte {
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// retryAfter is the value of Retry-After: never earlier than after, and spread over a further 20 % (at least 1 s, at most
-// 60 s), so that clients do not all come back at once. luck is in [0,1).
+// retryAfter is the value of Retry-After, in seconds: never earlier than after, and spread over a further 20 % (at least 1 s, at most
+// 60 s), so that clients do not all return together. luck is in [0,1).
 func retryAfter(after time.Duration, luck float64) int {
 	spread := min(max(after/5, time.Second), time.Minute)
-	return int(math.Ceil((after + time.Duration(luck*float64(spread))).Seconds()))
+	return int(math.Ceil(after.Seconds())) + int(luck*(spread.Seconds()+1))
 }

@@ -29,13 +29,13 @@ type reply struct {
 	failed  error          // the first failed write: the client left or does not read
 	bound   time.Time      // the write deadline in force; zero: none. net/http removes it between requests
 
-	// The time that writes and flushes took. It is not added to the state's waited at once: the proxy flushes the header of a
+	// The time that writes and flushes took. It is not added to the state's waited immediately: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.
 	writing time.Duration
 }
 
 // begin removes the server's own write deadline over HTTP/2, where it would bound the wait until the answer. Over HTTP/1 it
-// serves the first writes if the answer comes soon, unless a write may take less time.
+// applies to the first writes if the answer arrives soon, unless a write may take less time.
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
@@ -70,7 +70,7 @@ func (w *reply) header(status int, now time.Time) {
 var (
 	noStore = []string{"private, no-store"}
 	closing = []string{"close"}
-	noSniff = []string{"nosniff"} // a browser that opens an answer takes its type as it stands
+	noSniff = []string{"nosniff"} // a browser that opens an answer takes its type as declared
 )
 
 // stamp sets the headers of every answer. It assigns to the map directly: the names are canonical.
@@ -89,8 +89,8 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	}
 }
 
-// serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another
-// may have waited for less time than the query took; its own part is then 0.
+// serverTiming reports to the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of
+// another may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
 	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
@@ -171,8 +171,8 @@ func (w *reply) extendDeadline(now time.Time) {
 	}
 }
 
-// written removes the deadline over HTTP/2, because it would end a silent stream there. Over HTTP/1 it acts on writes alone,
-// and stays for the next.
+// written removes the deadline over HTTP/2, because it would end a silent stream there. Over HTTP/1 it affects only writes, and
+// stays for the next.
 func (w *reply) written() {
 	if !w.alone {
 		w.bound = time.Time{}

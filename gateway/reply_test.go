@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A deadline for writing acts on writes alone: an answer that begins late, and a stream that is silent for a while, come
-// whole, also over HTTP/2, where net/http would end a silent stream by it.
+// A deadline for writing affects only writes: an answer that begins late, and a stream that is silent for a while, arrive whole,
+// also over HTTP/2, where net/http would end a silent stream by it.
 func TestASilenceIsNoWrite(t *testing.T) {
 	parallel(t)
 	for _, version := range []int{1, 2} {

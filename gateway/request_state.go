@@ -34,22 +34,22 @@ type requestState struct {
 	client    context.Context // ends when the client has left
 	start     time.Time
 	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
-	bodyEnded bool          // no more of the client's body will come
+	bodyEnded bool          // no more of the client's body will arrive
 	share     share         // of what its team has under way
-	full      error         // why there is no slot; it refuses the request once that is noted
-	unheld    error         // why there is no memory for the body; it refuses the request once that is noted
+	full      error         // why there is no slot; returned once that is noted
+	unheld    error         // why there is no memory for the body; returned once that is noted
 	failure   error         // why the proxy failed
 
 	// What the request costs.
 
 	size        limit.Amounts // what the request may cost
 	inputTokens int64         // the estimate of its input's tokens, a part of size
-	guessed     bool          // the kind is a guess, and size holds images and text: the answer tells which it was
+	guessed     bool          // the kind is a guess, and size holds images and text: the answer shows which it was
 	tag         string        // the value of the team's tag_key; empty: none
 	price       teams.Price   // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
-	repeats     *repetition   // how repetitions of a request for images are recognized; nil: by an Idempotency-Key alone
+	repeats     *repetition   // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
 	encoded     bool          // the client wants pictures themselves, and not their addresses
 	creates     bool          // a success is a task, which is claimed before the answer leaves
 	claimed     bool          // a task was claimed: its end settles the hold
@@ -94,8 +94,8 @@ type room struct {
 	body   bounded // of the answer
 }
 
-// values makes the values of an answer's header, several with one allocation. net/http and whoever wraps the answer may keep them
-// for longer than the request lasts, so they are not used again.
+// values makes the values of an answer's header, several with one allocation. net/http and wrappers of the answer may keep them
+// longer than the request lasts, so they are not reused.
 type values struct{ free []string }
 
 // one returns a value as a header has it.
@@ -108,7 +108,7 @@ func (v *values) one(value string) []string {
 	return list
 }
 
-// outcome is the cost of an admitted request, and how that amount came about.
+// outcome is the cost of an admitted request, and how that amount was determined.
 func (s *requestState) outcome() (limit.Amounts, string) {
 	read := &s.reading
 	failed := s.UpstreamStatus >= 400 || read.Failed && !read.Content
@@ -131,8 +131,8 @@ func (s *requestState) outcome() (limit.Amounts, string) {
 	return s.measured()
 }
 
-// doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 says that the
-// service did nothing.
+// doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service
+// did nothing.
 func (s *requestState) doubtful() bool {
 	if s.claimed {
 		return false
@@ -144,32 +144,32 @@ func (s *requestState) doubtful() bool {
 	return status >= 500 && !(status == http.StatusServiceUnavailable && (s.exchange.Whole || s.reading.Closed))
 }
 
-// complete reports whether the whole answer came: it named its own end, or its bytes ended in order.
+// complete reports whether the whole answer arrived: it marked its own end, or its bytes ended in order.
 func (s *requestState) complete() bool {
 	return s.reading.Complete || s.exchange.Clean && s.reading.Closed
 }
 
-// tellsAll reports whether the answer to a creation is whole and tells what it made, so that no query is needed about a
-// task: it names none, or says that the task has ended.
+// tellsAll reports whether the answer to a creation is whole and has all that was made, so that no task needs to be queried: it
+// names none, or shows that the task has ended.
 func (s *requestState) tellsAll() bool {
 	_, known := s.reading.Images()
 	return known && s.complete() && (s.reading.TaskID == "" && !s.unclaimable || s.taskEnded())
 }
 
-// taskEnded reports whether a whole answer that names a task says that it has ended, without an error before. A stream that
-// tells its own end tells the task's end; any other end of a stream does too, unless a status says that the task still runs.
+// taskEnded reports whether a whole answer that names a task shows that it has ended, without an error before. A stream that
+// marks its own end also marks the task's end; so does any other end of a stream, unless a status shows that the task still runs.
 func (s *requestState) taskEnded() bool {
 	read, status := &s.reading, cache.Status(s.reading.TaskStatus)
 	return status.Final() || !read.Failed && (read.Frames > 0 && read.Complete || !status.Runs())
 }
 
-// taskFailed reports whether the answer says that its task failed or was cancelled: it made no more images than were counted.
+// taskFailed reports whether the answer shows that its task failed or was cancelled: it made no more images than were counted.
 func (s *requestState) taskFailed() bool {
 	status := cache.Status(s.reading.TaskStatus)
 	return status.Final() && status != cache.Succeeded
 }
 
-// measured is the cost of an answer of which at least a part came.
+// measured is the cost of an answer of which at least a part arrived.
 func (s *requestState) measured() (limit.Amounts, string) {
 	read := &s.reading
 	used, complete := s.cost(), s.complete()
@@ -181,7 +181,7 @@ func (s *requestState) measured() (limit.Amounts, string) {
 	case known && complete:
 		return used, telemetry.FlagExact
 	case !complete && !known && read.Frames == 0:
-		return limit.Amounts{}, telemetry.FlagUnknown // cut before it said anything
+		return limit.Amounts{}, telemetry.FlagUnknown // cut before any content
 	case pictures && !images && complete:
 		return s.size, telemetry.FlagEstimated // the images were not counted
 	case pictures:
@@ -204,8 +204,8 @@ func (s *requestState) cost() limit.Amounts {
 	return limit.CostOf(s.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, s.price)
 }
 
-// paidAs is the kind by which a request is charged. If the kind was a guess, that is a chat: its tokens are charged, and the
-// images that the answer counts.
+// paidAs is the kind by which a request is charged. If the kind was a guess, it is a chat: its tokens are charged, and the images
+// that the answer counts.
 func (s *requestState) paidAs() policy.Kind {
 	if s.guessed {
 		return policy.KindChat
@@ -219,18 +219,18 @@ type repetition struct {
 	path        string            // the client's
 	body        [sha256.Size]byte // the digest of its content
 	fingerprint [sha256.Size]byte // of key, path and body
-	attempt     cache.Attempt     // which the library says that it is
+	attempt     cache.Attempt     // as the library numbers it
 	taken       takenName         // what Join found; nil with an Idempotency-Key, and for a refused attempt
 }
 
-// takenName is the name of the request that an attempt has taken among those that are equal, as long as that matters. The zero value
-// is none.
+// takenName is the name that an attempt has taken among those of equal requests, as long as that matters. The zero value has no
+// name.
 type takenName = atomic.Pointer[cache.IdempotencyName]
 
 // retryCount is the header in which a client's library numbers its attempts: "0" for the first.
 const retryCount = "X-Stainless-Retry-Count"
 
-// mayHaveRun reports whether the service did the work, or may have. An error inside a stream comes with status 200.
+// mayHaveRun reports whether the service did the work, or may have. An error inside a stream has status 200.
 func (s *requestState) mayHaveRun() bool {
 	return s.claimed || s.unknown || s.Cost.Flag == telemetry.FlagExact || s.Cost.Flag == telemetry.FlagEstimated
 }

@@ -29,7 +29,7 @@ type route struct {
 	method   string          // "": any method that a forwarded path takes
 	path     string          // relative to the version prefix; {id} stands for a task id
 	prefix   bool            // path is a prefix that ends at a segment's border
-	creates  bool            // it creates tasks; on a forwarded path the request says so
+	creates  bool            // it creates tasks; on a forwarded path the request decides
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
 	form     bool            // its body is a form

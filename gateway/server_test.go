@@ -95,7 +95,7 @@ func TestHTTP2GoesOnAfterARefusal(t *testing.T) {
 	}
 }
 
-// The admin listener answers a request with an announced body at once, and ends the connection.
+// The admin listener answers a request with an announced body immediately, and ends the connection.
 func TestTheAdminListenerEnds(t *testing.T) {
 	parallel(t)
 	handler := admin.New(admin.Deps{
@@ -170,7 +170,7 @@ func h2Get(path, key string) []byte {
 	return append(append(block, 0x0f, 0x08, byte(len(key))), key...)
 }
 
-// Thousands of streams that are opened and reset at once keep no other client from its answer.
+// Thousands of streams that are opened and immediately reset keep no other client from its answer.
 func TestRapidReset(t *testing.T) {
 	h := build(t)
 	server := unstarted(t, h.gateway, discard())

@@ -20,7 +20,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// drainTime is how long the gateway goes on reading an answer after its client has left.
+// drainTime is how long the gateway continues to read an answer after its client has left.
 const drainTime = 30 * time.Second
 
 // service is the way to the service for requests of teams: through the ReverseProxy, or for task queries and cancels, which are small
@@ -68,7 +68,7 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	}
 }
 
-// receive makes of the service's answer one that a team may see, or refuses it, and starts the Meter. watch is shown the pieces of
+// receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
 // a stream before they leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
 	key := u.live.key.Load()
@@ -102,7 +102,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 // failed notes that an exchange failed, and returns the error for the client.
 func (u *service) failed(s *requestState, err error) error {
 	x := s.exchange
-	if x.Arrived.IsZero() { // there was none
+	if x.Arrived.IsZero() { // no answer arrived
 		return refuse(refuseBody).say("The request's header Upgrade cannot be read.").because(err)
 	}
 	if s.UpstreamStatus == 0 {
@@ -131,7 +131,7 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
-// The routes of requests about tasks that no client's request makes.
+// The routes of requests about tasks that the gateway makes by itself.
 var (
 	queryRoute  = &route{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true}
 	cancelRoute = &route{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks}
@@ -164,7 +164,7 @@ func (u *service) checkAnswer(answer *http.Response) error {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return broken(errUpgraded)
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return broken(errRedirected) // following it would give the key to another host
+		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
 		u.alarms.Raise(telemetry.AlarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
@@ -208,7 +208,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// cancelTask asks the service to cancel a task that no client's request cancels.
+// cancelTask asks the service to cancel a task, without a client's request.
 func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, error) {
 	return u.do(u.ownRequest(ctx, cancelRoute, claim), post, "tasks/"+claim.Task+"/cancel")
 }
@@ -266,5 +266,5 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// longestAnswer bounds an answer that is not a stream. It is passed on as it comes; the bound ends endless answers.
+// longestAnswer bounds an answer that is not a stream. It is passed on as it arrives; the bound ends endless answers.
 const longestAnswer = 256 << 20

@@ -43,8 +43,8 @@ func errorEvent(status int) string {
 	return fmt.Sprintf("id:1\nevent:error\n:HTTP_STATUS/%d\ndata:{\"code\":\"ModelUnavailable\",\"message\":\"m\",\"request_id\":\"r\"}\n\n", status)
 }
 
-// A complete 503 to a creation says that the service did nothing: the hold is given back at once, as after a 429, and the
-// creation may be repeated with its Idempotency-Key. Any other 5xx does not say so, nor does a 503 that is cut.
+// A complete 503 to a creation means that the service did nothing: the hold is given back immediately, as after a 429, and the
+// creation may be repeated with its Idempotency-Key. Any other 5xx does not mean that, nor does a 503 that is cut.
 func TestComplete503GivesTheHoldBack(t *testing.T) {
 	const refused = `{"code":"ModelUnavailable","message":"m","request_id":"r"}`
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func streamed(more ...string) []string {
 	return append([]string{"X-Service-Async", "enable", "X-Service-SSE", "enable"}, more...)
 }
 
-// cuts is an upstream whose answers break off behind the body.
+// cuts is an upstream whose answers break off after the body.
 func cuts(status int, contentType, body string) func(*plan) {
 	return func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func (h *harness) try(path, body string, headers ...string) reading {
 
 const picture = `{"type":"image","image":"https://pictures.example/1.png"}`
 
-// interleaved is a document of a stream of images; more stands in its output.
+// interleaved is a document of a stream of images; more is added to its output.
 func interleaved(images int, finish, more string) string {
 	return fmt.Sprintf(`{"output":{%s"choices":[{"finish_reason":%s,"message":{"role":"assistant","content":[%s]}}]},"usage":{"image_count":%d,"input_tokens":3},"request_id":"r"}`, more, finish, picture, images)
 }
@@ -153,7 +153,7 @@ func TestStreamWithoutATaskIsSettled(t *testing.T) {
 	}
 }
 
-// With an id, a stream that is cut settles nothing: the task runs, and its end is heard later.
+// With an id, a stream that is cut settles nothing: the task runs, and its end is learned later.
 func TestStreamOfATaskThatRunsOn(t *testing.T) {
 	running := events(interleaved(1, `"null"`, `"task_id":"t1","task_status":"RUNNING",`))
 	h, _ := tasked(t, says(200, streamType, running, nil), limited("quotas: {images: {day: 100}}"))
@@ -162,8 +162,8 @@ func TestStreamOfATaskThatRunsOn(t *testing.T) {
 	h.stands(t, "images", "0", "2", 1)
 }
 
-// With an id, a stream that ended in order is settled by its text, whatever its finish_reason, unless a status says that
-// the task runs on; the task's later answers cost nothing more. An error in between says nothing about the task.
+// With an id, a stream that ended in order is settled by its text, whatever its finish_reason, unless a status shows that the
+// task runs on; the task's later answers cost nothing more. An error in between says nothing about the task.
 func TestCleanStreamOfATask(t *testing.T) {
 	stream := func(more string) string {
 		return events(interleaved(0, `null`, `"task_id":"t1",`+more), interleaved(1, `null`, `"task_id":"t1",`+more))

@@ -14,11 +14,11 @@ import (
 	"sluice/policy/limit"
 )
 
-// farStore is stores whose calls last until the test lets them end. It counts those of each team that run at once.
+// farStore has stores whose calls last until the test lets them end. It counts each team's concurrent calls.
 type farStore struct {
 	gateway.Claims
 	begun   chan string   // the team of each call that is held up
-	proceed chan struct{} // closed: calls end at once
+	proceed chan struct{} // closed: calls end immediately
 	crowded atomic.Int64
 
 	mu    sync.Mutex
@@ -73,7 +73,7 @@ func (f *farStore) Exist(_ context.Context, team string, tasks []string) (map[st
 	return exist, nil
 }
 
-// far is a gateway whose stores allow four calls at once for each team.
+// far is a gateway whose stores allow four concurrent calls for each team.
 func far(t *testing.T) (*harness, *farStore) {
 	f := &farStore{begun: make(chan string, 100), proceed: make(chan struct{}), runs: map[string]int{}, most: map[string]int{}, tasks: map[string]bool{}}
 	h, _ := tasked(t, func(p *plan) {
@@ -107,7 +107,7 @@ func (f *farStore) has(t *testing.T, task string, here bool) {
 	f.tasks[task] = here
 }
 
-// polls polls tasks at once and returns their answers.
+// polls polls tasks concurrently and returns their answers.
 func (h *harness) polls(of map[string]int, headers ...string) <-chan reading {
 	answers := make(chan reading, 1000)
 	for task, n := range of {
@@ -130,7 +130,7 @@ func TestPollsOfInventedIdsTakeNoOtherTeamsShare(t *testing.T) {
 		<-f.begun // the look-ups have all but the last of the team's calls
 	}
 	more := h.polls(map[string]int{"b": 5, "c": 5})
-	<-f.begun // that asks for many tasks at once
+	<-f.begun // that asks for many tasks together
 	own := h.polls(map[string]int{"known": 5, "elsewhere": 5})
 	if got := h.poll("fresh"); got.status != 200 {
 		t.Errorf("a poll that needs no call: %d %s", got.status, got.body)
@@ -163,7 +163,7 @@ func TestPollsOfInventedIdsTakeNoOtherTeamsShare(t *testing.T) {
 	}
 }
 
-// A poll is never answered by a look that began before it: a task that was made meanwhile is found.
+// A poll is never answered by a look-up that began before it: a task that was made meanwhile is found.
 func TestAPollJoinsNoLookThatHasBegun(t *testing.T) {
 	h, f := far(t)
 	first := h.polls(map[string]int{"a": 3})
@@ -186,8 +186,8 @@ func TestAPollJoinsNoLookThatHasBegun(t *testing.T) {
 	}
 }
 
-// Admissions wait their turn and are not refused. A team may use its own calls for them and as many spare ones of all teams; another
-// team's are its own.
+// Admissions wait their turn and are not refused. A team may use its own calls for them and as many spare ones of all teams;
+// another team keeps its own.
 func TestAdmissionsWaitTheirTurn(t *testing.T) {
 	h, f := far(t)
 	answers := make(chan reading, 20)

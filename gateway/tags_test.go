@@ -62,7 +62,7 @@ func TestBrokenTagsAreRefused(t *testing.T) {
 	}
 }
 
-// A quota of each value refuses as a quota does, names the value, and leaves other values alone at once.
+// A quota of each value refuses as a quota does, names the value, and does not affect other values.
 func TestTagQuotaRefuses(t *testing.T) {
 	h := build(t, limited("tag_key: project", "tag_quotas: {requests: {day: 2}}"), func(p *plan) { p.config.OpenAI = true })
 	ask := func(tag string) reading {
@@ -100,7 +100,7 @@ func TestTagQuotaRefuses(t *testing.T) {
 	}
 }
 
-// What can never fit is told at once, and a spend quota of the tag needs a price.
+// A request that can never fit is refused as such immediately, and a spend quota of the tag needs a price.
 func TestTagQuotaNever(t *testing.T) {
 	h := build(t, limited("tag_key: project", "tag_quotas: {images: {day: 2}, spend: {month: 5}}"), func(p *plan) {
 		p.teams = "prices: [{model: \"gen2.6-*\", image: 0.2}]\n"
@@ -159,7 +159,7 @@ type tagLimit struct {
 	Limit, Used, Held, Left  json.Number
 }
 
-// tagLimits is how the values stand by the team's report.
+// tagLimits are the standings of the values in the team's report.
 func (h *harness) tagLimits(t *testing.T) []tagLimit {
 	t.Helper()
 	got := h.ask("GET", "/sluice/v1/usage?tags", "")
@@ -170,7 +170,7 @@ func (h *harness) tagLimits(t *testing.T) []tagLimit {
 	return body.Tags
 }
 
-// A team sees how the values of its tag stand, if it asks.
+// A team gets the standings of the values of its tag, if it asks.
 func TestUsageOfTags(t *testing.T) {
 	h := build(t, limited("tag_key: project", "tag_quotas: {requests: {day: 9}}"))
 	if got := h.ask("GET", "/sluice/v1/usage", ""); strings.Contains(got.body, `"tags"`) {
@@ -192,7 +192,7 @@ func TestUsageOfTags(t *testing.T) {
 	}
 }
 
-// A refusal by the team's own quota is remembered for all of its requests. It does not tell one how the value of another stands.
+// A refusal by the team's own quota is remembered for all of its requests. It does not reveal the standing of another value.
 func TestARememberedRefusalTellsNoValue(t *testing.T) {
 	h := build(t, limited("quotas: {requests: {day: 2}}", "tag_key: project", "tag_quotas: {requests: {day: 7}}"))
 	for range 2 {

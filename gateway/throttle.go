@@ -12,19 +12,20 @@ import (
 	"sluice/policy/teams"
 )
 
-// A key may send this many broken requests a second, and this many at once, before its requests are refused unread.
+// A key may send this many broken requests a second, and bursts of this many, before its requests are refused unread.
 const (
 	brokenRate  = 50
 	brokenBurst = 200
 )
 
-// A key's refused attempts at pictures are noted at this rate, and this many at once; more are refused like any other request.
+// A key's refused attempts at pictures are noted at this rate, with bursts of this many; more are refused like any other request.
 const (
 	notedRate  = 50
 	notedBurst = 200
 )
 
-// MostUnheld is how many first attempts at pictures that are refused for want of memory are read at once, to note what they ask for.
+// MostUnheld is how many first attempts at pictures, refused for lack of memory, are read at the same time to note what they ask
+// for.
 const MostUnheld = 64
 
 // throttle refuses, before a body is read, a request that cannot be served now.
@@ -80,14 +81,14 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 }
 
 // notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
-// that its repetition is a request of its own: it would get the task of an equal one otherwise. That needs its body.
+// that its repetition is a request of its own: otherwise it would get the task of an equal one. Noting needs the body.
 func (t *throttle) notes(r *http.Request, s *requestState) bool {
 	number, err := strconv.Atoi(first(r.Header[retryCount]))
 	return s.route.repeats && err == nil && number == 0 && len(r.Header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) == 0
 }
 
-// refuseRememberedBeforeLookup refuses what refuseRememberedAfterLookup would refuse, for a key of which so many first attempts were
-// refused that they are no longer noted: a lookup in the store costs more than a refusal.
+// refuseRememberedBeforeLookup refuses what refuseRememberedAfterLookup would refuse, for a key with more refused first attempts
+// than are noted: a lookup in the store costs more than a refusal.
 func (t *throttle) refuseRememberedBeforeLookup(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if s.repeats != nil && s.repeats.attempt.Number == 0 && len(s.header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) > 0 {
@@ -135,14 +136,14 @@ func (t *throttle) takeSlot(w *reply, s *requestState) error {
 const recentFor = time.Second
 
 // recentRefusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests
-// then costs no look at its accounts, and its bodies are not read. It answers only if the smallest request of a route (1
-// request, 1 token, 1 image) could not fit either. It forgets at once when a charge of the team, which may have made room, is
-// settled here, or the team's limits change.
+// then costs no look at its accounts, and its bodies are not read. It answers only if the smallest request of a route (1 request,
+// 1 token, 1 image) could not fit either. It forgets immediately when a charge of the team, which may have made room, is settled
+// here, or the team's limits change.
 type recentRefusals struct {
 	all atomic.Pointer[limit.PerTeam[teamRefusals]]
 }
 
-// teamRefusals are one team's, by what every request of a route needs.
+// teamRefusals are one team's refusals, by what every request of a route needs.
 type teamRefusals [needs]atomic.Pointer[recentRefusal]
 
 const (
@@ -187,7 +188,7 @@ func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRe
 	}
 }
 
-// ofTeam has headers tell the team's own limits alone, because the next request may be for another value of its tag.
+// ofTeam makes headers report only the team's own limits, because the next request may be for another value of its tag.
 func ofTeam(h http.Header, v *limit.Verdict) {
 	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Tag != "" }) // they are the last
 	if own < 0 {
@@ -245,7 +246,7 @@ func (r *recentRefusals) recall(team string, to *route, now time.Time) *recentRe
 
 func (r *recentRefusal) holds(now time.Time) bool { return r != nil && now.Before(r.until) }
 
-// again is the refusal as it is now. It sets the headers that tell the team's limits.
+// again is the refusal as it is now. It sets the headers that report the team's limits.
 func (r *recentRefusal) again(h http.Header, now time.Time) error {
 	for name, values := range r.header {
 		h[name] = values

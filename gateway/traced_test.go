@@ -86,7 +86,7 @@ func parallel(t *testing.T) {
 	inParallel.Store(topOf(t), true)
 }
 
-// isParallel reports whether other tests run beside this one, so that their goroutines cannot be told apart.
+// isParallel reports whether other tests run beside this one, so that their goroutines cannot be distinguished.
 func isParallel(t *testing.T) bool {
 	_, ok := inParallel.Load(topOf(t))
 	return ok

@@ -74,8 +74,8 @@ func (h *harness) settlements() string {
 	return strings.Join(list, ", ")
 }
 
-// An end whose charge the state does not take is shown to the client alone: the task stays due, is not queried again
-// here, and counts as ended once it is charged; it is counted then, once.
+// An end whose charge the state does not take is shown only to the client: the task stays due, is not queried again here, and
+// counts as ended once it is charged; it is counted then, once.
 func TestAnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h, clock, accounts, claims := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)

@@ -16,8 +16,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// A connection that may still have the deadline for draining, because its client left while it was read, is not used again,
-// even if the answer came whole.
+// A connection that may still have the deadline for draining, because its client left while it was read, is not used again, even
+// if the answer arrived whole.
 func TestDeadlineOfDrainingEndsTheConnection(t *testing.T) {
 	frames := make(stream)
 	peers := make(chan string, 2) // the gateway's ends of the connections, request by request
@@ -135,8 +135,8 @@ func TestLeftAfterAnyFrame(t *testing.T) {
 	}
 }
 
-// Clients that connect and leave at once do not cause more upstream requests than their team may have in flight: the
-// slot is free when the upstream call has ended.
+// Clients that connect and immediately leave do not cause more upstream requests than their team may have in flight: the slot is
+// free when the upstream call has ended.
 func TestConnectAndLeave(t *testing.T) {
 	var inFlight, most atomic.Int64
 	free := make(chan struct{})

@@ -80,7 +80,7 @@ func upstreamOf(t *testing.T, secure bool, serve func(net.Conn), changes ...func
 	return h, accepted
 }
 
-// Bytes that upstream sends without a request, right behind an answer or a moment later, are no answer to the next request.
+// Bytes that upstream sends without a request, right after an answer or a moment later, are no answer to the next request.
 func TestSurplusIsNoAnswer(t *testing.T) {
 	const readAtOnce = 8 << 10 // the size of one read of a connection: the answer ends exactly there
 	for _, secure := range []bool{false, true} {
@@ -196,7 +196,7 @@ func TestSurplusOnANewConnection(t *testing.T) {
 	h.counts(t, "sluice_upstream_surplus_total", map[string]float64{"": 2})
 }
 
-// A creation never uses a connection that was closed a moment ago: its hold would stand for an hour.
+// A creation never uses a connection that was closed a moment ago: its hold would last for an hour.
 func TestCreationIsNotLostToAClose(t *testing.T) {
 	const created = `{"output":{"task_id":"task-%d","task_status":"PENDING"},"request_id":"a"}`
 	var tasks atomic.Int32

@@ -36,7 +36,7 @@ func TestUpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
 
 // Large bodies on their way to a slow upstream.
 
-// large is a text request with a body of a little over so many bytes.
+// large is a text request with a body of a little over that many bytes.
 func large(size int) string {
 	return strings.Replace(textBody, "rivers", strings.Repeat("r", size), 1)
 }
@@ -111,7 +111,7 @@ func TestSilenceEndsALargeBody(t *testing.T) {
 	}
 }
 
-// A connection that breaks while a large body is written ends the exchange at once.
+// A connection that breaks while a large body is written ends the exchange immediately.
 func TestBrokenWhileALargeBodyIsWritten(t *testing.T) {
 	h := slowUpstream(t, false, func(*plan) {}, func(conn net.Conn, r *http.Request) {
 		_, _ = io.CopyN(io.Discard, r.Body, 1<<20)

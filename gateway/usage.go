@@ -24,7 +24,7 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
-	// Tags are the quotas of values of the team's tag, first of those that used the largest part of one; absent unless the query has tags.
+	// Tags are the quotas of values of the team's tag, those with the largest used part first; absent unless the query has tags.
 	Tags []usageTag `json:"tags,omitzero"`
 	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
@@ -47,13 +47,13 @@ type usageLimit struct {
 	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
 }
 
-// usageCount is how many are under way and how many may be; a nil limit is any number.
+// usageCount is the number under way and its limit; nil: no limit.
 type usageCount struct {
 	Limit *int64 `json:"limit"`
 	Used  int64  `json:"used"`
 }
 
-// countOf is a count with a team's limit, of which 0 is any number.
+// countOf is a count with a team's limit; 0: no limit.
 func countOf(limit, used int64) usageCount {
 	if limit == 0 {
 		return usageCount{Used: used}
@@ -128,7 +128,8 @@ func (u *usage) openTasks(ctx context.Context, team string) []usageTask {
 	return open
 }
 
-// endpointsOf lists the endpoints that a team may use. Without any in its file it may use all but one, so they are named.
+// endpointsOf lists the endpoints that a team may use. If the teams file lists none, the team may use all but one, so they are
+// listed.
 func endpointsOf(t *teams.Team) []string {
 	uses := t.Uses()
 	if len(uses) == len(policy.Endpoints) {
@@ -159,8 +160,8 @@ const (
 )
 
 // past reads what needs a ledger: the quotas of values of the team's tag if the query has tags, and the rows of the days that it
-// names. What the query does not ask for is nil. This process reads one ledger at a time, and a team may have one such report at a
-// time, until done is called: a report costs the team nothing, but it costs time and memory.
+// names. Parts that the query does not ask for are nil. This process reads one ledger at a time, and a team may have one such
+// report at a time, until done is called: a report costs the team nothing, but it costs time and memory.
 func (u *usage) past(ctx context.Context, team *teams.Team, query string, now time.Time) (tags []usageTag, entries []limit.Entry, done func(), err error) {
 	done = func() {}
 	days, err := limit.AskedDays(query, now)
@@ -197,7 +198,7 @@ func asksTags(query string) bool {
 	return false
 }
 
-// tags reads how the values of the team's tag stand to their quotas.
+// tags reads the standings of the values of the team's tag.
 func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) ([]usageTag, error) {
 	list := []usageTag{}
 	if len(team.TagQuotas) == 0 {
@@ -223,7 +224,7 @@ func (u *usage) ledger(ctx context.Context, team string, days []int) ([]limit.En
 	return entries, err
 }
 
-// inTurn waits until the team has no other report and this process reads no other ledger, and reads one.
+// inTurn waits until the team has no other report and this process reads no other ledger, then reads one.
 func (u *usage) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()

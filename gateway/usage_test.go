@@ -54,10 +54,10 @@ func TestNoLimitIsNull(t *testing.T) {
 	}
 }
 
-// A key that sends broken requests without end is told to wait; its team's other keys and the well-formed requests of other
-// teams are not.
+// A key that sends broken requests without end must wait; its team's other keys and the well-formed requests of other teams are
+// not.
 func TestBroken(t *testing.T) {
-	at := time.Now() // the clock stands still: on a slow machine the requests take seconds, in which others may come
+	at := time.Now() // the clock stands still: on a slow machine the requests take seconds, in which others may be admitted
 	h := build(t, func(p *plan) { p.now = func() time.Time { return at } })
 	refused := 0
 	for range 260 {
@@ -76,7 +76,7 @@ func TestBroken(t *testing.T) {
 
 // Broken requests are those refused for their content, not for their team or their time.
 func TestWhatCountsAsBroken(t *testing.T) {
-	at := time.Now() // the clock stands still, so that two hundred may come and no more
+	at := time.Now() // the clock stands still, so that two hundred are admitted and no more
 	for name, tt := range map[string]struct {
 		path, body string
 		header     []string
@@ -226,7 +226,7 @@ func TestUnreadableQueries(t *testing.T) {
 	}
 }
 
-// ledgerReader counts readings of the ledger, and how many run at once. Each waits until the test releases it.
+// ledgerReader counts readings of the ledger, and how many run concurrently. Each waits until the test releases it.
 type ledgerReader struct {
 	gateway.Accounts
 	reads, now, most atomic.Int64

@@ -21,22 +21,22 @@ const (
 // Endpoints lists every endpoint in the order in which reports name them.
 var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointOther}
 
-// Kind is the kind of work that a request asks for. The multimodal path has three kinds, told apart by model and
-// parameters; every other path has one.
+// Kind is the kind of work that a request asks for. The multimodal path has three kinds, distinguished by model and parameters;
+// every other path has one.
 type Kind string
 
 // The kinds of request.
 const (
 	KindText        Kind = "text"        // text generation
-	KindChat        Kind = "chat"        // multimodal chat: text comes out
+	KindChat        Kind = "chat"        // multimodal chat: the answer is text
 	KindImage       Kind = "image"       // synchronous image: the picture's address is in the answer
 	KindInterleaved Kind = "interleaved" // a stream of text and images from the multimodal path
 	KindTask        Kind = "task"        // an asynchronous image task
 	KindOther       Kind = "other"       // an extra forwarded path, whose body is not read
 )
 
-// Pattern matches model names. * stands for any run of characters, also an empty one; other characters stand for
-// themselves. Names are compared decoded and with their case, as the service does.
+// Pattern matches model names. * matches any run of characters, also an empty one; other characters match themselves. Names are
+// compared decoded and case-sensitively, as the service does.
 type Pattern string
 
 // Match reports whether the pattern matches name, in time of at most len(p)·len(name) and without allocating.
@@ -67,8 +67,8 @@ func MatchAny(patterns []Pattern, name string) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(name) })
 }
 
-// Families are the model patterns by which rules and kinds tell models apart, from the settings of the same names. A
-// nil list matches no model, so the rules on that family judge nothing.
+// Families are the model patterns by which rules and kinds distinguish models, from the settings of the same names. A nil list
+// matches no model, so the rules on that family never apply.
 type Families struct {
 	SyncImage []Pattern // SYNC_IMAGE_MODELS: make images in the answer on the multimodal path
 	EditImage []Pattern // EDIT_IMAGE_MODELS: edit images and interleave text and images; endpoint 3 and interleaved streams
@@ -93,7 +93,7 @@ type Call struct {
 	Resolve bool // the OssResourceResolve header is on, so oss: addresses are legal
 }
 
-// families tells which patterns of [Families] match the request's model.
+// families records which patterns of [Families] match the request's model.
 type families struct {
 	syncImage, editImage, thinking, vision, reasoning bool
 }
@@ -106,7 +106,7 @@ func (f *Families) of(model string) families {
 	}
 }
 
-// inPlaceOf names the header that the client sent in place of the service's header with that word; none if there is none.
+// inPlaceOf names the header that the client sent in place of the service's header with that word, or returns none.
 func (c *Call) inPlaceOf(word, none string) string {
 	if name := c.stray(word); name != "" {
 		return name + " in its place"
@@ -114,8 +114,8 @@ func (c *Call) inPlaceOf(word, none string) string {
 	return none
 }
 
-// stray is the name of a header that differs from the service's only by its prefix, such as X-Acme-Async; of several the
-// first by name. Empty: there is none.
+// stray is the name of a header that differs from the service's only in its prefix, such as X-Acme-Async; of several, the first
+// by name. Empty: no such header.
 func (c *Call) stray(word string) (stray string) {
 	for name := range c.Header {
 		head := len(name) - len(word) - 1

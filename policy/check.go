@@ -15,14 +15,14 @@ type Mode string
 // The modes.
 const (
 	ModeRefuse Mode = "refuse" // 400, with every violation
-	ModeWarn   Mode = "warn"   // let through, told in a Sluice-Warning header and counted
-	ModeOff    Mode = "off"    // not looked at
+	ModeWarn   Mode = "warn"   // let through, reported in a Sluice-Warning header and counted
+	ModeOff    Mode = "off"    // not checked
 )
 
 // Modes are the modes that the operator sets, by rule id. Other rules keep theirs; nil sets none.
 type Modes map[string]Mode
 
-// Of returns the mode of the rule with this id, own if none is set.
+// Of returns the mode of the rule with this id, or own if none is set.
 func (m Modes) Of(id string, own Mode) Mode {
 	if set, ok := m[id]; ok {
 		return set
@@ -42,15 +42,15 @@ func (m Modes) Override(over Modes) Modes {
 
 // rule is one row of the table: one sentence of interface.md.
 type rule struct {
-	ID    string // <kind>.<field>[.<aspect>], where text stands for text and chat, image for all kinds of images
-	When  when   // which requests it is about
+	ID    string // <kind>.<field>[.<aspect>], where text means text and chat, image all kinds of images
+	When  when   // which requests it applies to
 	Field string // path of the member it is about, or the header
 	Check check  // what it demands
 	From  string // the sentence it comes from
 	Mode  Mode   // what happens to a request that breaks it, unless a setting says otherwise
 }
 
-// when tells which requests a rule is about.
+// when selects the requests that a rule applies to.
 type when struct {
 	text  string // for the printed table
 	holds func(*Request) bool
@@ -61,8 +61,8 @@ type check struct {
 	allowed string                 // what is allowed, in words: "a number from -2 to 2"
 	limit   string                 // the bound as one number, if there is just one
 	find    func(*Request) offence // the first offender
-	field   field                  // without this member find finds nothing; fieldUnknown: it may
-	mark    mark                   // the same for a mark; markNone: it may
+	field   field                  // find finds nothing unless this member is set; fieldUnknown: no such member
+	mark    mark                   // the same for a mark; markNone: no such mark
 }
 
 // offends is an offence without an index.
@@ -138,7 +138,7 @@ func notWord(f field, word, allowed string) check {
 	return of(f, allowed, func(v value) bool { return v.shape != strictjson.String || v.text != word })
 }
 
-// atMost demands that an integer is not larger. Another rule judges what is not an integer.
+// atMost demands that an integer is not larger. Another rule judges values that are not integers.
 func atMost(f field, limit int64, allowed string) check {
 	c := of(f, allowed, func(v value) bool {
 		n, ok := v.integer()
@@ -153,7 +153,7 @@ func hasShape(f field, s strictjson.Shape) func(*Request) bool {
 	return func(q *Request) bool { return q.facts.values[f].shape == s }
 }
 
-// sizeForm demands a size; classes says whether 1K and 2K are sizes.
+// sizeForm demands a size; with classes, 1K and 2K are sizes, too.
 func sizeForm(classes bool) check {
 	allowed := "width*height in digits"
 	if classes {

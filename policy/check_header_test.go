@@ -68,8 +68,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestInterleavedStreamsByHeaderOrAccept: the SSE header or Accept make an interleaved answer a stream, on both paths. A
-// missing stream parameter is warned of; stream false, or a request without header and Accept, is refused.
+// TestInterleavedStreamsByHeaderOrAccept: the SSE header or Accept make an interleaved answer a stream, on both paths. A missing
+// stream parameter causes a warning; stream false, or a request without header and Accept, is refused.
 func TestInterleavedStreamsByHeaderOrAccept(t *testing.T) {
 	header, accept := policy.Call{SSE: []string{"Enable"}}, policy.Call{Accept: "text/event-stream"}
 	for _, tt := range []struct {
@@ -96,8 +96,8 @@ func TestInterleavedStreamsByHeaderOrAccept(t *testing.T) {
 	}
 }
 
-// TestTextStreamsByHeader is the same for text: a stream parameter that contradicts the header has no effect, and is
-// warned of.
+// TestTextStreamsByHeader is the same for text: a stream parameter that contradicts the header has no effect, and causes a
+// warning.
 func TestTextStreamsByHeader(t *testing.T) {
 	for _, tt := range []struct{ call, stream, want string }{
 		{"text+sse", ``, ""},
@@ -113,8 +113,8 @@ func TestTextStreamsByHeader(t *testing.T) {
 	}
 }
 
-// TestFindingsNameTheServicesHeaders: a finding names a header as this service does, and also says so if the client sent the
-// neutral name.
+// TestFindingsNameTheServicesHeaders: a finding uses this service's header names, and mentions the neutral name if the client
+// sent that.
 func TestFindingsNameTheServicesHeaders(t *testing.T) {
 	const sync, interleaved = `"n":1`, `"enable_interleave":true,"stream":true`
 	sent := func(name string) map[string][]string {

@@ -87,7 +87,7 @@ func items(low, high int, allowed string, count func(*Request) int) check {
 	}}
 }
 
-// length demands at most so many code points.
+// length demands at most limit code points.
 func length(limit int, points func(*Request) int) check {
 	words := strconv.Itoa(limit)
 	return check{allowed: "at most " + words + " characters", limit: words, find: func(q *Request) offence {
@@ -182,7 +182,7 @@ func coupling() check {
 	}}
 }
 
-// present demands that the member is there.
+// present demands that the member is set.
 func present(f field, allowed string) check {
 	return check{allowed: allowed, find: func(q *Request) offence {
 		if v := q.facts.values[f]; !v.set() {

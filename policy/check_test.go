@@ -109,7 +109,7 @@ func TestEveryKnownName(t *testing.T) {
 	}
 }
 
-// variants are spellings of a name that a case-blind parser takes for it.
+// variants are spellings of a name that a case-insensitive parser accepts as that name.
 func variants(name string) []string {
 	list := []string{strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:], name[:len(name)-1] + strings.ToUpper(name[len(name)-1:])}
 	if strings.Contains(name, "s") {

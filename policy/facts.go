@@ -128,8 +128,8 @@ var (
 	})
 )
 
-// facts are the facts that the rules judge: the values of known members, and the first offender of each thing that can be
-// wrong with an element of a list. Whether it is a fault is for the rules: the model may come after the list.
+// facts are the facts that the rules judge: the values of known members, and the first offender of each thing that can be wrong
+// with an element of a list. The rules decide whether it is a fault, because the model may come after the list.
 type facts struct {
 	call     Call
 	families families
@@ -160,17 +160,17 @@ const (
 	markText             // a text that is not a string
 	markImage            // an image that is not a string
 	markAddress          // an address of a form that the service does not fetch
-	markMedia            // the same of a video or an audio
+	markMedia            // the same for a video or an audio
 	markData             // a data URI of another form than data:{mime};base64,{data}
 	markPadding          // a data URI without the = at the end
 
-	markImageFormat   // a data URI of a type that the service does not take
+	markImageFormat   // a data URI of a type that the service does not accept
 	markImageType     // a data URI whose bytes are of another type
 	markImageHeader   // an image whose header cannot be read
 	markImageBytes    // an image of too many bytes
 	markImageSides    // an image too small or too large
 	markImageAlpha    // a PNG with an alpha channel
-	markImageClear    // an image with transparency of another sort
+	markImageClear    // an image with another kind of transparency
 	markImageAnimated // an animation
 
 	markTool            // a tool that is not an object
@@ -183,10 +183,10 @@ const (
 	markCount
 )
 
-// maxMarked is up to how many elements with the same mark are counted; later ones do not change the answer.
+// maxMarked bounds how many elements with the same mark are counted; later ones do not change the answer.
 const maxMarked = 100
 
-// anySet reports whether one of the members is there.
+// anySet reports whether one of the members is set.
 func (f *facts) anySet(members ...field) bool {
 	return slices.ContainsFunc(members, func(m field) bool { return f.values[m].set() })
 }
@@ -213,7 +213,7 @@ func (f *facts) note(m mark, given string) {
 	seen.count = min(seen.count+1, maxMarked)
 }
 
-// offence is the first offender against a rule; count 0: there is none.
+// offence is the first offender against a rule; count 0: no offence.
 type offence struct {
 	given string   // what was given, ready for a message unless text is set
 	at    [2]int32 // its indices, for the brackets of the rule's field

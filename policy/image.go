@@ -74,7 +74,7 @@ func (f *facts) inspect(u picture.DataURI) {
 	}
 }
 
-// maxAddress bounds an address in bytes. Pre-signed ones have two thousand; servers refuse longer request lines.
+// maxAddress bounds an address in bytes. Pre-signed addresses have some two thousand; servers refuse longer request lines.
 const maxAddress = 8 << 10
 
 // address marks an address that the service would not fetch. It is judged by its form and never fetched here.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// repeat is the same segment so many times.
+// repeat returns a segment n times.
 func repeat(n int, s []byte) [][]byte { return slices.Repeat([][]byte{s}, n) }
 
 func TestPNG(t *testing.T) {

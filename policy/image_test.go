@@ -24,7 +24,7 @@ func pngHeader(width, height int, colour byte, chunks ...string) []byte {
 	return b
 }
 
-// segment is a JPEG marker segment of so many bytes of payload.
+// segment is a JPEG marker segment with this payload.
 func segment(marker byte, payload ...byte) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{0xFF, marker}, uint16(len(payload)+2)), payload...)
 }
@@ -89,7 +89,7 @@ func uri(media string, image []byte) string {
 	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
-// padTo makes an image so many bytes long.
+// padTo pads an image to size bytes.
 func padTo(image []byte, size int) []byte { return append(image, make([]byte, size-len(image))...) }
 
 // imageVerdict is the verdict on one input image, by the call's name.
@@ -216,7 +216,7 @@ func TestOneImageFourTimes(t *testing.T) {
 	}
 }
 
-// TestFourLargeImagesCostNoMemory reads the largest body that the service takes, 53 MiB, in memory that does not depend on its
+// TestFourLargeImagesCostNoMemory reads the largest body that the service accepts, 53 MiB, in memory that does not depend on its
 // size.
 func TestFourLargeImagesCostNoMemory(t *testing.T) {
 	body := imageBody(4, 10<<20)

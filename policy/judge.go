@@ -48,10 +48,10 @@ func parameter(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Verdict is the judgment of the rules about a request, in the order of the table.
+// Verdict is the rules' judgment of a request, in the order of the table.
 type Verdict struct {
 	Violations []Finding // of rules whose mode is refuse: any of them makes a 400
-	Warnings   []Finding // of rules whose mode is warn: the request goes through
+	Warnings   []Finding // of rules whose mode is warn: the request is let through
 }
 
 // Judge judges a request by every rule of the table. A rule's mode is the team's, else the gateway's, else that of the
@@ -127,10 +127,10 @@ func WriteRules(w io.Writer, prefix string) error {
 	return err
 }
 
-// Row is a rule of the table for people.
+// Row is a rule of the table in readable form.
 type Row struct {
 	ID      string
-	When    string // the requests it is about
+	When    string // the requests it applies to
 	Field   string // the member or header it is about
 	Allowed string
 	From    string // the sentence of interface.md that it comes from

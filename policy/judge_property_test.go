@@ -78,8 +78,8 @@ var sorts = []struct {
 	{"sync", syncBody, syncBounds},
 }
 
-// TestLegalPassesIllegalIsNamed draws requests of legal parameters in any order: they break no rule. Then it makes some of
-// them illegal: exactly their rules are broken, all at once.
+// TestLegalPassesIllegalIsNamed draws requests of legal parameters in any order: they break no rule. Then it makes some of them
+// illegal: exactly their rules are broken, all in one verdict.
 func TestLegalPassesIllegalIsNamed(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		sort := rapid.SampledFrom(sorts).Draw(r, "sort")
@@ -137,7 +137,7 @@ func TestFamiliesSleep(t *testing.T) {
 	}
 }
 
-// TestNoImageFamilies: with empty lists a synchronous image is a chat if its parameters do not say image, and a task gets
+// TestNoImageFamilies: with empty lists a synchronous image is a chat unless its parameters are those of images, and a task gets
 // form rules only.
 func TestNoImageFamilies(t *testing.T) {
 	none := policy.Families{}

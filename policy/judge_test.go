@@ -11,7 +11,7 @@ import (
 	"sluice/policy"
 )
 
-// all are patterns for every family, so that no rule sleeps.
+// all are patterns for every family, so that every rule applies.
 var all = policy.Families{
 	SyncImage: families.SyncImage, EditImage: families.EditImage,
 	Thinking: []policy.Pattern{"llm-think*"}, Vision: []policy.Pattern{"llm-vl*", "llm-see*"},

@@ -16,7 +16,7 @@ var parameters = []string{
 	"prompt_extend", "watermark",
 }
 
-// TestNullIsAbsent gives every parameter as null, one by one and all at once, to every kind: no rule is broken, and the
+// TestNullIsAbsent gives every parameter as null, one by one and all together, to every kind: no rule is broken, and the
 // request equals the one without them.
 func TestNullIsAbsent(t *testing.T) {
 	all := `"` + strings.Join(parameters, `":null,"`) + `":null`
@@ -76,7 +76,7 @@ func TestWordsAreFitToSend(t *testing.T) {
 	}
 }
 
-// TestFieldsNameTheFirstOffender gives lists whose first fault comes late: the path has its index.
+// TestFieldsNameTheFirstOffender gives lists whose first fault is not their first element: the path has its index.
 func TestFieldsNameTheFirstOffender(t *testing.T) {
 	good := `{"role":"user","content":"a"},`
 	tool := oneTool + ","

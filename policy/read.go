@@ -1,12 +1,12 @@
-// Package policy reads requests and says whether the service's own rules allow them.
+// Package policy reads requests and reports whether the service's own rules allow them.
 //
 // It reads a request body in one strict pass ([Read]) and judges it by the service's rules, which are a table ([Judge]).
 // Comments cite interface.md, the service's description of its requests, which is kept outside the repository.
 //
-// It performs no I/O, reads no clock and no environment, logs nothing and knows no HTTP types. Whose a request is, and
-// what a team may do, is in package teams; what a team may still spend, in package limit.
+// It performs no I/O, reads no clock and no environment, logs nothing and knows no HTTP types. Package teams identifies a
+// request's team and what it may do; package limit knows what a team may still spend.
 //
-// Equal input gives equal output, a returned value never changes, and everything wrong with an input is reported at once.
+// Equal input gives equal output, a returned value never changes, and everything wrong with an input is reported together.
 package policy
 
 import (
@@ -16,9 +16,9 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// Read reads one body in one strict pass and says what it asks for. It keeps no tree of the body and copies no image.
-// The error is a [*strictjson.Error]: the body is not one strict JSON document, so Sluice and upstream could read it
-// differently. Whether the service's rules allow the request is [Judge]'s question.
+// Read reads one body in one strict pass and returns what it asks for. It keeps no tree of the body and copies no image. The
+// error is a [*strictjson.Error]: the body is not one strict JSON document, so Sluice and upstream could read it differently.
+// [Judge] decides whether the service's rules allow the request.
 func Read(f *Families, call Call, body []byte) (Request, error) {
 	r := readers.Get().(*reader)
 	defer r.release()
@@ -52,7 +52,7 @@ type reader struct {
 	text  strictjson.Count // characters of text for the model
 }
 
-// readers keeps readers for the room of their checks, so that a pass allocates next to nothing.
+// readers pools readers, whose checks keep their memory, so that a pass allocates next to nothing.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func (r *reader) release() {
@@ -225,7 +225,7 @@ func (r *reader) item() {
 		r.facts.mark(markItem, value{shape: s})
 		return
 	}
-	var text, image, media bool // which of its members were there
+	var text, image, media bool // which of its members are present
 	for r.Object(placeItem); r.Member(); {
 		switch {
 		case r.Kind() == 'n': // null is absent

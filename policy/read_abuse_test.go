@@ -14,7 +14,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// faultOf reads a body on the text path and returns its fault; empty if there is none.
+// faultOf reads a body on the text path and returns its fault, empty for a good body.
 func faultOf(t *testing.T, body string) strictjson.Error {
 	t.Helper()
 	_, err := policy.Read(&families, policy.Call{Endpoint: policy.EndpointText}, []byte(body))
@@ -34,7 +34,7 @@ func faultOf(t *testing.T, body string) strictjson.Error {
 	return *fault
 }
 
-// members is an object of so many members.
+// members is an object of n members.
 func members(n int) string {
 	var b strings.Builder
 	for i := range n {

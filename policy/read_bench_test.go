@@ -35,7 +35,7 @@ func toolsBody() []byte {
 		`"parameters":{"result_format":"message","tools":[` + strings.Join(tools, ",") + `]}}`)
 }
 
-// imageBody is a task of so many images of so many bytes each.
+// imageBody is a task with some images, each of size bytes.
 func imageBody(images, size int) []byte {
 	image := append(pngHeader(800, 600, 2), make([]byte, size)...)
 	uri := `{"image":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(image[:size]) + `"}`

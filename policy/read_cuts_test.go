@@ -53,7 +53,7 @@ func readWhole(body []byte) (Request, error) {
 	return Read(&everything, Call{Endpoint: EndpointImage, Async: []string{"enable"}}, body)
 }
 
-// TestEveryCut ends a document at every byte: no part of it is taken, and the fault lies within it.
+// TestEveryCut ends a document at every byte: no part is accepted, and the fault lies within it.
 func TestEveryCut(t *testing.T) {
 	if _, err := readWhole([]byte(whole)); err != nil {
 		t.Fatal(err)

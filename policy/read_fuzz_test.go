@@ -64,7 +64,7 @@ var limits = map[strictjson.Fault]bool{
 	strictjson.FaultMembers: true, strictjson.FaultLongName: true, strictjson.FaultLongNumber: true,
 }
 
-// differ compares the strict pass with the other parsers and reports whether it accepted.
+// differ compares the strict pass with the other parsers and reports whether it accepted the body.
 func differ(t *testing.T, body []byte) bool {
 	t.Helper()
 	f := Families{EditImage: []Pattern{"gen2.6-image*"}}

@@ -12,7 +12,7 @@ import (
 	"sluice/policy"
 )
 
-// ExampleRead reads a request for images and tells its possible cost.
+// ExampleRead reads a request for images and prints its possible cost.
 func ExampleRead() {
 	families := policy.Families{EditImage: []policy.Pattern{"gen2.6-image*"}}
 	call := policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}
@@ -46,7 +46,7 @@ func ExampleJudge() {
 }
 
 // TestMemberOrder moves the members around: the pass gives the same request wherever the model, the role or the switch to
-// interleaved mode stands.
+// interleaved mode is.
 func TestMemberOrder(t *testing.T) {
 	const (
 		model      = `"model":"gen2.6-image"`
@@ -155,7 +155,7 @@ func TestJudgeOfLegalAllocatesNothing(t *testing.T) {
 	}
 }
 
-// failing is a writer that accepts so many bytes.
+// failing is a writer that accepts that many bytes.
 type failing int
 
 func (f *failing) Write(b []byte) (int, error) {
@@ -165,7 +165,7 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteRulesTellsFailure passes a writer's error on, wherever it comes.
+// TestWriteRulesTellsFailure: a writer's error is returned, wherever it occurs.
 func TestWriteRulesTellsFailure(t *testing.T) {
 	for _, room := range []failing{0, 100, 10_000} {
 		if err := policy.WriteRules(&room, ""); err == nil {

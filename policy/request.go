@@ -22,9 +22,9 @@ type Request struct {
 	Kind       Kind
 	Model      string // decoded; empty when absent
 	Interleave bool   // parameters.enable_interleave is true and the model is one of EditImage
-	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
-	// Guessed: no pattern matches the model and its parameters are those of images, so Kind is KindImage. The answer tells
-	// whether it was images or text. Without n, N is 1, as of a text, and Images is 4.
+	Stream     bool   // upstream will stream: by the SSE header, or by Accept without it
+	// Guessed: no pattern matches the model and its parameters are those of images, so Kind is KindImage. Only the answer shows
+	// whether it was images or text. Without n, N is 1, as for text, and Images is 4.
 	Guessed    bool
 	JSON       bool // parameters.response_format asks for JSON
 	Increments bool // parameters.incremental_output is true: frames carry deltas, not the whole text so far
@@ -65,8 +65,8 @@ func (q *Request) finish(f *Families, text strictjson.Count) {
 		slices.ContainsFunc(q.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
 }
 
-// Release gives back the memory that Judge needs. The fields stay; the request must not be judged any more. A caller that
-// does not release only costs an allocation.
+// Release gives back the memory that Judge needs. The fields stay valid, but the request must not be judged any more. A caller
+// that does not release only costs an allocation.
 func (q *Request) Release() {
 	if q.facts == nil {
 		return
@@ -76,7 +76,7 @@ func (q *Request) Release() {
 	q.facts = nil
 }
 
-// kind tells the kinds of the multimodal path apart by model and parameters. Every other path has one kind.
+// kind distinguishes the kinds of the multimodal path by model and parameters. Every other path has one kind.
 func (q *Request) kind() Kind {
 	switch q.facts.call.Endpoint {
 	case EndpointText:
@@ -98,9 +98,9 @@ func (q *Request) kind() Kind {
 // mostTextAnswers is the largest n of text models.
 const mostTextAnswers = 4
 
-// guessed reports whether a request for an unknown model asks for images: by parameters that text models do not have,
-// or by more answers than they give. A request that only a chat can be is never guessed, so that a parameter of images
-// switches off no rule for chats.
+// guessed reports whether a request for an unknown model asks for images: by parameters that text models do not have, or by more
+// answers than they give. A request that can only be a chat is never guessed, so that an image parameter switches off no rule for
+// chats.
 func (q *Request) guessed() bool {
 	f := q.facts
 	if f.call.Endpoint != EndpointMultimodal || f.families != (families{}) {
@@ -134,11 +134,11 @@ func (q *Request) isEdit() bool {
 // isSync reports whether the rules of endpoint 2 are for this request.
 func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() && !q.Guessed }
 
-// AbsentImages is how many images a request of the editing models makes when it does not say how many. It is also
-// assumed for unknown image models.
+// AbsentImages is how many images the editing models make for a request without a number. It is also assumed for unknown image
+// models.
 const AbsentImages = 4
 
-// What the service makes of other numbers that are absent.
+// The service's defaults for other absent numbers.
 const (
 	absentSyncImages  = 1 // n of the synchronous image models
 	absentInterleaved = 1 // n of an interleaved answer
@@ -165,7 +165,7 @@ func (q *Request) countAnswers() {
 	case q.isSync():
 		q.N = v[fieldN].positive(absentSyncImages)
 		q.Images = q.N
-	case q.Guessed: // the answer may be a text, of which there is one by default
+	case q.Guessed: // the answer may be a text, and by default there is one
 		q.N = v[fieldN].positive(absentTextAnswers)
 		q.Images = v[fieldN].positive(AbsentImages)
 	case q.Kind == KindTask || q.Kind == KindImage:
@@ -189,7 +189,7 @@ func (v value) positive(absent int) int {
 
 func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
 
-// readParameters fills in what spans tell and what token holds depend on.
+// readParameters fills in what spans report and token holds depend on.
 func (q *Request) readParameters() {
 	v := &q.facts.values
 	q.MaxTokens = v[fieldMaxTokens].maybeInteger()

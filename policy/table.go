@@ -36,8 +36,8 @@ var (
 	rulesOfImages = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "text.") })
 )
 
-// candidate is a rule behind what it takes to see that it has nothing to find. Nearly all rules have nothing to find in a request, and
-// a row of the table is larger than a line of the processor's cache.
+// candidate is a rule with what suffices to see that it finds nothing. Nearly all rules find nothing in a request, and a row of
+// the table is larger than a cache line of the processor.
 type candidate struct {
 	field field // as in check
 	mark  mark
@@ -60,8 +60,7 @@ func rulesWhere(wanted func(id string) bool) (list []candidate) {
 	return list
 }
 
-// The requests that rules are about. A model's families come from the settings: conditions on an empty list hold for no
-// request.
+// The requests that rules apply to. A model's families come from the settings: conditions on an empty list hold for no request.
 var (
 	whenAlways = when{"every request", func(*Request) bool { return true }}
 

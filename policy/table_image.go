@@ -7,7 +7,7 @@ import (
 )
 
 // imageRules are the rules of endpoints 2 (synchronous images) and 3 (image tasks): image.sync is for 2, image.edit and
-// image.interleave are for the two modes of 3. The condition of each of the others says which models it is for.
+// image.interleave are for the two modes of 3. Each other rule's condition states its models.
 var imageRules = []rule{
 	{"image.model", whenImage, "model", required(),
 		"3: | model | string | yes |", ModeRefuse},

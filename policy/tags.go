@@ -11,11 +11,12 @@ const (
 	maxTag  = 64 // bytes of a pair
 )
 
-// Tags say for whom inside its team a request is, such as project=alpha,user=42. They are as [ParseTags] returns them.
+// Tags identify for whom inside its team a request is, such as project=alpha,user=42. They are as [ParseTags] returns them.
 type Tags string
 
 // ParseTags reads the values of a header with tags: pairs of a name and a value, each of a–z, 0–9, dot, underscore and hyphen, at
-// most [MaxTags] of 64 bytes, without a name twice. Blanks around a pair are dropped. The error says what is wrong with which pair.
+// most [MaxTags] of 64 bytes, without a name twice. Blanks around a pair are dropped. The error names the pair and what is wrong
+// with it.
 func ParseTags(values []string) (Tags, error) {
 	if len(values) == 0 {
 		return "", nil
@@ -49,7 +50,7 @@ func isTagWord(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, strange)
 }
 
-// Value returns the value of a name; empty: there is none.
+// Value returns the value of a name, or empty if there is no such tag.
 func (t Tags) Value(name string) string {
 	for pair := range strings.SplitSeq(string(t), ",") {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {

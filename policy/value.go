@@ -8,7 +8,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// value is as much of a member's value as rules look at.
+// value holds as much of a member's value as rules need.
 type value struct {
 	text  string // a number's literal, or the first maxKept bytes of a string, decoded
 	count int32  // code points of a string, elements of a list
@@ -21,10 +21,10 @@ const maxModel = 256
 // maxKept is how many bytes of a string are kept: one more than the longest that a rule allows, a model name.
 const maxKept = maxModel + 1
 
-// set reports whether the value is there. The service takes null for absent.
+// set reports whether the value is present. To the service null is absent.
 func (v value) set() bool { return v.shape > strictjson.Null }
 
-// given is the value as a finding writes it: numbers as they came, strings quoted, the rest by type.
+// given is the value as a finding writes it: numbers as written, strings quoted, the rest by type.
 func (v value) given() string {
 	switch v.shape {
 	case strictjson.Number:
@@ -74,7 +74,7 @@ func stringValue(t strictjson.Text) value {
 	return value{shape: strictjson.String, text: kept(t.Raw, t.Escaped), count: int32(t.Points())}
 }
 
-// kept decodes as much of a string as rules look at. escaped says whether raw has escapes.
+// kept decodes as much of a string as rules need. escaped: raw has escapes.
 func kept(raw []byte, escaped bool) string {
 	if word := common(raw); word != "" {
 		return word
@@ -139,7 +139,7 @@ type size struct {
 	width, height int64 // at most maxSide; 0 for a class
 }
 
-// maxSide is read in place of any larger side. It is out of every range, and the product of two does not overflow.
+// maxSide replaces any larger side. It is out of every range, and the product of two does not overflow.
 const maxSide = 1 << 30
 
 // parseSize reads a size: two numbers with a star between them, in decimal digits without sign, space or leading zero; or
@@ -156,7 +156,7 @@ func parseSize(s string) (size, bool) {
 	return size{width, height}, m > 0 && n+1+m == len(s)
 }
 
-// parseSide reads the number at the start of s and the bytes that it takes, 0 and 0 if there is none.
+// parseSide reads the number at the start of s and returns it with its length in bytes; 0 and 0 if s does not start with one.
 func parseSide(s string) (side int64, n int) {
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
 		if side == 0 && n > 0 { // a leading zero

@@ -11,7 +11,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// literal is a number as it stands in a body.
+// literal is a number as written in a body.
 func literal(s string) value { return value{shape: strictjson.Number, text: s} }
 
 func TestIntegers(t *testing.T) {
@@ -142,7 +142,7 @@ func FuzzSize(f *testing.F) {
 			}
 		}
 		if width.BitLen() > 30 && height.BitLen() > 30 {
-			return // both sides are out of range, so their ratio says nothing
+			return // both sides are out of range, so their ratio does not matter
 		}
 		four := big.NewInt(maxAspect)
 		aspect := width.Cmp(new(big.Int).Mul(four, height)) <= 0 && height.Cmp(new(big.Int).Mul(four, width)) <= 0

@@ -20,7 +20,7 @@ const (
 // billing are the service's codes for an account that does not pay. Every request fails until the operator acts.
 var billing = map[string]bool{"Arrearage": true, "CommodityNotPurchased": true, "PrepaidBillOverdue": true, "PostpaidBillOverdue": true}
 
-// Alarms tells the operator of faults that only an operator can mend. Create it with [NewAlarms]; it is safe for concurrent use.
+// Alarms reports faults that only an operator can fix. Create it with [NewAlarms]; it is safe for concurrent use.
 type Alarms struct {
 	now     func() time.Time
 	metrics *Metrics
@@ -35,7 +35,7 @@ func NewAlarms(now func() time.Time, metrics *Metrics, logger *slog.Logger) *Ala
 	return &Alarms{now: now, metrics: metrics, logger: logger, logged: make(map[string]*rate.Limiter)}
 }
 
-// Raise counts an alarm, and logs it unless it was logged a moment ago: the same fault may come with every request.
+// Raise counts an alarm, and logs it unless it was logged a moment ago: the same fault may occur with every request.
 func (a *Alarms) Raise(code, text string) {
 	a.metrics.Alarm(code)
 	a.mu.Lock()
@@ -48,7 +48,7 @@ func (a *Alarms) Raise(code, text string) {
 	}
 }
 
-// CheckBilling raises an alarm if the service's error code says that its account does not pay.
+// CheckBilling raises an alarm if the service's error code means that its account does not pay.
 func (a *Alarms) CheckBilling(code string) {
 	if billing[code] {
 		a.Raise(code, "the service says that its account does not pay")

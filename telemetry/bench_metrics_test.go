@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// BenchmarkRequest measures telemetry's cost for a request of a model, on the request's goroutine: metrics alone, with a
+// BenchmarkRequest measures telemetry's cost for a request of a model, on the request's goroutine: with metrics only, with a
 // sampler that drops the span, and recorded.
 func BenchmarkRequest(b *testing.B) {
 	for _, tt := range []struct{ name, sampler string }{{"metrics", ""}, {"not-recorded", "always_off"}, {"recorded", "always_on"}} {

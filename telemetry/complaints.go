@@ -19,12 +19,12 @@ func (quiet) Init(logr.RuntimeInfo) {}
 // Enabled leaves out messages for the library's developers.
 func (quiet) Enabled(level int) bool { return level <= 1 }
 
-// Info logs the text alone.
+// Info logs only the text.
 func (q quiet) Info(_ int, text string, _ ...any) {
 	q.log.Debug("telemetry", slog.String("library", text))
 }
 
-// Error logs the text alone.
+// Error logs only the text.
 func (q quiet) Error(_ error, text string, _ ...any) {
 	q.log.Warn("telemetry", slog.String("library", text))
 }

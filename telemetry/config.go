@@ -8,8 +8,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Config tells telemetry about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
-// variables.
+// Config describes the process to telemetry. The OpenTelemetry SDK's own environment variables decide what is sent, and where to.
 type Config struct {
 	Logger    *slog.Logger // for errors of exporters; required
 	Version   string       // of this binary
@@ -23,7 +22,7 @@ type Config struct {
 	SendUpstream bool // send the trace context to the service
 	Capture      bool // put prompts and answers into spans
 
-	// Exporter sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
+	// Exporter sends the spans. Nil: the one that OTEL_* names; without that, no span is made.
 	Exporter sdktrace.SpanExporter
 }
 
@@ -43,5 +42,5 @@ func (c *Config) upstream() (host string, port int64) {
 	return c.Upstream.Hostname(), port
 }
 
-// scope is the name of what measures, for OpenTelemetry.
+// scope is the instrumentation scope's name for OpenTelemetry.
 const scope = "sluice"

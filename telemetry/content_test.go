@@ -11,7 +11,7 @@ import (
 func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	t.Helper()
 	c := content{on: true}
-	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it comes
+	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it arrives
 		c.keep([]byte(piece))
 	}
 	var written attributes

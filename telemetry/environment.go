@@ -90,9 +90,9 @@ func isList(value string) bool {
 	return true
 }
 
-// wants reports whether a signal is to be sent: its exporter is named, or an endpoint is. If nothing is set, nothing is sent;
-// the SDK's default is an exporter that tries localhost. Log records are sent only if their own variables say so, because
-// many operators collect the log from standard output already.
+// wants reports whether a signal is to be sent: its exporter is named, or an endpoint is. If nothing is set, nothing is sent; the
+// SDK's default is an exporter that tries localhost. Log records are sent only if their own variables are set, because many
+// operators collect the log from standard output already.
 func wants(signal string) (bool, error) {
 	if strings.EqualFold(os.Getenv(envDisabled), "true") {
 		return false, nil
@@ -106,7 +106,7 @@ func wants(signal string) (bool, error) {
 		return true, nil
 	case "prometheus":
 		if signal == signalMetrics {
-			return false, nil // the page of the admin listener is always there
+			return false, nil // the page of the admin listener always exists
 		}
 	case "":
 		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != signalLogs && os.Getenv(envEndpoint) != "", nil

@@ -17,14 +17,14 @@ type SpanInfo struct {
 	Team       string
 	Task       string // the task that a query is about
 	Stream     bool
-	Parent     Span   // of the request; zero: the request is not recorded, or there is none
+	Parent     Span   // of the request; zero: no request, or it is not recorded
 	Alone      bool   // no request caused the exchange, so it may begin a trace
 	Creation   string // traceparent of a task's creation, to link to; empty: none
 	Parameters *Parameters
-	Secrets    Secrets // what to cover in the service's words; nil: nothing
+	Secrets    Secrets // what to cover in the service's texts; nil: nothing
 }
 
-// Parameters are a request's wishes to the model. Zero and nil mean that the request does not say.
+// Parameters are what a request sets for the model. Zero and nil mean that the request does not set it.
 type Parameters struct {
 	MaxTokens, TopK, Seed       Optional[int64]
 	Temperature, TopP, Presence Optional[float64]
@@ -34,10 +34,10 @@ type Parameters struct {
 	Body                        []byte // the request's body, read at the end of the exchange; nil: the span shows none
 }
 
-// Optional is a number that a request may name.
+// Optional is a number that a request may set.
 type Optional[T any] struct {
 	Value T
-	Set   bool // the request names it
+	Set   bool // the request sets it
 }
 
 // Secrets covers texts that must not leave the process.
@@ -54,8 +54,8 @@ type Exchange struct {
 	metrics *Metrics
 	span    Span
 	begun   time.Time
-	first   time.Duration // until the first bytes of a stream; 0: none came yet
-	last    time.Time     // when bytes came last
+	first   time.Duration // until the first bytes of a stream; 0: none yet
+	last    time.Time     // when the last bytes arrived
 	chunks  *point        // times between the pieces of a stream
 	content content
 	open    bool
@@ -111,7 +111,7 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 // Result is how an exchange ended.
 type Result struct {
 	Status  int            // the service's; 0: it did not answer
-	Fault   string         // name of the refusal if no usable answer came; else empty
+	Fault   string         // name of the refusal if no usable answer arrived; else empty
 	Reading *meter.Reading // of the answer; nil: it was not read
 }
 

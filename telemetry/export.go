@@ -15,10 +15,10 @@ import (
 
 const (
 	defaultQueue = 2048 // spans, and log records, that may wait
-	defaultBatch = 128  // spans that are sent at once, each of at most 16 KiB: collectors take 4 MiB
+	defaultBatch = 128  // spans of a batch, each of at most 16 KiB: collectors accept 4 MiB
 )
 
-// exporterOf opens what sends a signal, if OTEL_* asks for it, else returns nil.
+// exporterOf opens the exporter of a signal, if OTEL_* asks for it, else returns nil.
 func exporterOf[T, O any](ctx context.Context, signal string, open func(context.Context, ...O) (T, error)) (exporter T, err error) {
 	wanted, err := wants(signal)
 	if !wanted {
@@ -36,7 +36,7 @@ type gate struct {
 	refused atomic.Int64 // lost: the collector refused them or was away
 }
 
-// enter takes room for one item. It returns false if there is none, or the queue is closed, and counts the item as lost.
+// enter takes room for one item. It returns false if the queue is full or closed, and counts the item as lost.
 func (g *gate) enter(closed bool) bool {
 	if g.waiting.Add(1) <= g.most && !closed {
 		return true

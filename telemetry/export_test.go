@@ -26,12 +26,12 @@ import (
 
 // collector keeps the spans that it receives.
 type collector struct {
-	release chan struct{} // it waits for its end, or for the call's; nil: it does not wait
-	err     error         // that it answers
+	release chan struct{} // a call waits until it is closed, or for its context; nil: it does not wait
+	err     error         // that it returns
 
 	mu      sync.Mutex
 	spans   []*tracepb.Span
-	batches []int // how many spans came together
+	batches []int // the spans in each call
 }
 
 func (*collector) Start(context.Context) error { return nil }
@@ -84,7 +84,7 @@ func (q filled) counts() string {
 }
 
 // A batch leaves when it is full, the rest at the end or after the delay, in the order in which spans ended. By default it has so few
-// spans that collectors take it: TestSpansAreSmall bounds each.
+// spans that collectors accept it: TestSpansAreSmall bounds each.
 func TestBatches(t *testing.T) {
 	for batch, want := range map[string]string{"4": "[4 4 1]", "": "[9]", "no number": "[9]"} {
 		c := new(collector)
@@ -113,13 +113,13 @@ func TestBatches(t *testing.T) {
 	c := &collector{release: make(chan struct{})}
 	q := newFilled(t, c, "")
 	q.put(1)
-	c.release <- struct{}{} // somebody sends it, although it is not full
+	c.release <- struct{}{} // the batch is sent, although it is not full
 	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// From however many goroutines spans come, each is sent once or counted as lost.
+// However many goroutines send spans, each is sent once or counted as lost.
 func TestEachIsSentOrCounted(t *testing.T) {
 	t.Setenv(envSpanQueue, "50")
 	c := &collector{release: make(chan struct{})}
@@ -163,7 +163,7 @@ func TestACollectorThatHangs(t *testing.T) {
 			t.Errorf("it says %v, want %v", err, want)
 		}
 		cancel()
-		for q.gate.waiting.Load() > 0 { // they are given up beside the test
+		for q.gate.waiting.Load() > 0 { // they are given up concurrently
 			runtime.Gosched()
 		}
 		if got := q.counts(); got != "0 full, 5 refused, 0 wait" {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// NewID returns a UUID of version 7 in lower case: the time in milliseconds, which tells the age of a hold, and 74 random
+// NewID returns a UUID of version 7 in lower case: the time in milliseconds, which gives the age of a hold, and 74 random
 // bits. They must be unique and need not be secret, so the runtime's generator (ChaCha8, seeded by the system) serves.
 func NewID(ms int64) string {
 	var id [16]byte

@@ -67,7 +67,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	return b.err
 }
 
-// charged counts an amount that was charged in a unit; nil: nothing does.
+// charged counts an amount that was charged in a unit; nil: it is not counted.
 type charged func(amount int64, with ...metric.AddOption)
 
 // builder makes instruments and joins their errors, so that a list of them reads as one.
@@ -112,7 +112,7 @@ func (b *builder) gauge(name, unit, about string, read func() (value float64, kn
 	})
 }
 
-// gauges shows what observe tells at a scrape.
+// gauges shows what observe reports at a scrape.
 func (b *builder) gauges(name, unit, about string, observe metric.Float64Callback) {
 	_, err := b.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithFloat64Callback(observe))
 	b.note(err)
@@ -124,14 +124,14 @@ func (b *builder) intGauges(name, unit, about string, observe metric.Int64Callba
 	b.note(err)
 }
 
-// totals shows the counts that observe tells at a scrape.
+// totals shows the counts that observe reports at a scrape.
 func (b *builder) totals(name, unit, about string, observe metric.Int64Callback) {
 	_, err := b.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
 	b.note(err)
 }
 
-// series makes what an instrument needs for a set of labels once: to make the attributes costs more than to count with them.
-// Keys come from closed sets, so their number is bounded by the teams file.
+// series makes what an instrument needs for a set of labels once: making the attributes costs more than counting with them. Keys
+// come from closed sets, so their number is bounded by the teams file.
 type series[K comparable, V any] struct {
 	build func(K) V
 
@@ -175,7 +175,7 @@ func (p *point) record(value float64) {
 	}
 }
 
-// counter is a counter with labels that a key stands for.
+// counter is a counter with labels, which a key identifies.
 type counter[K comparable] struct {
 	of   metric.Int64Counter
 	with *series[K, []metric.AddOption]
@@ -217,7 +217,7 @@ func (k redisKey) labels() []attribute.KeyValue {
 // callPoints are measured together at a call of the service.
 type callPoints struct{ duration, input, output, first, each *point }
 
-// newCallPoints leaves out the service's address, of which there is one.
+// newCallPoints leaves out the service's address, because there is only one.
 func newCallPoints(b *builder, provider string) *series[callKey, callPoints] {
 	duration := b.histogram(genDuration, "s", "duration of calls of the service", durationBounds)
 	first := b.histogram(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)

@@ -39,7 +39,7 @@ func methodLabel(method string) string {
 	return "_OTHER"
 }
 
-// maxList is how many texts a list in a span has.
+// maxList bounds the texts of a list in a span.
 const maxList = 16
 
 // attributes are gathered at the end of a span and set together.

@@ -17,11 +17,11 @@ const (
 	// linger is how long the writing goroutine lets lines gather after the first one. Without it every request would have to
 	// wake the goroutine, which costs the request more than its line. At 1,000 requests a second that is one wake-up for twenty.
 	linger = 20 * time.Millisecond
-	// batchBytes is how many bytes are written at once: so many may be lost if a write fails.
+	// batchBytes bounds the bytes of one write: that many may be lost if it fails.
 	batchBytes = 64 << 10
 )
 
-// LogConfig says where and what a Log writes. Writer and Now are required.
+// LogConfig configures a Log. Writer and Now are required.
 type LogConfig struct {
 	Writer io.Writer        // each write is one or more whole lines
 	Level  slog.Leveler     // lines below it are not written; nil is INFO
@@ -56,14 +56,14 @@ func NewLog(config LogConfig) *Log {
 	return l
 }
 
-// Tee also hands every line to a handler, from now on. The handler must not wait.
+// Tee also passes every line to a handler, from now on. The handler must not wait.
 func (l *Log) Tee(handler slog.Handler) {
 	if handler != nil {
 		l.tee.Store(&handler)
 	}
 }
 
-// Write queues the line of one Record. line is that of [Record.AppendLine], which a Log in text does without. It does not wait and
+// Write queues the line of one Record. line is that of [Record.AppendLine], which a Log in text ignores. It does not wait and
 // does not allocate, and keeps neither of them.
 func (l *Log) Write(record *Record, line []byte) {
 	if record.level() < l.config.Level.Level() {
@@ -73,7 +73,7 @@ func (l *Log) Write(record *Record, line []byte) {
 		_ = (*other).Handle(record.Span.parent(), record.line()) // the handler counts its own losses
 	}
 	if l.config.Text {
-		_ = l.own.Handle(context.Background(), record.line()) // memory takes all
+		_ = l.own.Handle(context.Background(), record.line()) // writing to memory does not fail
 		return
 	}
 	l.count(l.waiting.add(line))
@@ -86,7 +86,7 @@ func (l *Log) count(taken bool) {
 	}
 }
 
-// Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that values are not read
+// Logger returns the logger for everything that is not a request. Its lines are encoded immediately, so that values are not read
 // later, and queued like those of Records.
 func (l *Log) Logger() *slog.Logger { return l.logger }
 

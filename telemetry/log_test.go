@@ -158,7 +158,7 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 	})
 }
 
-// Item 16: all values that a client or upstream chooses.
+// All values that a client or upstream chooses are cut.
 func TestLongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
 		write(l, Record{

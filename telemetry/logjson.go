@@ -82,7 +82,7 @@ func special(s string) uint64 {
 // inMilliseconds is a duration in milliseconds, to the microsecond.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// appendFloat writes a number. Whole ones, which are most, are written fast.
+// appendFloat writes a number. Whole numbers, the usual case, are written fast.
 func appendFloat(b []byte, value float64) []byte {
 	if whole := int64(value); float64(whole) == value && whole > -1e15 && whole < 1e15 {
 		return strconv.AppendInt(b, whole, 10)

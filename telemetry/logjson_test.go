@@ -74,7 +74,7 @@ func onlyFloats(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// A text is plain if each of its bytes is, wherever in it a byte stands.
+// A text is plain if each of its bytes is, wherever in it the byte is.
 func TestPlainTexts(t *testing.T) {
 	for length := range 20 {
 		for at := range length {

@@ -37,7 +37,7 @@ func (w *lineWriter) run() {
 	}
 }
 
-// drain writes what waits, and says how many lines are missing where. It returns memory for the next time.
+// drain writes the lines that wait, and notes where lines are missing, and how many. It returns memory for the next time.
 func (w *lineWriter) drain(memory []byte) []byte {
 	text, lost := w.log.waiting.take(memory)
 	w.admit()
@@ -49,7 +49,7 @@ func (w *lineWriter) drain(memory []byte) []byte {
 	return text
 }
 
-// admit writes a line that says how many lines are missing before it. If the output does not take it, a later one says so.
+// admit writes a line that reports how many lines are missing before it. If that fails, a later one reports them.
 func (w *lineWriter) admit() {
 	if w.untold == 0 {
 		return
@@ -57,13 +57,13 @@ func (w *lineWriter) admit() {
 	record := slog.NewRecord(w.log.config.Now(), slog.LevelWarn, "log lines dropped", 0)
 	record.AddAttrs(slog.Uint64("lines", w.untold))
 	w.own.Reset()
-	_ = w.log.config.handler(&w.own).Handle(context.Background(), record) // memory takes all
+	_ = w.log.config.handler(&w.own).Handle(context.Background(), record) // writing to memory does not fail
 	if w.write(w.own.Bytes()) == 0 {
 		w.untold = 0
 	}
 }
 
-// write writes whole lines, some at a time, and returns how many the output did not take. They are lost: another attempt would delay
+// write writes whole lines, some at a time, and returns how many the output did not accept. They are lost: another attempt would delay
 // the lines after them.
 func (w *lineWriter) write(text []byte) (lost uint64) {
 	for len(text) > 0 {
@@ -77,7 +77,7 @@ func (w *lineWriter) write(text []byte) (lost uint64) {
 	return lost
 }
 
-// writePart writes some lines behind the end of a line.
+// writePart writes some lines after the end of a line.
 func (w *lineWriter) writePart(part []byte) (n int, err error) {
 	if w.torn {
 		if _, err = w.log.config.Writer.Write([]byte{'\n'}); err != nil {
@@ -90,7 +90,7 @@ func (w *lineWriter) writePart(part []byte) (n int, err error) {
 	return n, err
 }
 
-// whole is the length of the lines that are written at once.
+// whole is the length of the lines of one write.
 func whole(text []byte) int {
 	if len(text) <= batchBytes {
 		return len(text)
@@ -108,7 +108,7 @@ type waitingLines struct {
 	mu     sync.Mutex
 	text   []byte
 	lines  int
-	lost   uint64 // that found too many, since the last take
+	lost   uint64 // that did not fit, since the last take
 	closed bool
 }
 
@@ -126,7 +126,7 @@ func (w *waitingLines) add(line []byte) bool {
 	if w.lines++; w.lines == 1 {
 		select {
 		case w.some <- struct{}{}:
-		default: // the goroutine has not seen the last time yet
+		default: // the goroutine has not seen the last signal yet
 		}
 	}
 	w.text = append(w.text, line...)

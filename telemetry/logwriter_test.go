@@ -74,7 +74,7 @@ type sink struct {
 	strings.Builder
 	parts          []string      // each write
 	faults         []int         // how many bytes the first writes take before they fail
-	began, release chan struct{} // a write says so, and waits for the second; nil: it does not
+	began, release chan struct{} // a write signals the first, and waits for the second; nil: it does not
 }
 
 func (s *sink) Write(p []byte) (n int, err error) {
@@ -94,8 +94,8 @@ func (s *sink) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-// While the disk is full, the line that tells of losses is lost, too. What it was to tell is told once there is room, and it is no line
-// of the process's.
+// While the disk is full, the line that reports losses is lost, too. It is written once there is room, and does not count as one
+// of the process's lines.
 func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 	disk := &sink{faults: []int{0, 0, 0}}
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
@@ -111,7 +111,7 @@ func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 	}
 }
 
-// A line that was torn never gets another one behind it, also if ending it fails.
+// A line that was torn is never followed by another on the same line, even if ending it fails.
 func TestNoLineBehindATornOne(t *testing.T) {
 	disk := &sink{faults: []int{10, 0}} // in the first line, and at its end
 	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
@@ -132,7 +132,7 @@ func TestNoLineBehindATornOne(t *testing.T) {
 	}
 }
 
-// toldIn is how many lines a log says are lost.
+// toldIn returns how many lost lines a log reports.
 func toldIn(text string) (told uint64) {
 	for _, match := range lossLine.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.ParseUint(match[1], 10, 64)
@@ -141,7 +141,7 @@ func toldIn(text string) (told uint64) {
 	return told
 }
 
-// Some lines are written at once, never a part of one: what a write does not take would be torn.
+// A write has whole lines, never a part of one: what it does not take would be torn.
 func TestWritesAreOfWholeLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 800), rapid.SampledFrom([]int{batchBytes - 1, batchBytes, 3 * batchBytes})), 1, 400).Draw(t, "lengths")
@@ -163,7 +163,7 @@ func TestWritesAreOfWholeLines(t *testing.T) {
 	})
 }
 
-// The line that tells of losses stands where they are: behind the lines that were waiting when there was no more room.
+// The line that reports losses is where they occurred: after the lines that were waiting when there was no more room.
 func TestLossesAreToldInTheirPlace(t *testing.T) {
 	out := &sink{began: make(chan struct{}, 1), release: make(chan struct{})}
 	l := NewLog(LogConfig{Writer: out, Now: fixedNow})

@@ -17,7 +17,7 @@ type member struct {
 	prefix string // the comma, the name and the colon, in JSON
 }
 
-// members are the members of a log line behind time, level and msg, in their order; every form of the line walks them. A member never
+// members are the members of a log line after time, level and msg, in their order; every form of the line walks them. A member never
 // changes its type: an unknown text is "", an unknown number 0; only usage, cost and held are null if unknown.
 var members = prefixed([]member{
 	{name: "id", text: func(r *Record) *string { return &r.ID }},

@@ -101,7 +101,7 @@ func (m *Metrics) Poll(source string) {
 	}
 }
 
-// Settlement counts what was charged or given back, by how its amount came about: a request's flag, or the end of a
+// Settlement counts what was charged or given back, by the origin of its amount: a request's flag, or the end of a
 // task.
 func (m *Metrics) Settlement(outcome string) {
 	if m != nil {
@@ -120,7 +120,7 @@ func (m *Metrics) Reload(ok bool) {
 	}
 }
 
-// Alarm counts something that an operator has to look into. code is one of few.
+// Alarm counts something that an operator must look into. code is from a closed set.
 func (m *Metrics) Alarm(code string) {
 	if m != nil {
 		m.alarms.add(code)

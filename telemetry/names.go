@@ -122,7 +122,7 @@ const (
 	ownTaskEstimated = attribute.Key("sluice.task.estimated")
 )
 
-// What names units has one name for each row of the table of units.
+// Names of units are made from a prefix, one for each row of the table of units.
 const ownUnit = "sluice." // the counter of what was charged in it, for the rows that have one
 
 var ownCosts = func() (keys [unit.Count]attribute.Key) {
@@ -132,7 +132,7 @@ var ownCosts = func() (keys [unit.Count]attribute.Key) {
 	return keys
 }()
 
-// The operations of the service, as in gen_ai.operation.name. An exchange without an operation is no call of a model.
+// The operations of the service, as in gen_ai.operation.name. An exchange without an operation does not call a model.
 const (
 	OperationNone     = ""                 // a forwarded path, a cancellation
 	OperationChat     = "chat"             // text

@@ -74,8 +74,8 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	return t, t.Metrics.watchLost(gates)
 }
 
-// aboutProcess describes the process to a collector. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence; what is invalid in
-// them is left out.
+// aboutProcess describes the process to a collector. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence; their
+// invalid values are left out.
 func aboutProcess(ctx context.Context, version string) *resource.Resource {
 	about, _ := resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -91,7 +91,7 @@ func (t *Telemetry) sends(signal string, closer func(context.Context) error) {
 	t.closers = append(t.closers, closer)
 }
 
-// Close sends what waits, all signals at the same time, for as long as the context lasts.
+// Close sends what waits, all signals concurrently, for as long as the context lasts.
 func (t *Telemetry) Close(ctx context.Context) error {
 	errs := make([]error, len(t.closers))
 	var closing sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 )
 
-// The settings alone decide which signals are sent.
+// Only the settings decide which signals are sent.
 func TestWants(t *testing.T) {
 	for _, tt := range []struct {
 		variables string

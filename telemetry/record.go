@@ -1,4 +1,4 @@
-// Package telemetry tells what requests did: one line in the log for each, metrics, and spans.
+// Package telemetry reports what requests did: one line in the log for each, metrics, and spans.
 //
 // It is for observing. It is not for deciding: nothing here refuses, delays or changes a request or an answer, and no
 // other package has to wait for it. It knows neither teams' limits nor tasks' claims.
@@ -25,7 +25,7 @@ type Record struct {
 	TraceID        string        // 32 hex digits; empty if no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
-	Client         string        // address of the client without a port; behind trusted proxies, what they say
+	Client         string        // address of the client without a port; behind trusted proxies, what they report
 	Method         string        // of the request
 	Route          string        // the path's template; empty: unknown path
 	Endpoint       string        // text, multimodal, image, tasks, other
@@ -35,7 +35,7 @@ type Record struct {
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
 	Cache          string        // hit, miss, collapsed or stale, for polls
-	Usage          meter.Usage   // what the answer said it used
+	Usage          meter.Usage   // the usage that the answer reports
 	Cost           Cost          // what was charged
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
@@ -48,12 +48,12 @@ type Record struct {
 	Front          string        // openai if the client spoke OpenAI's interface; empty is left out of the line
 	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line
 
-	// For metrics, spans and counts alone.
+	// Only for metrics, spans and counts.
 
 	Scheme string            // http or https
 	Label  string            // the model, from a closed set
 	Broken []BrokenRule      // the rules that the request breaks; nil: none
-	Span   Span              // the request's; the zero value is none
+	Span   Span              // the request's; zero: no span
 	client trace.SpanContext // the span that the client names as the parent
 }
 
@@ -66,12 +66,12 @@ type BrokenRule struct {
 // Cost is an amount of each unit that teams are limited in: what was held for a request, or what it was charged. The zero value
 // means "not known". A refused request has a known cost of zero.
 type Cost struct {
-	Known   bool         // false: the log line says null
+	Known   bool         // false: the log line has null
 	Amounts unit.Amounts // the log line writes money in the currency itself
-	Flag    string       // how the amount came about (one of the flags); "" is left out of the log line
+	Flag    string       // the origin of the amount (one of the flags); "" is left out of the log line
 }
 
-// How an amount came about: the flags of a cost.
+// The origins of an amount: the flags of a cost.
 const (
 	FlagExact     = "exact"
 	FlagEstimated = "estimated"

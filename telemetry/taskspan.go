@@ -19,8 +19,8 @@ type Task struct {
 	Model     string
 	Team      string
 	Outcome   string    // succeeded, failed, cancelled, unheard
-	Submitted time.Time // as the service says, or else when it was claimed
-	Started   time.Time // when it left the queue; zero: the service does not say
+	Submitted time.Time // by the service's clock, or else when it was claimed
+	Started   time.Time // when it left the queue; zero: the service does not report it
 	Ended     time.Time
 	Served    int64       // polls that clients were answered
 	Sent      int64       // queries that the service was sent

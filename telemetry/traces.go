@@ -132,7 +132,7 @@ func readRatio(log *slog.Logger) float64 {
 	return 1
 }
 
-// Span is a span that will be sent. The zero value is none.
+// Span is a span that will be sent. The zero value is no span.
 type Span struct{ of trace.Span }
 
 // Recording reports whether there is a span, so that collecting its attributes is worth the work.
@@ -158,8 +158,8 @@ func (s Span) parent() context.Context {
 // fail sets the status to error. The text may be empty.
 func (s Span) fail(text string) { s.of.SetStatus(codes.Error, valid(text)) }
 
-// readTraceparent reads a traceparent; an invalid one is none. tracestate and baggage are ignored, because clients may put
-// anything into them.
+// readTraceparent reads a traceparent; an invalid one counts as absent. tracestate and baggage are ignored, because clients may
+// put anything into them.
 func readTraceparent(text string) trace.SpanContext {
 	if text == "" {
 		return trace.SpanContext{}

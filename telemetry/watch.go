@@ -11,7 +11,7 @@ import (
 
 // Watched has the values that a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
 type Watched struct {
-	Degraded    func() bool                       // Redis is away, or was not told yet what teams spent meanwhile
+	Degraded    func() bool                       // Redis is away, or does not know yet what teams spent meanwhile
 	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
@@ -110,7 +110,7 @@ type quotas struct {
 	teams map[string][]QuotaUse
 }
 
-// Quotas replaces what is shown of a team's quotas; none takes the team off the page.
+// Quotas replaces what is shown of a team's quotas; without uses, the team is removed from the page.
 func (m *Metrics) Quotas(team string, uses []QuotaUse) {
 	if m == nil {
 		return

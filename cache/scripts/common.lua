@@ -8,12 +8,12 @@ local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 -- whole writes a number in digits; Lua would write 1e+15.
 local function whole(n) return string.format('%.0f', tonumber(n)) end
 
--- fields reads what readClaim in redis_store.go reads, in this order; of a task that is not there nothing.
+-- fields reads what readClaim in redis_store.go reads, in this order; nothing for an absent task.
 local function fields(key)
   return redis.call('HMGET', key, 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')
 end
 
--- memory tells what this memory of Redis is: when it began, how many claims were written to it, how long ago one was restored.
+-- memory describes this memory of Redis: when it began, how many claims were written to it, how long ago one was restored.
 local function memory(key)
   local m = redis.call('HMGET', key, 'epoch', 'count', 'back')
   return {m[1], m[2], m[3] and whole(now - m[3])}

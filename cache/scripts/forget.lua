@@ -1,5 +1,5 @@
 -- Frees the name of a request that runs once, if it still belongs to that request.
--- If it does not, what would have taken the name may still arrive: it will find that its request has ended.
+-- If it does not, the call that would take the name may still arrive: it will find that its request has ended.
 -- KEYS  1 once:<digest>   2 equal:<digest> of the requests that are equal   3 ended:<token>
 -- A  token: the request's, which is part of the value   name: its name in that hash   wait: ms for which a refused attempt waits
 --    ended: ms for which it is remembered that a request has ended
@@ -11,7 +11,7 @@ end
 redis.call('DEL', KEYS[1])
 local call = redis.call('HGET', KEYS[2], A.name)
 if not call then return 1 end
--- A repetition may come, or waits already: it runs in the place of this one.
+-- A repetition may arrive, or waits already: it runs in the place of this one.
 local attempt, counts = string.match(call, '^(%d+) (%d)')
 if counts == '1' or tonumber(attempt) > 0 then
   redis.call('HSET', KEYS[2], A.name, (string.gsub(call, '%d+$', whole(now))))

@@ -2,7 +2,7 @@
 -- KEYS  1 task:<id>  2 due  3 task:<id>:asking  4 claims
 -- A  task  rank, final, answer, body: of the answer  asks: the finisher's queries since the last one for a client
 --    known: for how long a task is known  served, sent: polls answered and queries sent since they were last written
--- Returns the task as it stands then, as read.lua does.
+-- Returns the resulting task, as read.lua does.
 local was = redis.call('HMGET', KEYS[1], 'rank', 'final', 'created')
 redis.call('DEL', KEYS[3])
 if was[1] then

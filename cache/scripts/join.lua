@@ -1,12 +1,12 @@
--- Takes one of the requests that are equal for a repetition, or lists a new one.
+-- Takes one of the equal requests for a repetition, or lists a new one.
 -- KEYS  1 equal:<digest>   2 once:<digest> of the new one   3 ended:<token>
 -- A  attempt: which this is, 0 the first   counts: 1 if its client counts attempts   patience: within which a repetition overtakes
 --    its first attempt   name: the new one   value: of that   life: in ms   most: how many are kept
 --    wait: for how long a refused attempt waits for its repetition
 -- Returns 'new', 'taken' or, to a request that has ended before, 'ended'; and the name.
 -- A field of the hash is "attempt counts alone left begun refused": the last attempt that took it, whether its client counts
--- attempts, whether it is a repetition whose first attempt has not come, whether the client of the last attempt has gone without the
--- answer, and when it began and was refused in microseconds.
+-- attempts, whether it is a repetition whose first attempt has not arrived, whether the client of the last attempt left without
+-- the answer, and when it began and was refused in microseconds.
 if redis.call('EXISTS', KEYS[3]) == 1 then return {'ended', ''} end
 local attempt, life = tonumber(A.attempt), tonumber(A.life)
 local flat, calls = redis.call('HGETALL', KEYS[1]), {}
@@ -31,7 +31,7 @@ for _, call in ipairs(calls) do
   local is = rank(call)
   if attempt > 0 and is > -2 and (not best or is > most or is == most and call.begun > best.begun) then best, most = call, is end
 end
-if late then -- it may be the first attempt of this one, and nobody can tell
+if late then -- it may be the first attempt of this one, only late
   late.alone = '0'
   write(late)
   return {'taken', late.name}

@@ -75,8 +75,8 @@ func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.S
 	return result, nil
 }
 
-// post posts the correction and describes the result. If the reply is lost it is sent once more with the same id, so that it
-// counts once. Running the command again posts another correction.
+// post posts the correction and describes the result. If the reply is lost it is retried with the same id, so that it counts
+// once. Running the command again posts another correction.
 func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id string, delta int64) (string, error) {
 	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // stock is an amount of each unit that the lanes' limits count.
 type stock struct{ requests, images, tasks int64 }
 
-// of returns the amount of a lane's unit. That of tasks has no name: each is a request, also when it is charged.
+// of returns the amount of a lane's unit. Tasks have no named unit: each is a request, also when it is charged.
 func (s stock) of(unit string) int64 {
 	switch unit {
 	case "requests":

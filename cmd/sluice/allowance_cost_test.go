@@ -122,7 +122,7 @@ func (c *costly) spend(replica int, team *teams.Team) *limit.Held {
 	return v.Held
 }
 
-// cpu is the time that Redis has worked.
+// cpu is Redis's CPU time so far.
 func (c *costly) cpu() (all time.Duration) {
 	c.Helper()
 	for line := range strings.Lines(c.server.do("INFO", "cpu").(string)) {

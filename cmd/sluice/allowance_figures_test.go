@@ -38,7 +38,7 @@ func (h *heat) figuresOf(i int) results {
 	return f
 }
 
-// idleTurns is after how many maintenance turns of each replica without a change no further change is expected.
+// idleTurns is the number of maintenance turns of each replica without a change after which no change is expected.
 const idleTurns = 8
 
 // settled waits until the accounts of every lane agree with upstream's work, or until they stop changing although every
@@ -91,7 +91,7 @@ func (c *turnCount) least() int {
 // agrees reports whether ledger and holds have exactly upstream's work.
 func agrees(_ int, f results) bool { return f.ledger+f.open == f.upstream }
 
-// tell logs the figures of a lane, as a row of the table in docs/performance.md.
+// tell logs a lane's figures, as a row of the table in docs/performance.md.
 func (h *heat) tell(about string, i int, f results) {
 	h.Helper()
 	count := &h.counts[i]
@@ -99,9 +99,9 @@ func (h *heat) tell(about string, i int, f results) {
 		about, h.lanes[i].name, f.admitted, f.upstream, f.limit, f.upstream-f.limit, f.ledger, f.open, f.aside, count.away.Load())
 }
 
-// exact checks the first promise: no limit was passed, and the accounts agree with upstream's work. Together with the
-// amounts set aside they may pass the limit: if Redis placed a hold and the reply was lost, the request's loan stays set
-// aside, too, until the renewal after its settlement.
+// exact checks the first promise: no limit was exceeded, and the accounts agree with upstream's work. Including the amounts set
+// aside they may exceed the limit: if Redis placed a hold and the reply was lost, the request's loan stays set aside, too, until
+// the renewal after its settlement.
 func (h *heat) exact(about string) {
 	h.Helper()
 	h.settled(agrees)
@@ -120,10 +120,9 @@ func (h *heat) exact(about string) {
 	}
 }
 
-// bounded checks the promises that hold even if a replica was killed. Spending that it did not report is in no ledger and
-// no hold: its allowance stands for it and stays set aside. It also leaves holds of requests that never reached upstream,
-// until their leases end: one for each request that it was admitting, and one for each that it refused because Redis did
-// not say in time whether it had placed the hold.
+// bounded checks the promises that hold even if a replica was killed. Spending that it did not report is in neither ledger nor
+// holds: its allowance covers it and stays set aside. It also leaves holds of requests that never reached upstream, until their
+// leases end: one per request being admitted, and one per request refused because Redis did not confirm its hold in time.
 func (h *heat) bounded(about string) {
 	h.Helper()
 	known := func(i int, f results) bool {
@@ -151,7 +150,7 @@ func (h *heat) left(i int) (n int64) {
 	return n * h.lanes[i].amount()
 }
 
-// underWay is the largest number of requests under way at one moment: being admitted, or being settled.
+// underWay is the largest number of requests in flight at one moment: being admitted, or being settled.
 const underWay = 128
 
 // remembered checks the second promise, after a loss of memory that every replica survived.
@@ -170,7 +169,7 @@ func (h *heat) remembered(about string) {
 	}
 }
 
-// tasksAreKnown polls every task at every replica: a replica may say that it cannot tell at the moment, and never that the
+// tasksAreKnown polls every task at every replica: a replica may answer that it does not know at the moment, but never that the
 // task does not exist.
 func (h *heat) tasksAreKnown() {
 	h.Helper()

@@ -27,7 +27,7 @@ type race struct {
 	gates   []atomic.Pointer[raceGate] // one at each place, also while another replaces it
 	environ []string
 	binary  string // that is launched
-	heats   int    // how often load was made; each heat has its own teams
+	heats   int    // number of heats; each has its own teams
 }
 
 // lane is a team and its requests.
@@ -159,7 +159,7 @@ func (h *heat) run() {
 	}
 }
 
-// spend sends so many requests of a lane, from all of its workers.
+// spend sends n requests of a lane, from all of its workers.
 func (h *heat) spend(lane int, n int64) {
 	var asking sync.WaitGroup
 	var sent atomic.Int64
@@ -173,7 +173,7 @@ func (h *heat) spend(lane int, n int64) {
 	asking.Wait()
 }
 
-// turnedAwayPause is the pause of a worker after a refusal, so that the machine is not busy with refusals alone.
+// turnedAwayPause is the pause of a worker after a refusal, so that the machine is not busy with nothing but refusals.
 const turnedAwayPause = 50 * time.Millisecond
 
 // ask sends one request of a lane.
@@ -261,7 +261,7 @@ func (l *lane) amount() int64 {
 	return 1
 }
 
-// isRefused waits until each lane has been refused so often from now on: everything available was spent.
+// isRefused waits until each lane has had that many more refusals: everything available was spent.
 func (h *heat) isRefused(times int64) {
 	h.Helper()
 	before := make([]int64, len(h.lanes))

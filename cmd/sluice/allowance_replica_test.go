@@ -46,7 +46,7 @@ func (r *race) launch(i, lanes int) {
 	r.gates[i].Store(g)
 }
 
-// replicas are the names of all replicas that Redis has heard of.
+// replicas are the names of all replicas that Redis knows.
 func (r *race) replicas() map[string]bool {
 	r.Helper()
 	ids := map[string]bool{}
@@ -192,7 +192,7 @@ func (h *heat) isolate(i int) {
 	h.gates[i].Load().alone.Store(true)
 }
 
-// killAlone kills an isolated replica once it has spent something by itself. Another takes its place.
+// killAlone kills an isolated replica once it has spent something on its own. Another takes its place.
 func (h *heat) killAlone(i int) {
 	h.Helper()
 	gate := h.gates[i].Load()

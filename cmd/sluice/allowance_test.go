@@ -17,8 +17,8 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
-// redisTimeout is how long a request waits for Redis. On a busy machine, with the race detector, the page's 50 ms and even 250
-// pass without any failure: then a replica never finds Redis well again.
+// redisTimeout is how long a request waits for Redis. On a busy machine, with the race detector, healthy calls take longer than
+// the page's 50 ms and even 250: then a replica would never see Redis recover.
 var redisTimeout = longer(time.Second, 50*time.Millisecond)
 
 const cutOffAndKilled = "one cut off, and killed"
@@ -39,9 +39,9 @@ var mishaps = map[string]func(h *heat){
 	cutOffAndKilled: func(h *heat) { h.killAlone(1) },
 }
 
-// TestLimitsHoldWhateverHappensToRedis: whatever happens to Redis or the network while 64 workers send more requests to three replicas than the
-// limits allow, no limit is passed, and the accounts agree with upstream's work. The times of the page, and ten minutes of
-// it: LONG=1 go test -v -timeout 30m -run TestLimitsHoldWhateverHappensToRedis ./cmd/sluice.
+// TestLimitsHoldWhateverHappensToRedis: whatever happens to Redis or the network while 64 workers send more requests to three
+// replicas than the limits allow, no limit is exceeded, and the accounts agree with upstream's work. For the page's times, and
+// ten minutes of load: LONG=1 go test -v -timeout 30m -run TestLimitsHoldWhateverHappensToRedis ./cmd/sluice.
 func TestLimitsHoldWhateverHappensToRedis(t *testing.T) {
 	t.Parallel()
 	var races sync.WaitGroup
@@ -57,10 +57,10 @@ func TestLimitsHoldWhateverHappensToRedis(t *testing.T) {
 	}
 }
 
-// racing bounds the number of races at once: each makes as much load as it can.
+// racing bounds the number of concurrent races: each makes as much load as it can.
 var racing = make(chan struct{}, 2)
 
-// raced runs a race as a part of a test, beside one other at most. A race that waits for its turn keeps no other test from running.
+// raced runs a race as a part of a test, at most two at a time. A race that waits for its turn blocks no other test.
 func raced(t *testing.T, about string, race func(t *testing.T)) {
 	t.Helper()
 	racing <- struct{}{}
@@ -111,16 +111,16 @@ func soak(t *testing.T, d time.Duration) {
 	}
 }
 
-// theMemoryLanes are texts, which end at once, and tasks of two images and of one, which do not end.
+// theMemoryLanes are texts, which end immediately, and tasks of two images and of one, which never end.
 var theMemoryLanes = []lane{
 	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 30, limit: 1000, unit: "requests", request: oneText},
 	{name: "images", limits: "quotas: {images: {month: 600}}\n    open_tasks: 2000", workers: 17, limit: 600, unit: "images", request: twoTask},
 	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
 }
 
-// TestLostMemoryPassesNoLimit: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows its
-// admitted requests: no limit is passed by more than the requests under way at that moment, nothing else is missing in the
-// ledger, and no task is unknown.
+// TestLostMemoryPassesNoLimit: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows
+// its admitted requests: no limit is exceeded by more than the requests then in flight, nothing else is missing in the ledger,
+// and no task is unknown.
 func TestLostMemoryPassesNoLimit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -156,9 +156,9 @@ func TestLostMemoryPassesNoLimit(t *testing.T) {
 	}
 }
 
-// TestALimitIsExactWithoutFailures: without failures a limit is exact, and no request gets a 503. All but a fiftieth is admitted before the
-// first refusal, and the rest within ten seconds. The same holds with one replica, where calls under way borrow from each
-// other.
+// TestALimitIsExactWithoutFailures: without failures a limit is exact, and no request gets a 503. All but a fiftieth is admitted
+// before the first refusal, and the rest within ten seconds. The same holds with one replica, where calls in flight borrow from
+// each other.
 func TestALimitIsExactWithoutFailures(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
 	for _, replicas := range []int{1, 3} {

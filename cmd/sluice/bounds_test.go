@@ -14,8 +14,8 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// TestReadinessNamesABoundForAMinute: a bound that was reached is in readiness for a minute and once in the log; the other
-// bound is in neither.
+// TestReadinessNamesABoundForAMinute: readiness shows a reached bound for a minute and the log has it once; the other bound is in
+// neither.
 func TestReadinessNamesABoundForAMinute(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	var log bytes.Buffer

@@ -84,7 +84,7 @@ var (
 	}
 )
 
-// newSite serves an empty page from an origin apart.
+// newSite serves an empty page from another origin.
 func newSite(t *testing.T) (origin string) {
 	t.Helper()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -117,7 +117,7 @@ func TestPagesInABrowserCall(t *testing.T) {
 		if got.Status != http.StatusOK || !strings.HasPrefix(got.Header["content-type"], want.contentType) || !strings.Contains(got.Body, want.body) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if got.Header["sluice-request-id"] == "" || got.Header["vary"] != "" { // of which only the first is exposed
+		if got.Header["sluice-request-id"] == "" || got.Header["vary"] != "" { // only the first is exposed
 			t.Errorf("%s: the page reads the headers %q", name, got.Header)
 		}
 	}

@@ -50,8 +50,8 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	return err
 }
 
-// withDirectory joins the directory to the teams of the file, and says what of it is ignored. A directory that cannot be read is
-// no fault of the configuration.
+// withDirectory adds the directory to the teams file and reports what it ignores. An unreadable directory is not a configuration
+// fault.
 func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.File {
 	d, err := c.readDirectory(ctx)
 	joined, ignored := c.teams, teams.Faults(nil)
@@ -70,7 +70,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.F
 	return joined
 }
 
-// readDirectory reads the directory once, in Redis for a second at most.
+// readDirectory reads the directory once, from Redis within a second.
 func (c *configuration) readDirectory(ctx context.Context) (teams.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
@@ -137,8 +137,8 @@ const healthTimeout = 3 * time.Second
 // healthCommand is sluice health.
 type healthCommand struct{}
 
-// Run asks the admin listener that the environment names. Faults in other settings do not matter: the running process may
-// have been started with others.
+// Run asks the admin listener that the environment names. Faults in other settings do not matter: the running process may have
+// different ones.
 func (healthCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "ADMIN_LISTEN")
 	if err != nil {
@@ -152,7 +152,7 @@ func (healthCommand) Run(ctx context.Context, p program) error {
 	return nil
 }
 
-// dialable turns an address to listen at into one to dial: loopback, if it listens at every address.
+// dialable turns a listen address into one to dial: loopback, if it listens at every address.
 func dialable(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {

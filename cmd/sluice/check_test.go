@@ -63,8 +63,8 @@ func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	}
 }
 
-// TestTheTeamsThatLoseForwardedPathsAreNamed by check and in the log at the start, those of the directory too; where no path is
-// forwarded, none loses anything.
+// TestTheTeamsThatLoseForwardedPathsAreNamed by check and in the log at the start, including the directory's; without forwarded
+// paths no team is affected.
 func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 	const file = "teams: [{id: search}, {id: shop, endpoints: [text]}, {id: ads}, {id: video, endpoints: [other]}]"
 	teamsFile := filepath.Join(t.TempDir(), "teams.yaml")

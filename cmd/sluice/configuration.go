@@ -33,12 +33,12 @@ type configuration struct {
 type door int
 
 const (
-	doorMayStayShut door = iota // there is no console, and a warning: a console by default must not stop a gateway
+	doorMayStayShut door = iota // no console, and a warning: the default console must not stop a gateway
 	doorMustOpen                // the process does not start
 	doorMayMove                 // the system chooses another port
 )
 
-// consoleDoor is the door of an environment: whoever sets an address wants a console there.
+// consoleDoor returns the door that the environment selects: an operator who sets an address wants a console there.
 func consoleDoor(environ []string) door {
 	for _, assignment := range environ {
 		if value, ok := strings.CutPrefix(assignment, prefix+"CONSOLE_LISTEN="); ok && value != "" {
@@ -66,7 +66,7 @@ func lookAt(teamsPath, keyPath string) look {
 	return l
 }
 
-// sum identifies a look by content alone: on mounted files, times and inodes may not change.
+// sum identifies a look only by content: on mounted files, times and inodes may not change.
 func (l look) sum() [sha256.Size]byte {
 	var all []byte
 	for _, part := range []string{string(l.teams), fmt.Sprint(l.teamsErr), l.key.Reveal(), fmt.Sprint(l.keyErr)} {
@@ -76,8 +76,8 @@ func (l look) sum() [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// loadConfiguration reads the settings and their files and reports every fault at once, as [faults]. With an error it
-// returns what could be read.
+// loadConfiguration reads the settings and their files and reports all faults together, as [faults]. With an error it returns
+// what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := loadSettings(environ)
 	c := configuration{settings: s, door: consoleDoor(environ)}
@@ -154,7 +154,7 @@ var (
 	errFileKind = errors.New("is not a regular file")
 )
 
-// readSecret reads a file that holds nothing but a secret. One line end behind it is dropped: editors and shells add one.
+// readSecret reads a file that holds nothing but a secret. One trailing line end is dropped: editors and shells add one.
 func readSecret(path string) (gateway.Secret, error) {
 	content, err := readFile(path)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *configuration) warn() {
 	}
 }
 
-// shutOut warns of the forwarded paths that an owner's teams had without naming other in their endpoints, and have no more.
+// shutOut warns of forwarded paths that an owner's teams without endpoints used to have and may no longer use.
 func (s settings) shutOut(file *teams.File, owner teams.Owner) []string {
 	var ids []string
 	for _, team := range file.List {

@@ -28,7 +28,7 @@ const (
 	consoleStreams = 32
 	// consoleGrace is how long its requests have to end when the process stops.
 	consoleGrace = 3 * time.Second
-	// leastLate is how long after a day requests of it may still be charged; the tasks of one may be even later.
+	// leastLate is how long after a day its requests may still be charged; its tasks may be even later.
 	leastLate = 49 * time.Hour
 )
 
@@ -49,7 +49,7 @@ type consoleParts struct {
 type consoleServer struct {
 	listener   net.Listener
 	server     *http.Server
-	api, pages http.Handler // that it serves to whoever is logged in
+	api, pages http.Handler // served to logged-in clients
 	access     *access.Control
 	address    string // for the operator's browser
 	unset      bool   // it is on loopback, and no setting says how to log in
@@ -85,7 +85,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	return c
 }
 
-// registry is the teams as the console shows and changes them.
+// registry returns the teams as the console shows and changes them.
 func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
@@ -97,7 +97,7 @@ func (p consoleParts) registry() *console.Registry {
 	})
 }
 
-// figures are what the console shows of traffic, limits, money and tasks.
+// figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
 		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Running: p.gateway.InFlight,
@@ -117,7 +117,7 @@ func (p consoleParts) figures() *figures.Figures {
 	return figures.New(deps)
 }
 
-// access are what logins need, in Redis if the accounts are there.
+// access returns the dependencies of logins, in Redis if the accounts are there.
 func (p consoleParts) access(audit *console.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log}
 	deps := access.Deps{
@@ -144,7 +144,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	return deps
 }
 
-// shown are the settings as sluice check prints them.
+// shown returns the settings as sluice check prints them.
 func (p consoleParts) shown() pages.Config {
 	out := pages.Config{Version: readBuild().version, Warnings: p.warnings}
 	empty, _ := loadSettings(nil) // its faults are the required settings
@@ -155,7 +155,7 @@ func (p consoleParts) shown() pages.Config {
 	return out
 }
 
-// address is where an operator's browser finds the console.
+// address returns the console's address for an operator's browser.
 func (p consoleParts) address() string {
 	switch {
 	case p.ConsoleURL != "":
@@ -208,7 +208,7 @@ func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
 	return cancelError(c.gateway.CancelTask(ctx, team, task))
 }
 
-// cancelError is an error of a cancel as the console tells it. One that is no [teams.Problem] leaves open whether the service took the
+// cancelError is a cancel's error as the console reports it. If it is not a [teams.Problem], the service may have accepted the
 // cancel.
 func cancelError(err error) error {
 	switch {

@@ -92,7 +92,7 @@ func (c consoled) send(method, path, body, key string, headers ...string) (statu
 	return answer.StatusCode, text
 }
 
-// A team's life over the console: its key works, its task is cancelled, its limit is in force, and it goes.
+// A team's life over the console: its key works, its task is cancelled, its limit is in force, and it is removed.
 func TestConsoleAndGateway(t *testing.T) {
 	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url()}} {
 		t.Run(about, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestConsoleAndGateway(t *testing.T) {
 	}
 }
 
-// TestACancelThatWasNotSent is refused for sure, so that the audit says so.
+// TestACancelThatWasNotSent is certainly refused, and the audit records that.
 func TestACancelThatWasNotSent(t *testing.T) {
 	for _, err := range []error{gateway.ErrNoTask, gateway.ErrNoCancel, gateway.ErrCancelRate} {
 		var told *teams.Problem

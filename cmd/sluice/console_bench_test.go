@@ -19,7 +19,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// The largest house: a thousand teams, four hundred days of three models each, and the ten thousand last requests.
+// The largest house: a thousand teams, four hundred days of three models each, and the last ten thousand requests.
 const (
 	benchTeams    = 1000
 	benchRequests = 10_000
@@ -115,7 +115,7 @@ func (h *benchHouse) visit(path string) (v visited) {
 	return v
 }
 
-// measure visits a page again and again, each time after something was done.
+// measure visits a page repeatedly, and calls a function before each visit.
 func (h *benchHouse) measure(b *testing.B, path string, before func()) {
 	var firsts, lasts []time.Duration
 	for b.Loop() {

@@ -27,7 +27,7 @@ func press(tab context.Context, t *testing.T, button string, fields map[string]s
 	return int(answer.Status)
 }
 
-// textIn is the text of the page of a tab.
+// textIn returns the text of a tab's page.
 func textIn(tab context.Context, t *testing.T) string {
 	t.Helper()
 	return browsertest.Evaluate[string](tab, t, "document.body.innerText")

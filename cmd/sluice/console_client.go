@@ -45,11 +45,11 @@ func newConsoleClient(p program) (*consoleClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%sCONSOLE_TOKEN_FILE: %w", prefix, err)
 	}
-	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token goes nowhere else
+	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // send the token nowhere else
 	return &consoleClient{string(s.ConsoleURL), token, http.Client{CheckRedirect: refuse, Timeout: consoleTimeout}}, nil
 }
 
-// consoleAnswer is a good answer.
+// consoleAnswer is a successful answer.
 type consoleAnswer struct {
 	status int
 	etag   string

@@ -16,7 +16,7 @@ import (
 	"sluice/cmd/sluice/browsertest"
 )
 
-// startDex starts a real OpenID Connect issuer. Whoever logs in there is Kilgore Trout of the group authors.
+// startDex starts a real OpenID Connect issuer. Every login there is Kilgore Trout of the group authors.
 func startDex(t *testing.T, redirect string) (address string) {
 	t.Helper()
 	program, err := exec.LookPath("dex")
@@ -74,7 +74,7 @@ connectors:
 	return "", false
 }
 
-// dexFront is the one address that the issuer knows of the consoles that run one after the other.
+// dexFront is the one address that the issuer knows for consoles that run one after the other.
 type dexFront struct {
 	url, issuer string
 	target      atomic.Pointer[url.URL] // of the console that runs

@@ -19,8 +19,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// TestAMembersDay in a browser: a member logs in with the team's key, sees a task appear and run without a word of the member's, and
-// looks at its picture. An operator logs in with the token and sees the same task, from which the service serves no picture to others.
+// TestAMembersDay in a browser: a member logs in with the team's key, sees a task appear and run without reloading, and looks at
+// its picture. An operator logs in with the token and sees the same task.
 func TestAMembersDay(t *testing.T) {
 	t.Parallel()
 	tab := browsertest.New(t)
@@ -95,7 +95,7 @@ func shows(tab context.Context, t *testing.T, text string) {
 	holds(tab, t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// holds waits until a condition of the page of a tab holds. Meanwhile the page may load itself again, which ends a script in it.
+// holds waits until a condition of the page of a tab holds. Meanwhile the page may reload itself, which ends a script in it.
 func holds(tab context.Context, t *testing.T, condition string) {
 	t.Helper()
 	eventually(t, func() bool {

@@ -119,7 +119,7 @@ func csvSum(t *testing.T, text, column string, wanted func(row map[string]string
 	return decimal(sum)
 }
 
-// whole are all pages of an operator.
+// whole checks all pages of an operator.
 func whole(task string) []string {
 	return []string{
 		"/now", "/now?span=day", "/teams", "/new-team", "/teams/maps", "/teams/maps/edit", "/teams/search", "/tasks", "/tasks?team=maps", "/teams/maps/tasks/" + task,
@@ -207,7 +207,7 @@ func (c consoled) programs(task string) {
 	c.ask("GET /requests?cursor=eA", "", 400, nil)
 }
 
-// memberAlone visits as a member of maps: a foreign team is answered as an unknown one, on every path.
+// memberAlone visits as a member of maps: on every path a foreign team gets the same answer as an unknown one.
 func (c consoled) memberAlone(task string) {
 	c.Helper()
 	_, requests := c.visit(theOperator, "/requests?team=search", nil)
@@ -232,7 +232,7 @@ func (c consoled) memberAlone(task string) {
 	}
 }
 
-// brokenRules looks at what the request of team search broke: it is no business of a member of maps.
+// brokenRules checks the rules that team search's request broke: a member of maps must not see them.
 func (c consoled) brokenRules() {
 	c.Helper()
 	const none, some = "No request broke a rule in the last 24 hours", "broke 2 rules in the last 24 hours: 1 warning, 1 refusal of "
@@ -246,7 +246,7 @@ func (c consoled) brokenRules() {
 	}
 }
 
-// equalTotals compares Money, the interface for programs, sluice usage, and what the team itself is told.
+// equalTotals compares Money, the interface for programs, sluice usage, and what the team itself sees.
 func (c consoled) equalTotals(key string) {
 	c.Helper()
 	want, day := c.used("maps", "day"), time.Now().UTC().Format(time.DateOnly)
@@ -307,7 +307,7 @@ func (c consoled) equalBills(environ []string) {
 	}
 }
 
-// TestATeamsPageHasTheLimitsThatHold: those that the team itself is told, of which a replica has a share.
+// TestATeamsPageHasTheLimitsThatHold: the same that the team itself sees; a replica has a share of them.
 func TestATeamsPageHasTheLimitsThatHold(t *testing.T) {
 	c := openConsoled(t, "SLUICE_REPLICAS=2", "SLUICE_TEAMS_FILE="+write(t, strings.Replace(someTeams, "  - id: search\n", "  - id: search\n    concurrent: 7\n    open_tasks: 9\n", 1)))
 	_, own := c.send("GET", "/sluice/v1/usage", "", "test")

@@ -40,7 +40,7 @@ func find(t testing.TB, out *transcript, pattern string) string {
 	return string(match[1])
 }
 
-// signedIn is what every page of a person has, if the name needs no escaping.
+// signedIn is on every page of a logged-in person, if the name needs no escaping.
 func signedIn(name, role string) string {
 	return "<bdi>" + name + "</bdi></a> <small>" + role + "</small>"
 }
@@ -119,7 +119,7 @@ func TestTheConsolePrintsALinkAndNeverLogsIt(t *testing.T) {
 	}
 }
 
-// TestNoLinkWhereThereIsAnotherWay: whoever set a token, an issuer or an address does not want a link in the output.
+// TestNoLinkWhereThereIsAnotherWay: an operator who set a token, an issuer or an address does not want a link in the output.
 func TestNoLinkWhereThereIsAnotherWay(t *testing.T) {
 	for _, environ := range [][]string{
 		{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, operatorsToken)},
@@ -172,7 +172,7 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	}
 }
 
-// TestAnEndedSessionHasAnEntry, which the audit shows and proves; a session of one's own has none.
+// TestAnEndedSessionHasAnEntry, which the audit shows and proves; ending one's own session has no entry.
 func TestAnEndedSessionHasAnEntry(t *testing.T) {
 	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken), "SLUICE_TEAMS_FILE="+write(t, someTeams))
 	console, operator, member := consoleOf(t, h), newBrowser(t), newBrowser(t)
@@ -206,7 +206,7 @@ func TestAnEndedSessionHasAnEntry(t *testing.T) {
 	}
 }
 
-// TestReplicasShareSessions: in Redis, and what one replica ends has ended at the other.
+// TestReplicasShareSessions: in Redis, and a session ended at one replica has ended at the other.
 func TestReplicasShareSessions(t *testing.T) {
 	server, token := startRedis(t), write(t, operatorsToken)
 	var replicas [2]*house
@@ -274,7 +274,7 @@ func TestTheConsoleHasTLSAsTheListenerOfTeams(t *testing.T) {
 	}
 }
 
-// TestATakenPort: the default console is left out, one that was asked for stops the start, the demonstration's moves.
+// TestATakenPort: the default console is left out, a configured one fails the start, the demonstration's moves.
 func TestATakenPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// trips counts the round trips to Redis that were made for one request: all of them, and the longest chain of them, of which each
-// began after the end of the one before.
+// trips counts the round trips to Redis for one request: all, and the longest chain in which each began after the previous one
+// ended.
 type trips struct {
 	mu         sync.Mutex
 	all, chain int
@@ -62,8 +62,8 @@ func (tripsHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-// TestAPageTakesThreeRoundTrips: each page waits for Redis three times at most, the look at the session included. What it needs
-// besides is asked for at the same time. The first page of a process may wait once more, for the names of the teams.
+// TestAPageTakesThreeRoundTrips: each page waits for Redis at most three times, including the session lookup; other reads run in
+// parallel. The first page of a process may wait once more, for the names of the teams.
 func TestAPageTakesThreeRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, service := newService(t, simulator.Config{})
@@ -89,7 +89,7 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 		closeLog(log)
 	})
 	from := time.Now().UTC().AddDate(0, 0, -60).Format(time.DateOnly)
-	// The sums of past days are made with rests of four times what a day takes, and each look takes from that time.
+	// The sums of past days are made with pauses of four times a day's work, and every visit takes from that time.
 	for begun := time.Now(); visitCounted(t, process, cookie, "/money?by=model&from="+from).status != http.StatusOK; time.Sleep(500 * time.Millisecond) {
 		if time.Since(begun) > 3*patience {
 			t.Fatal("the sums of past days are not made")
@@ -129,7 +129,7 @@ func signIn(t *testing.T, p *process) *http.Cookie {
 	return nil
 }
 
-// visitCounted asks for a page when copies of what may change are old.
+// visitCounted requests a page when cached copies are stale.
 func visitCounted(t *testing.T, p *process, cookie *http.Cookie, path string) *trips {
 	t.Helper()
 	if path == "/now" || path == "/teams" || strings.HasPrefix(path, "/money?by=tag") {

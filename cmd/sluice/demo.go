@@ -79,7 +79,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	return process.serve(ctx)
 }
 
-// freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.
+// freeAddress returns the address of --listen, or one with a system-chosen port if that is taken.
 func (d demoCommand) freeAddress(ctx context.Context) string {
 	listener, err := wire.Listen(ctx, d.Listen)
 	if err == nil {
@@ -93,7 +93,7 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 	return net.JoinHostPort(host, "0")
 }
 
-// demoHouse is the teams file of the demonstration up to its teams.
+// demoHouse is the part of the demonstration's teams file before its teams.
 const demoHouse = `currency: CNY
 catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]
 prices:
@@ -130,7 +130,7 @@ func mintDemoTeams() (demoTeams, error) {
 
 var loopback = network(netip.MustParsePrefix("127.0.0.0/8"))
 
-// configuration is the default one, for a service at that address.
+// configuration returns the default one, for a service at that address.
 func (t demoTeams) configuration(service net.Addr, listen string) configuration {
 	s, _ := loadSettings(nil) // its faults are the required settings, which are set here
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
@@ -158,7 +158,7 @@ func writeDemo(w io.Writer, base string, teams demoTeams) error {
 // step is one line of the demonstration, for a POSIX shell with curl, grep and sed.
 type step struct{ about, line string }
 
-// demoSteps are the lines in order; those with $TASK need the one that sets it. The comments have no quotes and brackets,
+// demoSteps are the lines in order; those with $TASK depend on the one that sets it. The comments have no quotes and brackets,
 // because an interactive shell may not know comments.
 func demoSteps(base string, teams demoTeams) []step {
 	task := line(quiet, teams.search, base+"/tasks/$TASK")

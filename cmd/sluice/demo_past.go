@@ -19,7 +19,7 @@ import (
 // pastDays is how many days before today the demonstration makes up.
 const pastDays = 29
 
-// pastSample is of how many requests before the last day one is made up, for all of them.
+// pastSample is the number of requests before the last day that one made-up request represents.
 const pastSample = 20
 
 // pastClock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
@@ -30,12 +30,12 @@ func (c *pastClock) now() time.Time { return time.Now().Add(-time.Duration(c.bac
 // set moves the clock. It never goes back.
 func (c *pastClock) set(at time.Time) { c.back.Store(int64(time.Since(at))) }
 
-// pastTeam is how a team of the demonstration used to behave.
+// pastTeam is the past behaviour of a team of the demonstration.
 type pastTeam struct {
 	id, description string
 	models          []string
 	share           float64 // requests a minute at the busiest time
-	members         string  // of the directory's document; empty: the team stands in the teams file
+	members         string  // of the directory's document; empty: the team is in the teams file
 }
 
 var pastTeams = []pastTeam{
@@ -53,7 +53,7 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 	policy.EndpointImage: {"image.n", "image.prompt.length"},
 }
 
-// past makes up what the demonstration's teams did.
+// past makes up the history of the demonstration's teams.
 type past struct {
 	configuration
 	kept   *kept
@@ -69,8 +69,7 @@ type pastRow struct {
 	estimated   bool
 }
 
-// makePast adds teams to the directory and gives all a month of use, of which the last day is in detail. Whatever shows it reads it
-// like any other.
+// makePast adds teams to the directory and gives all a month of use, the last day in detail. Readers treat it like real use.
 func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) error {
 	m := &past{configuration: c, kept: k, clock: clock, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}}
 	if err := m.addTeams(ctx); err != nil {
@@ -86,7 +85,7 @@ func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) e
 		}
 		m.post(at)
 	}
-	for at := begins; at.Add(time.Minute).Before(now); at = at.Add(time.Minute) { // whole minutes: nothing has come from the future
+	for at := begins; at.Add(time.Minute).Before(now); at = at.Add(time.Minute) { // whole minutes: no record is in the future
 		for i := range pastTeams {
 			for range m.many(pastTeams[i].share * busy(at)) {
 				r := m.request(&pastTeams[i], 1)
@@ -105,7 +104,7 @@ func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) e
 	return nil
 }
 
-// addTeams puts the teams that are not of the teams file into the directory.
+// addTeams puts the teams that are not in the teams file into the directory.
 func (m *past) addTeams(ctx context.Context) error {
 	var all []error
 	for _, t := range pastTeams {
@@ -126,7 +125,7 @@ func (m *past) addTeams(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// busy is how busy the teams are at a time: by day more than by night, and on workdays more than at the weekend.
+// busy returns the teams' activity at a time: higher by day than by night, and on workdays than at weekends.
 func busy(at time.Time) float64 {
 	hour := float64(at.Hour()) + float64(at.Minute())/60
 	day := 0.15 + 0.85*math.Pow(math.Sin(math.Pi*math.Mod(hour+18, 24)/24), 2)
@@ -136,7 +135,7 @@ func busy(at time.Time) float64 {
 	return day
 }
 
-// many is a whole number that is on average so much.
+// many returns a random whole number with the given mean.
 func (m *past) many(mean float64) int {
 	mean *= 0.7 + 0.6*m.random.Float64()
 	n := int(mean)
@@ -146,7 +145,7 @@ func (m *past) many(mean float64) int {
 	return n
 }
 
-// request makes up a request and notes what so many like it cost.
+// request makes up a request and notes the cost of like such requests.
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
@@ -204,7 +203,7 @@ func (m *past) cost(model string, images int64) limit.Amounts {
 	return cost
 }
 
-// post charges the teams for what is due, at a time.
+// post charges the teams for due requests, at a time.
 func (m *past) post(at time.Time) {
 	m.clock.set(at)
 	for row, amounts := range m.due {

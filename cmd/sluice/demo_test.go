@@ -118,7 +118,7 @@ func TestStepsCanBePastedAnywhere(t *testing.T) {
 	}
 }
 
-// TestTheDemonstrationsPastAddsUp: the ledger has a month, and of the last day what the recent requests have, to the token.
+// TestTheDemonstrationsPastAddsUp: the ledger has a month, and for the last day agrees with the recent requests, to the token.
 func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	made, err := mintDemoTeams()
 	must(t, err)
@@ -151,7 +151,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	if len(ledger) != len(days) || len(used) != len(pastTeams) {
 		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(pastTeams))
 	}
-	if early := now.Truncate(24 * time.Hour); now.Sub(early) > time.Hour { // else the day is too short to tell anything
+	if early := now.Truncate(24 * time.Hour); now.Sub(early) > time.Hour { // else the day is too short to show anything
 		today := days[len(days)-1]
 		for _, team := range pastTeams {
 			var want limit.Amounts

@@ -12,7 +12,7 @@ import (
 	"sluice/gateway"
 )
 
-// The load of --traffic: one scene begins every trafficEvery, so that it stays at a few requests a second.
+// The load of --traffic: one scene begins every trafficEvery, to stay at a few requests a second.
 const (
 	trafficEvery   = 500 * time.Millisecond
 	trafficWorkers = 8
@@ -55,7 +55,7 @@ func sendTraffic(ctx context.Context, base string, teams demoTeams) {
 	}
 }
 
-// request is what a scene sends: one request, which leaves its mark in the log.
+// request returns a scene that sends one request, which appears in the log.
 func (t *traffic) request(key gateway.Secret, path, enable, body string) func(context.Context) {
 	return func(ctx context.Context) { t.send(ctx, key, path, enable, body) }
 }

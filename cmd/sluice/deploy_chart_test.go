@@ -126,7 +126,7 @@ func TestChartPassesTheLinter(t *testing.T) {
 	}
 }
 
-// Numbers reach Sluice as they were written, whatever YAML does with them.
+// Numbers reach Sluice as written, whatever YAML makes of them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
 	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
 	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
@@ -169,8 +169,8 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// The admin port takes no token: only the listed clients reach it, without any setting nobody, and all reach the teams' port. The
-// console's is as closed.
+// The admin port takes no token: only listed clients reach it, by default none; all reach the teams' port. The console's is just
+// as closed.
 func TestChartConfinesTheAdminPort(t *testing.T) {
 	made, err := render(t, "-f", deployed+"values/replicas.yaml")
 	if err != nil {

@@ -49,7 +49,7 @@ type rules struct {
 	}
 }
 
-// Everything in a PromQL expression that may look like a metric's name and is none.
+// Everything in a PromQL expression that looks like a metric's name but is not.
 var (
 	quoted   = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	matchers = regexp.MustCompile(`\{[^}]*\}|\[[^]]*\]`)
@@ -79,8 +79,8 @@ var (
 	matcher  = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)"`)
 )
 
-// strangers are the labels of a metric that an expression matches and that no series of it on the page has. Labels that
-// Prometheus adds are never on the page.
+// strangers returns the labels that an expression matches but no series of the metric on the page has. Labels that Prometheus
+// adds are never on the page.
 func strangers(expr, page string) (labels []string) {
 	for _, selected := range selector.FindAllStringSubmatch(expr, -1) {
 		for _, label := range matcher.FindAllStringSubmatch(selected[2], -1) {
@@ -232,7 +232,7 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 	}
 }
 
-// TestPrometheusReadsEveryExpression hands them to Prometheus's own parser, as rules.
+// TestPrometheusReadsEveryExpression passes them to Prometheus's own parser, as rules.
 func TestPrometheusReadsEveryExpression(t *testing.T) {
 	promtool := deployTool(t, "promtool")
 	type rule struct{ Record, Expr string }

@@ -91,7 +91,7 @@ func environOf(c container) []string {
 	return environ
 }
 
-// mounted turns the container's environment into one of this machine: each mount is a directory with the pod's files.
+// mounted adapts the container's environment to this machine: each mount is a directory with the pod's files.
 func mounted(t *testing.T, p pod) []string {
 	t.Helper()
 	certificate, key, _ := selfSigned(t)

@@ -60,7 +60,7 @@ func TestTheCompositionsRedisNeedsThePasswordOfSluicesAddress(t *testing.T) {
 	}
 }
 
-// startComposed starts redis-server by the composition's command. Its image's entry point gives way to one that adds a free port.
+// startComposed starts redis-server by the composition's command. The image's entry point is replaced by one that adds a free port.
 func startComposed(t *testing.T, script string) *redisServer {
 	t.Helper()
 	server, err := exec.LookPath("redis-server")

@@ -48,7 +48,7 @@ type importCommand struct {
 	Reason string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
 }
 
-// Run replaces the directory and says what has changed.
+// Run replaces the directory and prints the changes.
 func (c importCommand) Run(ctx context.Context, p program) error {
 	text, err := contentIn(c.File)
 	if err != nil {
@@ -87,8 +87,8 @@ func contentIn(file string) ([]byte, error) {
 	return readFile(file)
 }
 
-// warnOfOwners warns of what is not in force because the teams file has it too. A teams file that this command cannot read
-// is another machine's.
+// warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is taken for
+// another machine's.
 func warnOfOwners(w io.Writer, s settings, d teams.Document) {
 	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
 	if bad != nil {
@@ -118,7 +118,7 @@ func withDirectory(ctx context.Context, p program, do func(context.Context, sett
 	return do(ctx, s, s.directoryStore(client))
 }
 
-// commandOrder is an order by whoever runs a command.
+// commandOrder is an order by the user who runs a command.
 func commandOrder(reason string) teams.Order {
 	who := "command"
 	if u, err := user.Current(); err == nil && teams.IsProse(u.Username) {

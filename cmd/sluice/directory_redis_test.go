@@ -18,7 +18,7 @@ import (
 	"sluice/policy/teams/store"
 )
 
-// documented gives a Redis the user of docs/operating.md, who may use the commands of the ACL alone, and returns his URL.
+// documented gives a Redis the user of docs/operating.md, who may use only the ACL's commands, and returns that user's URL.
 func documented(t *testing.T, server *redisServer) string {
 	t.Helper()
 	args := []any{"ACL", "SETUSER", "sluice"}
@@ -87,7 +87,7 @@ func newKey(t *testing.T) teams.MintedKey {
 	return key
 }
 
-// TestADirectorysKeyLivesAndDiesOnEveryReplica: from its minting to its end; and nothing that is kept or said shows it.
+// TestADirectorysKeyLivesAndDiesOnEveryReplica: from its minting to its end; and no stored or printed text contains it.
 func TestADirectorysKeyLivesAndDiesOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -134,7 +134,7 @@ func TestADirectorysKeyLivesAndDiesOnEveryReplica(t *testing.T) {
 	}
 }
 
-// TestALostDirectoryClosesNothing: Redis goes away, a replica starts meanwhile, and Redis comes back without its memory.
+// TestALostDirectoryClosesNothing: Redis goes down, a replica starts meanwhile, and Redis returns empty.
 func TestALostDirectoryClosesNothing(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -167,7 +167,7 @@ func TestALostDirectoryClosesNothing(t *testing.T) {
 		}
 	}
 
-	server.start() // it has no dump: its memory is gone
+	server.start() // no dump: its data is lost
 	wait(t, "the directory is back", func() bool { return server.do("EXISTS", "sl1:directory") == int64(1) })
 	if again := command(t.Context(), settings, "directory", "export"); again.stdout != export {
 		t.Errorf("exported before\n%s\nand afterwards %+v", export, again)
@@ -181,7 +181,7 @@ func TestALostDirectoryClosesNothing(t *testing.T) {
 	works(t, key.Reveal(), true, h, started)
 }
 
-// readiness is what /readyz?verbose says.
+// readiness returns the answer of /readyz?verbose.
 func (h *house) readiness(t *testing.T) string {
 	t.Helper()
 	status, text, err := ask(oneOff, "http://"+h.admin, "/readyz?verbose", "")

@@ -39,7 +39,7 @@ type removing struct {
 	all     []*follower
 }
 
-// removals runs a test over both forms of the directory, with two followers of a directory with one team.
+// removals runs a test over both stores, with two followers of a directory with one team.
 func removals(t *testing.T, test func(r *removing)) {
 	path := filepath.Join(t.TempDir(), "directory.json")
 	url := startRedis(t).url()
@@ -82,7 +82,7 @@ func (r *removing) change(change teams.Change) {
 	must(r.T, err)
 }
 
-// marks says that the team is to be removed, or that it is not.
+// marks marks the team for removal, or unmarks it.
 func (r *removing) marks(removed bool) {
 	r.Helper()
 	members := map[string]json.RawMessage{}
@@ -92,7 +92,7 @@ func (r *removing) marks(removed bool) {
 	r.change(teams.ReplaceTeam{Team: teams.Spec{ID: "maps", Members: members}, IfMatch: "*", Now: r.now})
 }
 
-// stays expects that the team is still there, however often these look.
+// stays expects that the team still exists, however often these look.
 func (r *removing) stays(why string, all ...*follower) {
 	r.Helper()
 	for range 4 {
@@ -105,7 +105,7 @@ func (r *removing) stays(why string, all ...*follower) {
 	}
 }
 
-// goes expects that it is removed once, and that its entry proves it.
+// goes expects that the team is removed once, and that the audit proves it.
 func (r *removing) goes(all ...*follower) {
 	r.Helper()
 	for range 4 {
@@ -125,7 +125,7 @@ func (r *removing) goes(all ...*follower) {
 	}
 }
 
-// removed is how many entries say that the team was removed.
+// removed counts the audit's entries of the team's removal.
 func (r *removing) removed() (n int) {
 	r.Helper()
 	for text, err := range r.store.Entries(r.Context(), false) {
@@ -137,7 +137,7 @@ func (r *removing) removed() (n int) {
 	return n
 }
 
-// TestATeamIsRemovedOnceByOneReplica: when nothing of it is open at any, and each has seen that it ends.
+// TestATeamIsRemovedOnceByOneReplica: when no replica has open work of it, and each has seen that it ends.
 func TestATeamIsRemovedOnceByOneReplica(t *testing.T) {
 	removals(t, func(r *removing) {
 		a, b := r.all[0], r.all[1]
@@ -166,7 +166,7 @@ func TestAReplicaThatHasNotSeenIt(t *testing.T) {
 	})
 }
 
-// TestATeamThatIsEnabledAgain stays, and goes when it is removed again.
+// TestATeamThatIsEnabledAgain stays, and is removed when it is deleted again.
 func TestATeamThatIsEnabledAgain(t *testing.T) {
 	removals(t, func(r *removing) {
 		a, b := r.all[0], r.all[1]
@@ -213,7 +213,7 @@ func TestAReplicaThatWasKilled(t *testing.T) {
 	})
 }
 
-// TestTeamsThatGoTogether: what one process removes makes the reports of the others older.
+// TestTeamsThatGoTogether: one process's removal makes the others' reports stale.
 func TestTeamsThatGoTogether(t *testing.T) {
 	removals(t, func(r *removing) {
 		gone := map[string]json.RawMessage{"disabled": json.RawMessage("true"), "removing": json.RawMessage("true")}

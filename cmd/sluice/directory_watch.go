@@ -19,11 +19,11 @@ import (
 const (
 	directoryEvery = 500 * time.Millisecond // between two looks at the directory's head
 	directoryCall  = time.Second            // bounds one look; together they keep a change within two seconds
-	directoryFull  = time.Minute            // between two looks at all of it, which notice what changed without an entry
+	directoryFull  = time.Minute            // between two full reads, which notice changes without an entry
 )
 
-// directoryWatch keeps the directory in force that the store has. A faulty one, an older one and none at all change nothing;
-// the log and readiness report it. What this process knows is written back to a store that has lost it.
+// directoryWatch keeps the store's directory in force. A faulty, older or missing one changes nothing; the log and readiness
+// report it. A store that has lost the directory gets it back from this process.
 type directoryWatch struct {
 	store  teams.Store
 	joined *joinedTeams
@@ -54,7 +54,7 @@ func (w *directoryWatch) start(ctx context.Context) {
 	w.log.Info("directory", "version", d.Version)
 }
 
-// every does something at every interval until ctx ends.
+// every calls a function at every interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -97,7 +97,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 	w.take(ctx, s, known)
 }
 
-// take puts what the store has in force, unless it has lost what this process knows.
+// take puts the store's directory in force, unless the store has lost what this process knows.
 func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 	if s.Head() == known.Head() && bytes.Equal(s.Document, known.Document) {
 		w.bad.Store(nil)
@@ -128,7 +128,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 	}
 }
 
-// restore writes what this process knows to a store that has lost it.
+// restore writes this process's directory to a store that has lost it.
 func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	order := w.who
 	order.Now = w.now()
@@ -136,7 +136,7 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	if err == nil {
 		err = w.store.Write(ctx, has, next)
 	}
-	w.full = time.Time{} // look again at once
+	w.full = time.Time{} // look again immediately
 	switch {
 	case errors.Is(err, teams.ErrLost): // another replica did it
 	case err != nil:
@@ -170,7 +170,7 @@ func (w *directoryWatch) state() error {
 	return ignored
 }
 
-// whole reports whether the teams in force have all that the store has.
+// whole reports whether the teams in force include all of the store's.
 func (w *directoryWatch) whole() bool { return w.away.Load() == nil && w.bad.Load() == nil }
 
 // thisHost names the machine in the audit.
@@ -182,16 +182,16 @@ func thisHost() string {
 	return name
 }
 
-// removeEvery is between two looks at the teams that are to be removed.
+// removeEvery is the time between two looks at teams that are due for removal.
 const removeEvery = time.Second
 
-// removal removes the teams of the directory that are to be removed, once nothing of them is open and every process that follows the
-// directory has seen that they end. Each process says so of itself; the one that sees first that all do removes the team.
+// removal removes the directory's teams that are due for removal, once they have no open work and every process that follows the
+// directory has seen that they end. Each process reports that itself; the first to see that all have removes the team.
 type removal struct {
 	store   teams.Store
 	joined  *joinedTeams
 	open    func(ctx context.Context, team string) (int, error) // requests and tasks that are not settled
-	alive   func() int64                                        // replicas that the accounts know of, some of which may not have reported yet
+	alive   func() int64                                        // replicas that the accounts know; some may not have reported yet
 	replica string                                              // this process
 	who     teams.Order
 	log     *slog.Logger
@@ -206,7 +206,7 @@ func (r *removal) run(ctx context.Context) {
 	r.report(context.WithoutCancel(ctx), teams.Report{Replica: r.replica, Left: true})
 }
 
-// report says it, and returns what all say; nil: it is not known.
+// report posts this process's report and returns those of all; nil: not known.
 func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
@@ -217,7 +217,7 @@ func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 	return all
 }
 
-// look reports with which teams this process is through, and removes those with which all are.
+// look reports the teams that this process has finished with, and removes those that all have finished with.
 func (r *removal) look(ctx context.Context) {
 	_, d, _ := r.joined.inForce()
 	ids, version := d.Removing(), d.Version
@@ -246,8 +246,8 @@ func (r *removal) look(ctx context.Context) {
 
 var errOtherVersion = errors.New("the directory has changed since the reports")
 
-// remove removes a team from a version of the directory, and returns the version then. Another process may be faster, and a person may
-// have changed the directory: the next look judges that.
+// remove removes a team from a version of the directory, and returns the version then. Another process may be faster, or a person
+// may have changed the directory: the next look handles that.
 func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()

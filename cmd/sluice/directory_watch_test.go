@@ -57,7 +57,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	return w
 }
 
-// create adds a team to the store, behind the watch's back.
+// create adds a team to the store without the watch.
 func (w *watchedDirectory) create(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -131,8 +131,8 @@ func TestADirectoryChangedWithoutAnEntryIsNotPutInForce(t *testing.T) {
 	w.expect(t, "search maps", "<nil>")
 }
 
-// TestAnEntryAloneReloadsNothing: anybody who may cancel a task adds entries, and to read a thousand teams again takes half a second of
-// a processor at every replica.
+// TestAnEntryAloneReloadsNothing: every cancel of a task adds an entry, and reloading a thousand teams takes half a second of CPU
+// at every replica.
 func TestAnEntryAloneReloadsNothing(t *testing.T) {
 	w := watchDirectory(t)
 	w.create(t, "maps")

@@ -23,8 +23,8 @@ import (
 // are neither settings nor misspelled ones.
 var injected = []string{prefix + "SERVICE_", prefix + "PORT"}
 
-// loadSettings reads the settings out of environ, which has the form of os.Environ. It reports every fault at once, as
-// [faults]; the settings that come with an error are those that could be read.
+// loadSettings reads the settings out of environ, which has the form of os.Environ. It reports all faults together, as [faults];
+// with an error it returns the settings that could be read.
 func loadSettings(environ []string) (settings, error) {
 	var s settings
 	var fs faults
@@ -201,8 +201,7 @@ const (
 	adminIdle = 5 * time.Second
 )
 
-// connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
-// to the service, too.
+// connectionsFor returns how many client connections fit into a limit of open files: each may need one to the service, too.
 func connectionsFor(files uint64) int {
 	half := (max(files, ownFiles) - ownFiles) / 2
 	return int(max(1, min(max(half, files/4), mostByDefault)))

@@ -2,5 +2,5 @@
 
 package main
 
-// filesAllowed is how many files the process may have open at once; there is no such limit here.
+// filesAllowed is how many files the process may have open; this platform has no such limit.
 func filesAllowed() uint64 { return 1 << 20 }

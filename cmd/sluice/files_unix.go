@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// filesAllowed is how many files the process may have open at once.
+// filesAllowed is how many files the process may have open.
 func filesAllowed() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

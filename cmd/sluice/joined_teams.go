@@ -27,7 +27,7 @@ type joinedTeams struct {
 	key      gateway.Secret
 	state    teams.State    // of the directory in force; the zero State: none was ever read
 	document teams.Document // of that state
-	ignored  error          // what of the directory is not in force, because the file has it too
+	ignored  error          // parts of the directory that are not in force, because the file has them too
 }
 
 // setFile puts a new teams file and a new upstream key in force.
@@ -82,7 +82,7 @@ func (r *joinedTeams) join(s teams.State) error {
 	return nil
 }
 
-// inForce is the directory in force, and what of it is ignored.
+// inForce is the directory in force, and what is ignored in it.
 func (r *joinedTeams) inForce() (s teams.State, d teams.Document, ignored error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,7 +36,7 @@ type kept struct {
 	versions  func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
 	replicas  func() (alive, set int64)                               // nil as above
 	alive     func() int64                                            // how many replicas share the accounts
-	degraded  func() bool                                             // Redis is away, or was not told yet what teams spent meanwhile
+	degraded  func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
 	checks    []admin.Check
 }
 
@@ -46,7 +46,7 @@ type accounts interface {
 	console.Accounts
 	figures.Accounts
 	console.Ledger
-	// Open returns how many requests and tasks of a team are not settled.
+	// Open returns the number of a team's unsettled requests and tasks.
 	Open(ctx context.Context, team string) (int, error)
 	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
@@ -60,13 +60,13 @@ type claims interface {
 	figures.Tasks
 }
 
-// lately is what this process and the other replicas did in the last two days.
+// lately records what all replicas did in the last two days.
 type lately interface {
 	recent.Store
 	figures.Lately
 }
 
-// keptParts are what is needed to keep anything.
+// keptParts are the dependencies of kept.
 type keptParts struct {
 	log     *slog.Logger
 	bounds  *bounds
@@ -95,7 +95,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 	return k, nil
 }
 
-// inRedis keeps it in Redis, of whose memory the teams need so many bytes.
+// inRedis keeps it in Redis; need is the memory there that the teams need, in bytes.
 func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptParts) error {
 	client := openRedis(s, parts.log, parts.metrics, need)
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
@@ -145,7 +145,7 @@ func (k *kept) close(log *slog.Logger) {
 	}
 }
 
-// openHolds is how many holds are open and how old the oldest is, as last counted.
+// openHolds is the number of open holds and the age of the oldest, as last counted.
 func (k *kept) openHolds() (open int, age time.Duration, known bool) {
 	open, oldest, err := k.accounts.Holds(context.Background())
 	if err != nil || oldest.IsZero() {
@@ -154,7 +154,7 @@ func (k *kept) openHolds() (open int, age time.Duration, known bool) {
 	return open, max(time.Since(oldest), 0), true
 }
 
-// openOf counts the requests and tasks of a team that are not settled, as this process knows them.
+// openOf counts a team's unsettled requests and tasks that this process knows.
 func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 	if holds, err := k.accounts.Open(ctx, team); err != nil || holds > 0 {
 		return holds, err
@@ -179,11 +179,11 @@ func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need in
 	})
 }
 
-// errAside is the error of a call for the console or the admin listener that was not sent because such calls have failed lately. It tells
-// the accounts nothing: they have a breaker of their own.
+// errAside is the error of a call for the console or the admin listener that was not sent because such calls failed recently. It
+// does not concern the accounts: they have their own breaker.
 var errAside = fmt.Errorf("%w: it did not answer the console lately", limit.ErrBusy)
 
-// forPeople makes a server's requests ask Redis over connections of their own, so that looking on delays no team's request.
+// forPeople makes a server's requests use their own connections to Redis, so that viewers delay no team's request.
 func forPeople(server *http.Server) {
 	server.BaseContext = func(net.Listener) context.Context { return redisclient.Aside(context.Background()) }
 }
@@ -213,13 +213,13 @@ func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now fun
 				log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 			}
 		},
-		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // other replicas are alive than the settings say
+		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // the number of live replicas differs from the settings
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts
 }
 
-// redisWarnings are about a Redis that may lose its data, or has less memory than the teams may need.
+// redisWarnings warns of a Redis that may lose its data, or has less memory than the teams may need.
 func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	if f.Forgets() {
 		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and tasks are lost when it ends; "+
@@ -241,11 +241,11 @@ const (
 	settledBytes = 150       // a settled request's hold
 )
 
-// settledFor is how long that hold is kept.
+// settledFor is how long a settled hold is kept.
 const settledFor = 15 * time.Minute
 
-// redisNeed is how many bytes of Redis's memory the accounts of the teams may take, in whole MiB, where teams use all that
-// their rates allow. Tasks are left out: no rate says how many of them a team makes.
+// redisNeed returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
+// rates allow. Tasks are left out: no rate bounds their number.
 func redisNeed(file *teams.File) (bytes int64) {
 	bytes = recentBytes
 	for _, team := range file.List {

@@ -20,7 +20,7 @@ type lastUse struct {
 	written map[string]int64
 }
 
-// follow collects for the keys of these teams from now on.
+// follow collects for these teams' keys from now on.
 func (u *lastUse) follow(file *teams.File) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -51,7 +51,7 @@ func (u *lastUse) note(key string, at time.Time) {
 	}
 }
 
-// write writes what was not written yet. What cannot be written is written the next time.
+// write writes what is not written yet. After a failure the next call retries.
 func (u *lastUse) write(ctx context.Context, note func(context.Context, map[string]time.Time) error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -74,10 +74,10 @@ func (u *lastUse) write(ctx context.Context, note func(context.Context, map[stri
 	maps.Copy(u.written, news)
 }
 
-// forgetAfter is how long a key that no team has any more keeps its hour: another replica may still know the key.
+// forgetAfter is how long the hour of a removed key is kept: another replica may still know the key.
 const forgetAfter = 30 * 24 * time.Hour
 
-// forget removes the hours of keys that no team has any more.
+// forget removes the hours of removed keys.
 func (u *lastUse) forget(ctx context.Context, now time.Time, kept usedHours) error {
 	used, err := kept.Used(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (u *lastUse) run(ctx context.Context, kept usedHours, whole func() bool) {
 		defer cancel()
 		u.write(call, kept.NoteUsed)
 		if minute++; ctx.Err() == nil && minute%60 == 0 && whole() {
-			_ = u.forget(call, time.Now(), kept) // what stays is tried again
+			_ = u.forget(call, time.Now(), kept) // the rest is retried
 		}
 	}
 	every(ctx, usedEvery, write)

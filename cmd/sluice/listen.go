@@ -12,11 +12,11 @@ import (
 	"sluice/gateway/wire"
 )
 
-// listeners are where a process takes connections.
+// listeners are the process's listeners.
 type listeners struct {
 	public  *acceptor
 	admin   net.Listener
-	console net.Listener // nil: there is no console
+	console net.Listener // nil: no console
 }
 
 // openListeners opens them all, or none.
@@ -36,7 +36,7 @@ func openListeners(ctx context.Context, c configuration, log *slog.Logger) (l li
 	return l, nil
 }
 
-// close is for a process that does not start.
+// close closes them if the process fails to start.
 func (l listeners) close() {
 	if l.public == nil {
 		return
@@ -99,8 +99,8 @@ func (l listeners) consoleState(setting string) error {
 	return nil
 }
 
-// acceptor is a listener that logs when it cannot accept connections. net/http tries again by itself within a second, but
-// only logs to its own error log.
+// acceptor is a listener that logs when it cannot accept connections. net/http retries by itself within a second, but only logs
+// to its own error log.
 type acceptor struct {
 	net.Listener
 	log    *slog.Logger

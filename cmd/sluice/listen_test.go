@@ -89,8 +89,8 @@ func TestAStopWithConnectionsThatSendNothing(t *testing.T) {
 	}
 }
 
-// Requests whose bodies do not end, and requests without a valid key, keep nobody from a listener: five addresses hold as many
-// connections as they may, and a sixth is answered.
+// Requests whose bodies do not end, and requests without a valid key, block no listener: five addresses hold as many connections
+// as they may, and a sixth is answered.
 func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
 	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})

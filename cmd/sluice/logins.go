@@ -18,7 +18,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// inForce are the teams in force, file and directory together, and the service's key, with which the console may sign its sessions.
+// inForce has the teams in force, of file and directory, and the service's key, which may sign the console's sessions.
 type inForce struct {
 	file atomic.Pointer[teams.File]
 	key  atomic.Pointer[gateway.Secret]
@@ -93,8 +93,8 @@ func (c *consoleToken) look() {
 	c.faulty = err != nil
 }
 
-// signing returns what the sessions in Redis are signed with: the first secret that the configuration has of the token, the client's secret
-// at the issuer, and the upstream key. All replicas have the same, and Redis has none of them.
+// signing returns the secret that signs the sessions in Redis: the first that the configuration has of the token, the client's
+// secret at the issuer, and the upstream key. All replicas have the same, and Redis has none of them.
 func (c *consoleToken) signing(client gateway.Secret, upstream *atomic.Pointer[gateway.Secret]) func() []byte {
 	return func() []byte {
 		if digest, set := c.sha256(); set {
@@ -113,8 +113,8 @@ const defaultConsole = "127.0.0.1:8082"
 // consoleOff is the CONSOLE_LISTEN of a process without a console.
 const consoleOff = "off"
 
-// How many characters the operator's token has at least, because guesses are not slowed down so much that a right one waits: of a random one
-// in base64, and of one in hexadecimal digits alone. Both are 128 bits.
+// The minimal lengths of the operator's token, for base64 and for hexadecimal digits: 128 bits each. It must be strong because
+// guesses are not throttled enough to delay a correct one.
 const (
 	leastToken    = 22
 	leastHexToken = 32
@@ -145,8 +145,8 @@ func (s *settings) validateConsole(fs *faults) {
 	}
 }
 
-// consoleCollides reports whether another listener was given the console's address. By default that is no fault: the console,
-// which is newer than the other two, is left out then.
+// consoleCollides reports whether another listener has the console's address. For the default address that is no fault: the
+// console, newer than the other two, is left out.
 func (s *settings) consoleCollides() bool {
 	own := s.ConsoleListen
 	return (own == s.Listen || own == s.AdminListen) && !freePort(own) && own != defaultConsole

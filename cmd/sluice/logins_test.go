@@ -71,7 +71,8 @@ func TestConsoleSettingsDependOnEachOther(t *testing.T) {
 	}
 }
 
-// TestTheTokenIsTooLongToGuess: a right token is never made to wait for wrong ones, so a short one is a fault that says how to make another.
+// TestTheTokenIsTooLongToGuess: wrong tokens never delay a right one, so a short token is a fault, which explains how to make a
+// better one.
 func TestTheTokenIsTooLongToGuess(t *testing.T) {
 	for text, fault := range map[string]string{
 		"operators-CANARY-token":           "",
@@ -90,7 +91,8 @@ func TestTheTokenIsTooLongToGuess(t *testing.T) {
 	}
 }
 
-// TestWhatSignsSessions: the token goes before the client's secret, and that before the upstream key, which may be replaced at run time.
+// TestWhatSignsSessions: the token takes precedence over the client's secret, and that over the upstream key, which may change at
+// run time.
 func TestWhatSignsSessions(t *testing.T) {
 	var upstream atomic.Pointer[gateway.Secret]
 	keys := []gateway.Secret{"first-CANARY", "second-CANARY"}

@@ -1,5 +1,5 @@
-// Command sluice runs the gateway, and what an operator needs around it: a demonstration, an upstream simulator, a check
-// of the configuration, and keys for teams.
+// Command sluice runs the gateway, and the operator's tools around it: a demonstration, an upstream simulator, a check of the
+// configuration, and keys for teams.
 //
 // This package is flags, environment, files, signals and wiring. It decides nothing about requests.
 package main
@@ -61,7 +61,7 @@ func run(ctx context.Context, p program, args []string) int {
 		kong.Description("A gateway in front of a hosted model service. Settings are environment variables: see config.example.env."),
 		kong.UsageOnError(),
 		kong.Writers(p.stdout, p.stderr),
-		kong.Exit(func(int) { helped = true }), // called by --help alone; run returns then
+		kong.Exit(func(int) { helped = true }), // called only by --help; run returns then
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p), kong.BindToProvider(newConsoleClient),
 	)
 	command, err := parser.Parse(args)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){"sluice": main, "curl": curlMain})
 }
 
-// leakless runs the tests and fails when they leave goroutines behind.
+// leakless runs the tests and fails if they leak goroutines.
 type leakless struct{ *testing.M }
 
 func (l leakless) Run() int {
@@ -41,8 +41,8 @@ func (l leakless) Run() int {
 	return code
 }
 
-// toxiproxyLinks are goroutines that toxiproxy leaves behind: after a failed write to a connection it no longer reads from
-// the link's channel, and the senders wait for ever. No code of Sluice runs in them.
+// toxiproxyLinks are goroutines that toxiproxy leaves behind: after a failed write to a connection it no longer reads from the
+// link's channel, and the senders block forever. No code of Sluice runs in them.
 var toxiproxyLinks = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// beforeThisEdition is the last commit before the third edition. Its binary and today's share one Redis during an update, and after
-// one that is taken back.
+// beforeThisEdition is the last commit before the third edition. Its binary and today's share one Redis during an update, and
+// after a rollback.
 const beforeThisEdition = "89a80c6"
 
 // oldBinary builds the binary of that commit.
@@ -36,9 +36,9 @@ func oldBinary(t *testing.T) string {
 	return binary
 }
 
-// TestOldAndNewShareOneRedis: under load three replicas of one edition are stopped one after another, and of the other started in their
-// places. No request fails but while its replica is stopped, no limit is passed, every task is known, and the accounts have what the
-// service has done: requests, images and tasks of each team, and tokens and money of all.
+// TestOldAndNewShareOneRedis: under load three replicas of one edition are replaced one after another by the other. No request
+// fails except while its replica is stopped, no limit is exceeded, every task is known, and the accounts agree with the service's
+// work: requests, images and tasks of each team, and tokens and money of all.
 func TestOldAndNewShareOneRedis(t *testing.T) {
 	old := oldBinary(t)
 	lanes := []lane{
@@ -73,7 +73,7 @@ func TestOldAndNewShareOneRedis(t *testing.T) {
 	}
 }
 
-// addsUp compares tokens and money of all ledgers with what the service has done, and the quotas with ledgers and open holds.
+// addsUp compares tokens and money of all ledgers with the service's work, and the quotas with ledgers and open holds.
 func (h *heat) addsUp() {
 	h.Helper()
 	const price = 200_000_000 // of a picture, as the ledger writes 0.20

@@ -2,7 +2,7 @@ package main
 
 // mutations are faults that tests once did not notice, and similar ones: in the code of limits, holds, keys and bounds.
 var mutations = []mutation{
-	// Waits told to clients, and refusals.
+	// Waits reported to clients, and refusals.
 	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
 	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "taken.Used[q]+taken.Held[q]+n <= limit", new: "taken.Used[q]+taken.Held[q]+n < limit"},
 	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.Tasks >= t.Tasks", new: "s.Tasks > t.Tasks"},

@@ -14,12 +14,12 @@ import (
 )
 
 // mutation is a small fault in the code: new in place of old in the file. The tests of the file's package must fail on it.
-// docs/mutations.md tells how they are run.
+// docs/mutations.md describes how to run them.
 type mutation struct {
 	about    string
 	file     string // from the module's root
 	old, new string // old MUST occur in the file exactly once
-	lives    string // why no test can fail on it; empty: one must
+	lives    string // why no test can fail on it; empty: a test must
 }
 
 func (m mutation) name() string { return m.file + "/" + strings.ReplaceAll(m.about, " ", "-") }
@@ -65,7 +65,7 @@ func inModule(t *testing.T, args ...string) (said string, ok bool) {
 	return string(text), err == nil
 }
 
-// pkg is the package of the file, itself or embedded. The parts of policy/limit are tested through each other.
+// pkg returns the package of the file, or the one that embeds it. The parts of policy/limit are tested through each other.
 func (m mutation) pkg() string {
 	dir := filepath.Dir(m.file)
 	if strings.HasPrefix(dir, "policy/limit") {
@@ -122,7 +122,7 @@ func TestMutationsAreKilled(t *testing.T) {
 	}
 }
 
-// firstFailure is the first failed test, or the end of the output.
+// firstFailure returns the first failed test, or the end of the output.
 func firstFailure(said string) string {
 	for line := range strings.Lines(said) {
 		if name, failed := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); failed {
@@ -132,7 +132,7 @@ func firstFailure(said string) string {
 	return strings.TrimSpace(said[max(0, len(said)-200):])
 }
 
-// TestMutationsStillApply: the list follows code that moves, and the page has the faults that survive.
+// TestMutationsStillApply: the list is up to date with the code, and the page has the faults that survive.
 func TestMutationsStillApply(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mutations.md")
 	must(t, err)

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// paceBounded is how much garbage, in percent of what lives, may gather before it is collected if a memory limit is known:
-	// near the limit the runtime collects more often by itself.
+	// paceBounded is GOGC, in percent of the live heap, if a memory limit is known: near the limit the runtime collects more
+	// often by itself.
 	paceBounded = 400
-	// paceFree is the same without a limit.
+	// paceFree is GOGC without a limit.
 	paceFree = 200
 )
 
-// pace is how the runtime collects garbage. A zero leaves what the environment or the runtime says.
+// pace is how the runtime collects garbage. Zero keeps the setting of the environment or the runtime.
 type pace struct {
 	percent int
 	limit   int64 // of the process's memory, in bytes
 }
 
-// paceFor decides the pace. GOGC and GOMEMLIMIT win. container is the container's memory limit in bytes; 0: there is none. A tenth
-// of it is left for the binary, stacks and sockets, as in the chart.
+// paceFor decides the pace. GOGC and GOMEMLIMIT win. container is the container's memory limit in bytes; 0: no limit. A tenth of
+// it is left for the binary, stacks and sockets, as in the chart.
 func paceFor(environ []string, container int64) (p pace) {
 	percent, limit := valueIn(environ, "GOGC"), valueIn(environ, "GOMEMLIMIT")
 	if limit == "" {
@@ -40,7 +40,7 @@ func paceFor(environ []string, container int64) (p pace) {
 	return p
 }
 
-// set puts the pace in force, and returns what restores the one before.
+// set puts the pace in force, and returns a function that restores the previous one.
 func (p pace) set() (restore func()) {
 	percent, limit := -1, int64(math.MaxInt64)
 	if p.percent > 0 {
@@ -68,8 +68,8 @@ func valueIn(environ []string, name string) string {
 	return ""
 }
 
-// containerLimit is the least memory limit of the process's control group (version 2) and those above it, in bytes; 0: there is
-// none, or it cannot be read. root is "" outside tests.
+// containerLimit is the least memory limit of the process's control group (version 2) and those above it, in bytes; 0: no limit,
+// or not readable. root is "" outside tests.
 func containerLimit(root string) (least int64) {
 	groups, _ := os.ReadFile(root + "/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {

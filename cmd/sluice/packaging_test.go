@@ -80,7 +80,7 @@ func TestCIKeepsScreenshots(t *testing.T) {
 	}
 }
 
-// part runs one function of .ci/run, with a program in place of go that prints what it is given and exits as it is told.
+// part runs one function of .ci/run, with a program in place of go that prints its arguments and exits as exits says.
 func part(t *testing.T, function, says, exits string) (string, error) {
 	t.Helper()
 	text := regexp.MustCompile(`(?ms)^` + function + `\(\) \{\n.*?^\}\n`).FindString(readRoot(t, ".ci/run"))
@@ -95,7 +95,7 @@ func part(t *testing.T, function, says, exits string) (string, error) {
 	return string(out), err
 }
 
-// TestAKnownHoleFailsTheRun, and a database that cannot be had does not, but the run says so.
+// TestAKnownHoleFailsTheRun; an unreachable database does not, but the run reports it.
 func TestAKnownHoleFailsTheRun(t *testing.T) {
 	for _, tt := range []struct {
 		says, exits, prints string

@@ -156,7 +156,8 @@ func TestPagesAreReached(t *testing.T) {
 	}
 }
 
-// TestReadmeMapsTheSource: every package is in the map, by its name or as one below `its/parent/…`, and every file that the map names is in its package.
+// TestReadmeMapsTheSource: every package is in the map, by its name or as one below `its/parent/…`, and every file in the map is
+// in its package.
 func TestReadmeMapsTheSource(t *testing.T) {
 	_, section, _ := strings.Cut(readRoot(t, "README.md"), "\n## Where things are\n")
 	section, _, _ = strings.Cut(section, "\n## ")

@@ -20,8 +20,8 @@ import (
 	"testing"
 )
 
-// The floor plan: the allowed imports of each package. A package that is not on it, and an import that is not in its row,
-// fail the build: change the plan first.
+// The floor plan: the allowed imports of each package. A package that is not on it, and an import that is not in its row, fail
+// the test: change the plan first.
 
 const (
 	goRedis    = "github.com/redis/go-redis"
@@ -54,7 +54,7 @@ type plan struct {
 	outside   []string            // third-party modules
 	files     map[string][]string // modules that only some files may import, by the pattern of their names
 	never     []string            // forbidden imports, beside everything unlisted
-	timeless  bool                // it must not read the clock
+	timeless  bool                // must not read the clock
 }
 
 var floorPlan = map[string]plan{
@@ -88,7 +88,7 @@ var floorPlan = map[string]plan{
 		outside:   []string{xSync},
 		never:     silent,
 	},
-	"policy/limit/limittest": { // for tests alone
+	"policy/limit/limittest": { // only for tests
 		ours:    []string{"policy/teams"},
 		outside: []string{goRedis, "github.com/alicebob/miniredis"},
 		never:   []string{httpPkg, otelAPI, slogPkg},
@@ -130,7 +130,7 @@ var floorPlan = map[string]plan{
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
-	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
+	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
@@ -160,7 +160,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // for tests alone
+	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",

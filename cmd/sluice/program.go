@@ -9,7 +9,7 @@ import (
 
 // Exit codes.
 const (
-	exitClean   = 0 // done, or stopped when asked to
+	exitClean   = 0 // success, or stopped on request
 	exitFailure = 1 // a failure that is not the configuration's
 	exitFaulty  = 2 // the configuration or the command line is faulty
 )
@@ -51,7 +51,7 @@ func (versionCommand) Run(p program) error {
 	return err
 }
 
-// build tells the binary's version and source.
+// build is the binary's version and source.
 type build struct {
 	version   string // of the module; "(devel)" when built from a checkout
 	goVersion string

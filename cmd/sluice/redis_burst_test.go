@@ -20,12 +20,12 @@ import (
 // burst is requests that one client sends over HTTP/2.
 type burst struct {
 	connections, streams int // streams on each connection
-	atOnce               int // of them; more than a server allows would wait in the client, and beyond its own time
+	atOnce               int // of them; more than a server allows would wait in the client, beyond its timeout
 	tls                  *tls.Config
 	request              func() *http.Request
 }
 
-// send sends them, and returns how many answers had each status; 0: none came.
+// send sends them, and returns the number of answers by status; 0: no answer.
 func (b *burst) send() map[int]int {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -45,7 +45,7 @@ func (b *burst) send() map[int]int {
 			defer mu.Unlock()
 			statuses[status]++
 		}
-		ask() // it connects: the others would connect each for itself
+		ask() // connects first: otherwise each would connect for itself
 		left := make(chan struct{}, b.streams)
 		for range b.streams - 1 {
 			left <- struct{}{}
@@ -65,13 +65,13 @@ func (b *burst) send() map[int]int {
 	return statuses
 }
 
-// beside is what another team and the operators' probe see while something goes on.
+// beside records what another team and the operators' probe see during a burst.
 type beside struct {
 	asked, failed, looks, degraded atomic.Int64
 	state                          atomic.Pointer[string] // the last degraded one
 }
 
-// watch sends requests of a team and looks at readiness, one behind the other, until what goes on has ended.
+// watch sends a team's requests and checks readiness, one after the other, until ended is closed.
 func (w *beside) watch(t *testing.T, ended <-chan struct{}, ask func() int, admin string) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -180,9 +180,9 @@ func getter(address, key string, cookies []*http.Cookie) func() *http.Request {
 	}
 }
 
-// TestABurstTakesNoOthersRedis: one address sends bursts of requests that each need Redis: pages of the console with an invented cookie and
-// with a session, and polls of tasks that do not exist. Another team is answered all the while, and Redis never counts as away. LONG=1
-// sends 32 connections with 250 streams each.
+// TestABurstTakesNoOthersRedis: one address sends bursts of requests that each need Redis: pages of the console with an invented
+// cookie and with a session, and polls of tasks that do not exist. Another team is served throughout, and Redis never counts as
+// away. LONG=1 sends 32 connections with 250 streams each.
 func TestABurstTakesNoOthersRedis(t *testing.T) {
 	h := newBurstHouse(t)
 	if status := h.otherAsks(); status != http.StatusOK {
@@ -215,7 +215,7 @@ func TestABurstTakesNoOthersRedis(t *testing.T) {
 	}
 }
 
-// refusals are the lines of requests that were refused, a few.
+// refusals returns the lines of a few refused requests.
 func (h *burstHouse) refusals() string {
 	var lines []string
 	for line := range strings.Lines(string(h.log.bytes())) {

@@ -58,7 +58,7 @@ func (p *gatewayProcess) kill() {
 	_, _ = p.cmd.Process.Wait()
 }
 
-// crash is a request that is under way when its gateway is killed.
+// crash is a request in flight when its gateway is killed.
 type crash struct{ kind, path, body, header string }
 
 var crashes = []crash{
@@ -67,8 +67,8 @@ var crashes = []crash{
 	{"image task", "/api/v1/services/aigc/image-generation/generation", `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":3}}`, "X-Service-Async"},
 }
 
-// A gateway is killed while a request is at upstream, at every moment that upstream can see.
-// The hold stays, and when its lease ends it is charged, once, as estimated. The test ends the lease.
+// A gateway is killed while a request is at upstream, at every moment that upstream can see. The hold remains, and when its lease
+// expires it is charged, once, as estimated. The test ends the lease.
 func TestKilledWhileUpstreamWorks(t *testing.T) {
 	for _, c := range crashes {
 		for _, moment := range []string{"connected", "received", "answering"} {
@@ -133,12 +133,12 @@ func TestKilledWhileUpstreamWorks(t *testing.T) {
 	}
 }
 
-// textBody is a request for another model, so that its charge can be told apart.
+// textBody is a request for another model, so that its charge is distinguishable.
 func (c crash) textBody() string {
 	return `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"hello"}]}}`
 }
 
-// stop stops the process in order: everything that waits is settled by then.
+// stop stops the process cleanly: everything pending is settled by then.
 func (p *gatewayProcess) stop(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)

@@ -73,7 +73,7 @@ func (s *sentinels) master(t *testing.T) *redisServer {
 	return nil
 }
 
-// offsets are how much a master has written, and how much of it each of its replicas has.
+// offsets returns how much a master has written, and how much each of its replicas has received.
 func (s *redisServer) offsets() (master int64, replicas []int64) {
 	s.Helper()
 	for _, m := range regexp.MustCompile(`(slave\d|master_repl)[^\n]*offset[=:](\d+)`).FindAllStringSubmatch(s.do("INFO", "replication").(string), -1) {
@@ -131,7 +131,7 @@ func TestMasterIsKilled(t *testing.T) {
 	})
 }
 
-// A master without replicas takes no more writes if Redis is so configured; teams go on without it.
+// A master without replicas refuses writes if Redis is configured so; teams continue without it.
 func TestMasterWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
@@ -246,7 +246,7 @@ func (c *cluster) used(t *testing.T, team, unit string) (used, held int64) {
 	return usedIn(c.client, team, unit)
 }
 
-// as spends for another team than the one the accounts were opened for.
+// as spends for a team other than the one that the accounts were opened for.
 func (k *ledgerkeeper) as(team *teams.Team) bool {
 	k.mu.Lock()
 	k.n++

@@ -21,7 +21,7 @@ import (
 
 const generous = `quotas: {tokens: {day: 100000000}}`
 
-// Redis is killed and comes back empty. Requests go on, the state says so, and the known data is restored.
+// Redis is killed and comes back empty. Requests go on, the state shows it, and the known data is restored.
 func TestRedisIsKilled(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -100,7 +100,7 @@ func TestFlappingNetwork(t *testing.T) {
 				if k.spend(0) {
 					admitted.Add(1)
 				} else {
-					time.Sleep(time.Millisecond) // a refused client that retries soon
+					time.Sleep(time.Millisecond) // a refused client retries soon
 				}
 			}
 		})
@@ -305,7 +305,7 @@ func TestANewPasswordNeedsNoRestart(t *testing.T) {
 	}
 }
 
-// Redis accepts no more connections. It counts as away, and the lines about it are bounded.
+// Redis refuses connections. It counts as away, and the log lines about it are bounded.
 func TestARedisWithoutFreeClientsIsAway(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -403,7 +403,7 @@ func TestACLOfTheDocs(t *testing.T) {
 	server.do("FLUSHALL")
 	k.eventually(patience, "what was used is put back", func() bool {
 		used, _ := k.used(server, "tokens")
-		return used == 10 || used == 15 // including the correction, if the replica has heard of it
+		return used == 10 || used == 15 // including the correction, if the replica knows it
 	})
 	k.eventually(patience, "well", k.well)
 	log := fmt.Sprint(server.do("ACL", "LOG"))

@@ -49,7 +49,7 @@ func (r *taskReplicas) paidOnce() {
 	}
 }
 
-// What a library repeats gets the first attempt's task from another replica, and from one that was started since.
+// A library's retry gets the first attempt's task from another replica, also from one that was started since.
 func TestFrontIsPaidOnceOverReplicas(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 2 * time.Second, TaskRate: -1})
@@ -72,7 +72,7 @@ func TestFrontIsPaidOnceOverReplicas(t *testing.T) {
 	r.paidOnce()
 }
 
-// A replica that is killed while the service makes the task leaves an unknown outcome: no repetition makes another.
+// A replica that is killed while the service makes the task leaves an unknown outcome: no retry makes another task.
 func TestFrontUnknownOutcomeOfAKilledReplica(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Second, TaskRate: -1}, "SLUICE_IMAGE_WAIT=1s")
@@ -99,7 +99,7 @@ func TestFrontUnknownOutcomeOfAKilledReplica(t *testing.T) {
 	}
 }
 
-// A replica that is stopped while clients wait sends them away, and another answers them with the task.
+// A replica that is stopped while clients wait refuses them, and another answers them with the task.
 func TestFrontStoppedReplicaSendsItsClientsAway(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 2 * time.Second, TaskRate: -1})
@@ -139,8 +139,8 @@ func TestFrontMakesNoPictureWithoutRedis(t *testing.T) {
 	}
 }
 
-// A replica dies between hearing a task's end and charging it. Redis did not know the end yet, so the next replica
-// queries the task again and charges the images made, not the hold at the end of its lease.
+// A replica dies between learning a task's end and charging it. Redis did not know the end yet, so the next replica queries the
+// task again and charges the images made, not the hold at the end of its lease.
 func TestKilledBeforeAnEndIsCharged(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: 3 * time.Second, TaskRate: -1})

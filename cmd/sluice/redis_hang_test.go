@@ -54,14 +54,14 @@ func (k *ledgerkeeper) loadedBeside(ctx context.Context, control time.Duration) 
 	return l
 }
 
-// breakerOpen reports whether the client sends nothing to the single node of Redis.
+// breakerOpen reports whether the breaker of the single Redis node is open.
 func (k *ledgerkeeper) breakerOpen() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), k.timeout)
 	defer cancel()
 	return errors.Is(k.redis.Exists(ctx, "sl1:{search}:none").Err(), limit.ErrAway)
 }
 
-// percentile of durations, which it sorts.
+// percentile returns a percentile of durations, which it sorts.
 func percentile(list []time.Duration, p float64) time.Duration {
 	slices.Sort(list)
 	return list[min(int(float64(len(list))*p), len(list)-1)]
@@ -136,8 +136,8 @@ func TestPacketsVanish(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// After an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes
-// most of the timeout and every connection has to be made again.
+// After an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes most of the
+// timeout and every connection must be made again.
 func TestBackOverASlowNetwork(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)

@@ -70,7 +70,7 @@ func (l *lossy) pass(client net.Conn) {
 
 func (l *lossy) lose(replies string) { l.loses.Store(&replies) }
 
-// A cluster's client never repeats a command whose reply was lost, alone or in a round trip with others.
+// A cluster's client never repeats a command whose reply was lost, whether by itself or in a pipeline.
 func TestClusterSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	server := startLossy(t)
@@ -170,8 +170,7 @@ func TestClusterTakesTheAccountOnce(t *testing.T) {
 	}
 }
 
-// At the start a warning tells of a Redis that keeps nothing, or has too little memory for the teams; a sound Redis causes
-// none.
+// A start logs a warning if Redis is not persistent or has too little memory for the teams, and none otherwise.
 func TestARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	manyTeams := "teams:\n"

@@ -20,8 +20,8 @@ const twoKeys = someTeams + `      - id: 8g4k9q2m4x1c
         sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
 `
 
-// replicas starts gateways that share one Redis, with a team of two keys and some limits. Their connections to Redis are
-// made in advance: on a busy machine 64 requests at once could not make all of theirs in time.
+// replicas starts gateways that share one Redis, with a team of two keys and some limits. Their connections to Redis are made in
+// advance: on a busy machine 64 concurrent requests could not make all of theirs in time.
 func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *redisServer, service *simulator.Simulator) {
 	t.Helper()
 	server = startRedis(t)
@@ -44,8 +44,8 @@ func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *re
 // span is the time between sending an admitted request and its answer; it was admitted in between.
 type span struct{ sent, answered time.Time }
 
-// hammer sends requests from so many workers, alternating replicas and keys, until enough returns true. It returns the
-// spans of the admitted requests, and the number of refused ones.
+// hammer sends requests from concurrent workers, alternating replicas and keys, until enough returns true. It returns the spans
+// of the admitted requests, and the number of refused ones.
 func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) bool) (admitted []span, refused int64) {
 	client := newClient(t)
 	client.Transport.(*http.Transport).MaxIdleConnsPerHost = workers
@@ -88,8 +88,8 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 	return admitted, no.Load()
 }
 
-// 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
-// requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
+// 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: exactly 1,000 requests pass.
+// The last ones may at first be set aside for another replica, and are given back.
 func TestQuotaIsExact(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestQuotaIsExact(t *testing.T) {
 // failedCalls finds the calls of Redis that failed, on the page of metrics.
 var failedCalls = regexp.MustCompile(`db_client_operation_duration_seconds_count\{.*error_type="[^"]+".*`)
 
-// A rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and its
-// refill. The figure of a longer time: LONG=1 go test -v -run A141 ./cmd/sluice.
+// A rate holds in every window, over two and three replicas that share one Redis: at most the bucket and its refill. The figure
+// of a longer time: LONG=1 go test -v -run A141 ./cmd/sluice.
 func TestRateIsKeptInEveryWindow(t *testing.T) {
 	t.Parallel()
 	long, rate, burst := 2*time.Second, 3.0, 10.0 // a busy machine passes this, too
@@ -140,7 +140,7 @@ func TestRateIsKeptInEveryWindow(t *testing.T) {
 	}
 }
 
-// worstWindow is the largest number of requests by which a window passed the bound of a bucket, below 0 if none did: of all
+// worstWindow returns the most requests by which a window exceeded a bucket's bound, below 0 if none did. A window counts the
 // requests sent and answered inside it.
 func worstWindow(admitted []span, burst, perSecond float64) float64 {
 	slices.SortFunc(admitted, func(a, b span) int { return a.answered.Compare(b.answered) })
@@ -158,7 +158,7 @@ func worstWindow(admitted []span, burst, perSecond float64) float64 {
 	return worst
 }
 
-// The clocks of replicas differ and jump. Decisions are made by Redis's clock alone.
+// The clocks of replicas differ and jump. Only Redis's clock counts for decisions.
 func TestClocksDoNotMatter(t *testing.T) {
 	server := startRedis(t)
 	var jump atomic.Int64

@@ -147,7 +147,7 @@ func freeTCPPort(t testing.TB) int {
 	}
 }
 
-// ledgerkeeper is the accounts of one replica, opened as the process does, over an address of Redis.
+// ledgerkeeper is one replica's accounts, opened as the process opens them, over an address of Redis.
 type ledgerkeeper struct {
 	*testing.T
 	*failover.Failover
@@ -155,7 +155,7 @@ type ledgerkeeper struct {
 	timeout time.Duration // of a call on a request's path
 	team    *teams.Team
 	log     *lineLog
-	turns   atomic.Int64 // of the background work, that have ended
+	turns   atomic.Int64 // completed turns of the background work
 	n       int
 	mu      sync.Mutex
 }
@@ -219,7 +219,7 @@ func parseTeam(t *testing.T, id string, lines ...string) *teams.Team {
 	return file.List[0]
 }
 
-// admit admits one request of so many tokens.
+// admit admits one request that holds tokens.
 func (k *ledgerkeeper) admit(tokens int64) (limit.Verdict, error) {
 	k.mu.Lock()
 	k.n++
@@ -327,8 +327,8 @@ func (l *lineLog) count(word string) (n int) {
 // slack is the time that the race detector and other tests may add to a bound, which LONG=1 checks exactly.
 const slack = 4
 
-// isLong reports whether the figures of docs/performance.md are wanted, on a machine used for nothing else. No other run
-// asserts a time: it compares times of the same run.
+// isLong reports whether to check the figures of docs/performance.md, on an otherwise idle machine. Other runs assert no times:
+// they compare times of the same run.
 func isLong() bool { return os.Getenv("LONG") != "" }
 
 func rewrite(t *testing.T, path, content string) {

@@ -52,9 +52,8 @@ func TestOneShardDown(t *testing.T) {
 	}
 }
 
-// besideADownShard alternates requests of a team whose shard is down and of another, until the shard counts as down and for
-// a second longer. Neither is refused, and the other team waits for no timeout. It returns how often the other was
-// admitted.
+// besideADownShard alternates requests of a team whose shard is down and of another, until the shard has counted as down for a
+// second. Neither is refused, and the other team waits for no timeout. It returns how often the other was admitted.
 func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (admitted int) {
 	k.Helper()
 	var took, waited []time.Duration
@@ -100,7 +99,7 @@ func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	return used
 }
 
-// failed reports whether a node has noticed that another is down, and, if whole, has given up the whole cluster for it.
+// failed reports whether a node knows that another is down and, if whole, counts the whole cluster as down.
 func (c *cluster) failed(t *testing.T, node, other *redisServer, whole bool) bool {
 	t.Helper()
 	for line := range strings.Lines(node.do("CLUSTER", "NODES").(string)) {

@@ -51,7 +51,7 @@ func TestRedisIsSlow(t *testing.T) {
 		t.Errorf("%d of %d calls of Redis failed, more than 1 in a hundred, or too few were made for %d requests", failed, asked, len(l.took))
 	}
 	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(l.took), l.passed, failed, asked, percentile(l.took, 0.99), opened)
-	if most := redisclient.PoolSize - redisclient.SpareConnections + 5*int(time.Since(begun)/time.Second); opened > most { // as many as there may be, once, and 5 a second
+	if most := redisclient.PoolSize - redisclient.SpareConnections + 5*int(time.Since(begun)/time.Second); opened > most { // the pool, once, and 5 a second
 		t.Errorf("%d connections were opened, want at most %d", opened, most)
 	}
 }
@@ -140,9 +140,9 @@ func TestAHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 	}
 }
 
-// TestASlowNetworkAnswers: a round trip takes a third of the timeout, and making a connection more than all of it. Redis decides every
-// request, also the first ones, and never counts as away. With LONG=1 it is 150 ms of the default 250 for longer, and most requests take
-// two round trips at most.
+// TestASlowNetworkAnswers: a round trip takes a third of the timeout, and making a connection more than all of it. Redis decides
+// every request, also the first ones, and never counts as away. With LONG=1 a round trip takes 150 ms of the default 250, the
+// test runs longer, and most requests take at most two round trips.
 func TestASlowNetworkAnswers(t *testing.T) {
 	trip, timeout, lasts := 250*time.Millisecond, 750*time.Millisecond, 3*time.Second
 	if isLong() {

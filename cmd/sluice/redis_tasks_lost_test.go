@@ -32,7 +32,7 @@ func (r *taskReplicas) ledger(counts func(row string) bool) (images int64) {
 	return images
 }
 
-// ask is a poll that may be refused while the task is unknown; it returns the answer's header, nil without an answer.
+// ask polls; it may be refused while the task is unknown. It returns the answer's header, nil without an answer.
 func (r *taskReplicas) ask(i int, id string) http.Header {
 	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
 	if err != nil {
@@ -61,8 +61,8 @@ func together(ids []string, do func(id *string)) {
 	doing.Wait()
 }
 
-// Tasks are created while Redis is away, and their ends are heard and settled at their replica. Another replica, whose
-// clients poll while Redis comes back, charges none of them again.
+// Tasks are created while Redis is away, and their replica learns their ends and settles them. Another replica, whose clients
+// poll while Redis comes back, charges none of them again.
 func TestTasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms", "SLUICE_TASK_QUERY_RATE=100000")
@@ -114,7 +114,7 @@ func TestALostTaskIsChargedOnce(t *testing.T) {
 	}
 }
 
-// denied polls tasks at a replica and counts those that it denies, and those for which it cannot tell yet.
+// denied polls tasks at a replica and counts those that it denies, and those that it does not know yet.
 func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
 	var mu sync.Mutex
 	together(ids, func(id *string) {
@@ -179,9 +179,8 @@ func TestTasksAreNotDeniedAfterALoss(t *testing.T) {
 	}
 }
 
-// The master dies, and a replica takes its place that lacks the last tasks. Nobody polls them. Each is queried and charged soon after
-// Redis is back: before the finisher queries a
-// task that was made then for the second time, three intervals later.
+// The master dies, and a replica without the last tasks takes its place. No client polls them. Each is queried and charged soon
+// after Redis is back: before the finisher's second query of a task made then, three intervals later.
 func TestTasksWhoseClaimsAFailoverLostAreFinishedSoon(t *testing.T) {
 	t.Parallel()
 	const interval, tasks = 6 * time.Second, 20

@@ -111,7 +111,7 @@ func (r *taskReplicas) send(request *http.Request) (state, id string) {
 	return body.Output.State, body.Output.ID
 }
 
-// images are the images charged in the ledger, and those held.
+// images returns the images charged in the ledger, and those held.
 func (r *taskReplicas) images() (charged, held int64) {
 	k := &ledgerkeeper{T: r.T, team: parseTeam(r.T, "search")}
 	return k.used(r.server, "images")
@@ -210,8 +210,8 @@ func final(state string) bool {
 	return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELED"
 }
 
-// Redis is away when a task is created: its creator gets the answer, its replica knows the task at once, and all others
-// once Redis is back.
+// Redis is away when a task is created: its creator gets the answer, its replica knows the task immediately, and all others once
+// Redis is back.
 func TestClaimedWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: time.Second, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
@@ -323,8 +323,7 @@ func TestAPollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 	polling.Wait()
 }
 
-// A hundred open tasks and a thousand polls a second stay inside the account's 20 queries a second, and every poll is
-// answered.
+// A hundred open tasks and a thousand polls a second stay within the account's 20 queries a second, and every poll is answered.
 func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
 	t.Parallel()
 	long := 3 * time.Second

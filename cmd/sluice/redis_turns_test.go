@@ -18,7 +18,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// pollers are clients that send many polls at once over one HTTP/2 connection each.
+// pollers are clients that send many concurrent polls over one HTTP/2 connection each.
 type pollers struct {
 	*testing.T
 	base    string
@@ -61,8 +61,8 @@ func (p *pollers) poll(ctx context.Context, client *http.Client, task string) (s
 	return answer.StatusCode
 }
 
-// burst sends so many polls of invented ids over each connection, and waits for no answer. Each begins when the one before has been
-// sent: a busy machine would otherwise be so busy with sending that calls of Redis come too late.
+// burst sends streams polls of invented ids over each connection without waiting for answers. Each begins when the previous one
+// has been sent: otherwise sending would keep a busy machine from calling Redis in time.
 func (p *pollers) burst(streams int) *sync.WaitGroup {
 	var polling sync.WaitGroup
 	polling.Go(func() {
@@ -82,8 +82,8 @@ func (p *pollers) burst(streams int) *sync.WaitGroup {
 	return &polling
 }
 
-// A team's burst of polls of invented ids, 3,200 at once, over a Redis that takes a fifth of a second for each call: another team gets
-// its texts and pictures, Redis does not count as away, and the team's own task is never refused.
+// A team's burst of 3,200 concurrent polls of invented ids, over a Redis that takes a fifth of a second for each call: another
+// team gets its texts and pictures, Redis does not count as away, and the team's own task is never refused.
 func TestABurstOfPollsTakesNoOtherTeamsRequests(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience bounds every wait of a script. Only a failing test takes as long.
+// patience bounds every wait of a script. Only a failing test takes that long.
 const patience = 3 * time.Minute
 
 // TestScripts runs the binary as an operator does. Beside testscript's own commands the scripts have:
@@ -25,7 +25,7 @@ const patience = 3 * time.Minute
 //	signal NAME TERM        sends it a signal
 //	ended NAME CODE         waits for its end and checks the exit code
 //	console                 serves a console and sets SLUICE_CONSOLE_URL
-//	output NAME FILE        writes what it has said on standard output so far to a file
+//	output NAME FILE        writes its standard output so far to a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{

@@ -26,7 +26,7 @@ import (
 // library is an unmodified client library with a program of .ci/sdk that drives it.
 type library struct {
 	name    string
-	command []string // a program in the directory that .ci/sdk/install made, and its arguments, of which .ci/… are files
+	command []string // a program in the directory that .ci/sdk/install made, and its arguments; .ci/… are files
 	topics  []string // that it says it has passed
 }
 
@@ -61,7 +61,7 @@ func sdkDir(t *testing.T) string {
 	return dir
 }
 
-// drive runs the program of a library against a gateway, and checks that it has passed its topics.
+// drive runs a library's program against a gateway, and checks that it passes its topics.
 func (l library) drive(t *testing.T, gateway string) {
 	t.Helper()
 	dir := sdkDir(t)
@@ -73,7 +73,7 @@ func (l library) drive(t *testing.T, gateway string) {
 			arguments[i] = file
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // tasks take their time, and libraries pause before they repeat
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // tasks take their time, and libraries pause before they retry
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	program := exec.CommandContext(ctx, filepath.Join(dir, l.command[0]), arguments...)
@@ -116,8 +116,8 @@ func TestLibrariesChat(t *testing.T) {
 	}
 }
 
-// TestLibrariesPayOnce: each library makes pictures, loses answers and repeats its requests as it likes. The service makes one
-// task for each call of the program, and the ledger has its images once.
+// TestLibrariesPayOnce: each library makes pictures, loses answers and retries as it likes. The service makes one task for each
+// call of the program, and the ledger has its images once.
 func TestLibrariesPayOnce(t *testing.T) {
 	t.Parallel()
 	sdkDir(t)
@@ -170,9 +170,9 @@ func chargedImages(t *testing.T, h *house) (images int) {
 	return images
 }
 
-// flaky is a way to a gateway on which no first attempt of a library gets its answer. What happens to it is the first segment of
-// the path: a status, which is answered in the gateway's place; "after-" and a status, which replaces the gateway's answer; or
-// "lost": the connection ends where the gateway's answer would come. Later attempts pass.
+// flaky is a proxy to a gateway on which no library's first attempt gets its answer. The path's first segment selects the
+// failure: a status, which is answered in the gateway's place; "after-" and a status, which replaces the gateway's answer; or
+// "lost": the connection ends instead of the answer. Later attempts pass.
 func flaky(t *testing.T, gateway string) string {
 	t.Helper()
 	to, err := url.Parse(gateway)

@@ -62,19 +62,19 @@ type process struct {
 	telemetry  *telemetry.Telemetry
 	listeners  listeners
 	kept       *kept
-	identities *oidc.Verifier // verifies tokens that stand in place of keys
+	identities *oidc.Verifier // verifies tokens that replace keys
 	gateway    *gateway.Gateway
-	console    *consoleServer // nil: there is no console
+	console    *consoleServer // nil: no console
 	public     *http.Server
 	admin      *http.Server
 	phase      *phase
 	works      []func(context.Context) // run beside the listeners, until their context ends
 }
 
-// start is in what a process differs from the demonstration.
+// start has the differences between a process and the demonstration.
 type start struct {
-	hangups <-chan os.Signal                   // each has the teams file read again; nil: the teams are in no file
-	fill    func(context.Context, *kept) error // puts into what is kept what is there at the start; nil: nothing
+	hangups <-chan os.Signal                   // each reloads the teams file; nil: no teams file
+	fill    func(context.Context, *kept) error // fills kept at the start; nil: nothing
 }
 
 // open opens the listeners and builds every part from those before it, without serving yet. The caller closes the log.
@@ -139,7 +139,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 // newAdmin is the admin listener's server.
 func (p *process) newAdmin(checks []admin.Check) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
-	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // clients may use the names of the setting, and that in the address
+	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
 		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
@@ -175,8 +175,8 @@ func (p *process) serve(ctx context.Context) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	// Readiness fails first, so that balancers send no more. What still comes for ShutdownDelay is served, on connections that close
-	// after it. Then requests have ShutdownGrace to end.
+	// Readiness fails first, so that balancers send no more. Requests that still arrive within ShutdownDelay are served, on
+	// connections that close after them. Then requests have ShutdownGrace to end.
 	p.phase.enter("stopping")
 	p.gateway.BeginDrain()
 	logger.Info("stopping", "delay", showDuration(p.ShutdownDelay), "grace", showDuration(p.ShutdownGrace))

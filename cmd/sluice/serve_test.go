@@ -196,8 +196,8 @@ func TestWhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 	service.Release()
 }
 
-// TestAnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
-// as before, and lost lines are counted.
+// TestAnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks forever: requests are answered as before,
+// and lost lines are counted.
 func TestAnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()

@@ -27,11 +27,12 @@ type settings struct {
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
-	// ConsoleListen is where people and programs of the console connect; TLS as on Listen. The default console that cannot listen is left out.
+	// ConsoleListen is where people and programs of the console connect; TLS as on Listen. A default console that cannot listen
+	// is left out.
 	ConsoleListen string `env:"CONSOLE_LISTEN" envDefault:"127.0.0.1:8082" allow:"host:port or :port other than SLUICE_LISTEN and SLUICE_ADMIN_LISTEN, such as 127.0.0.1:8082; off for no console"`
 	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
 	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
-	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: there is none.
+	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: no token.
 	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 22 visible ASCII characters, or of at least 32 hexadecimal digits"`
 	// OIDCIssuer is the OpenID Connect issuer with which people sign on. Empty: none.
 	OIDCIssuer string `env:"OIDC_ISSUER" allow:"the issuer's address as its discovery document has it, https, or http on loopback, without user, query or fragment"`
@@ -41,7 +42,8 @@ type settings struct {
 	OIDCClientSecret gateway.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
 	// OIDCClientSecretFile holds OIDCClientSecret instead.
 	OIDCClientSecretFile string `env:"OIDC_CLIENT_SECRET_FILE" allow:"a readable file with nothing but the client's secret at the issuer, with SLUICE_OIDC_ISSUER"`
-	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, that give those roles. Empty: the issuer gives the role to no one.
+	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, that give those roles. Empty: the
+	// issuer does not grant the role.
 	OIDCOperators []member `env:"OIDC_OPERATORS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	OIDCViewers   []member `env:"OIDC_VIEWERS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	// MaxConnections is how many connections clients may hold open at Listen; one address may have a quarter of them, a trusted
@@ -90,7 +92,7 @@ type settings struct {
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
 	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
-	// OnStateLoss tells admission how to act without Redis: spend allowances (local), or refuse.
+	// OnStateLoss selects how admission acts without Redis: spend allowances (local), or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// OutageBridge is how long this process may spend a team's allowance without Redis.
 	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`
@@ -108,7 +110,7 @@ type settings struct {
 
 	// MaxBody is the most bytes of one request's body.
 	MaxBody byteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
-	// BodyBudget is the most bytes of all request bodies in memory at once; one team may have half of it.
+	// BodyBudget is the most bytes that all request bodies together may take in memory; one team may have half of it.
 	BodyBudget byteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
 
 	// ConnectTimeout bounds connecting to the service, TLS included.
@@ -119,7 +121,7 @@ type settings struct {
 	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
 	// WriteTimeout bounds one write to a client that does not read.
 	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0, such as 30s"`
-	// ShutdownDelay is how long requests are still taken after SIGTERM, until balancers send none. Zero: not at all.
+	// ShutdownDelay is how long requests are still accepted after SIGTERM, until balancers send none. Zero: not at all.
 	ShutdownDelay time.Duration `env:"SHUTDOWN_DELAY" envDefault:"5s" allow:"a duration of 0s or more, such as 5s"`
 	// ShutdownGrace is how long running requests have to end after that delay.
 	ShutdownGrace time.Duration `env:"SHUTDOWN_GRACE" envDefault:"30s" allow:"a duration above 0, such as 30s"`
@@ -140,18 +142,18 @@ type settings struct {
 	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 
-	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none is.
+	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port if it is not the scheme's own, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
 	ResultNetworks []network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`
-	// TraceContext says whether a span links to the client's traceparent or joins its trace.
+	// TraceContext selects whether a span links to the client's traceparent or joins its trace.
 	TraceContext string `env:"TRACE_CONTEXT" envDefault:"link" allow:"link or join"`
 	// TraceUpstream sends the trace context to the service.
 	TraceUpstream bool `env:"TRACE_UPSTREAM" envDefault:"false" allow:"true or false"`
-	// TraceURLTemplate is where the console's links to traces lead. Empty: it has none.
+	// TraceURLTemplate is the target of the console's links to traces. Empty: no links.
 	TraceURLTemplate traceTemplate `env:"TRACE_URL_TEMPLATE" allow:"an address with {trace} in place of the trace's id, such as https://traces.example/trace/{trace}"`
 	// CaptureContent puts prompts and answers into spans, never into the log.
 	CaptureContent bool `env:"CAPTURE_CONTENT" envDefault:"false" allow:"true or false"`

@@ -42,7 +42,7 @@ func send(t *testing.T, client *http.Client, method, address, body string, heade
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, _ := io.ReadAll(answer.Body) // a cut answer is read as far as it came
+	text, _ := io.ReadAll(answer.Body) // a cut answer is read up to the cut
 	return answer, string(text)
 }
 

@@ -24,13 +24,13 @@ import (
 	"sluice/policy/teams/store"
 )
 
-// answering is a console that is asked in simulated time.
+// answering is a console that answers in simulated time.
 type answering func(*http.Request) *http.Response
 
 // RoundTrip implements http.RoundTripper.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
 
-// TestRmWaitsForTheRemoval, and says so if it takes longer.
+// TestRmWaitsForTheRemoval, and reports it if that takes longer.
 func TestRmWaitsForTheRemoval(t *testing.T) {
 	for after, want := range map[int]string{
 		3: "disabled: team maps\nremoved: team maps\n",
@@ -62,8 +62,8 @@ func TestRmWaitsForTheRemoval(t *testing.T) {
 // scriptToken is the token of a script's console.
 const scriptToken = "token-canary-0123456789"
 
-// startConsole serves a console over the script's teams.yaml and directory.json, in the environment of its commands. A request with
-// another token gets 401, and one for the team redirect is led elsewhere.
+// startConsole serves a console over the script's teams.yaml and directory.json, in the environment of its commands. A request
+// with another token gets 401, and one for the team redirect is redirected elsewhere.
 func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 	file, err := teams.Parse([]byte(ts.ReadFile("teams.yaml")))
 	ts.Check(err)
@@ -88,7 +88,7 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 		switch r.URL.Path {
 		case console.Prefix + "/teams/redirect":
 			http.Redirect(w, r, "http://elsewhere.example/", http.StatusTemporaryRedirect)
-		case console.Prefix + "/teams/busy": // something of it is open
+		case console.Prefix + "/teams/busy": // it has open work
 			_, err := accounts.Admit(context.Background(), &limit.Hold{ID: "busy", Team: &teams.Team{ID: "busy"}, Lease: time.Hour})
 			ts.Check(err)
 			fallthrough

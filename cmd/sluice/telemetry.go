@@ -56,7 +56,7 @@ const logFlush = 2 * time.Second
 func closeLog(log *telemetry.Log) {
 	ctx, cancel := context.WithTimeout(context.Background(), logFlush)
 	defer cancel()
-	_ = log.Close(ctx) // there is no log to write the error to
+	_ = log.Close(ctx) // the error cannot be logged any more
 }
 
 // openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
@@ -105,8 +105,8 @@ type bound struct {
 	logging *rate.Limiter
 }
 
-// add registers a limit. The text says what is limited and to how much. The caller calls reached each time the limit turns
-// something away.
+// add registers a limit. The text names what is limited and the limit. The caller calls reached each time the limit refuses
+// something.
 func (b *bounds) add(text string) (reached func()) {
 	one := &bound{text: text, logging: rate.NewLimiter(rate.Every(time.Minute), 1)}
 	b.mu.Lock()

@@ -42,7 +42,7 @@ func (h *house) value(t *testing.T, series string) float64 {
 	return n
 }
 
-// load sends so many requests, eight at a time, and counts the successful ones.
+// load sends n requests, eight at a time, and counts the successful ones.
 func (h *house) load(t *testing.T, n int, headers ...string) (well int64) {
 	t.Helper()
 	client := newClient(t)
@@ -140,7 +140,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	}
 }
 
-// If all clients want their traces recorded, few are.
+// If all clients ask for sampling, few traces are recorded.
 func TestClientsCannotForceSampling(t *testing.T) {
 	collector := collecting(t, nil)
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")

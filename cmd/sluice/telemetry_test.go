@@ -148,8 +148,8 @@ func (s *redisServer) everything() string {
 	return all.String()
 }
 
-// streamsOf is how many streams a listener lets a client of HTTP/2 have over one connection, as its first frame says: settings of six
-// bytes each, of which number 3 is that.
+// streamsOf returns how many streams a listener allows an HTTP/2 connection. Its first frame has settings of six bytes each;
+// number 3 is the limit.
 func streamsOf(t *testing.T, address string, roots *x509.CertPool) uint32 {
 	t.Helper()
 	conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}})
@@ -177,7 +177,7 @@ func streamsOf(t *testing.T, address string, roots *x509.CertPool) uint32 {
 	return 0
 }
 
-// A client may have 100 requests at once over one connection, 32 at the console.
+// A client may have 100 concurrent requests over one connection, 32 at the console.
 func TestStreamsOfAConnectionAreBounded(t *testing.T) {
 	certificate, key, roots := selfSigned(t)
 	h := serving(t, "http://127.0.0.1:1", "SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")

@@ -141,7 +141,7 @@ func TestUsageByTag(t *testing.T) {
 	}
 }
 
-// losing lets Redis do its work, and loses the replies to so many scripts.
+// losing lets Redis run scripts, and loses the next replies to them.
 type losing struct{ replies int }
 
 func (l *losing) DialHook(next redis.DialHook) redis.DialHook { return next }

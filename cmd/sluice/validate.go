@@ -16,13 +16,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// What ON_STATE_LOSS may say.
+// The values of ON_STATE_LOSS.
 const (
 	stateLocal  = "local"
 	stateRefuse = "refuse"
 )
 
-// What TRACE_CONTEXT may say.
+// The values of TRACE_CONTEXT.
 const (
 	contextLink = "link"
 	contextJoin = "join"
@@ -56,7 +56,7 @@ func (s *settings) validate(fs *faults) {
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
 		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, contextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
-		// A wait without an end holds memory, connections and tasks for ever.
+		// An endless wait holds memory, connections and tasks forever.
 		{"REDIS_TIMEOUT", s.RedisTimeout > 0},
 		{"TASK_TTL", s.TaskTTL > 0},
 		{"CONNECT_TIMEOUT", s.ConnectTimeout > 0},
@@ -69,7 +69,7 @@ func (s *settings) validate(fs *faults) {
 	s.validateConsole(fs)
 }
 
-// requirement is that a setting is as allowed.
+// requirement is a condition that a setting must meet.
 type requirement struct {
 	name string
 	ok   bool

@@ -18,8 +18,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// parsers read the types of settings beyond numbers, words and durations. Their errors are not shown, except the faults of
-// rules: policy says which part of a value they may quote.
+// parsers read the types of settings beyond numbers, words and durations. Their errors are hidden, except faults of rules, where
+// policy decides which part of a value to quote.
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
@@ -113,8 +113,8 @@ type forwardPath string
 // Segments of dots only, and characters that need escaping, are refused: servers read them differently.
 var forwardForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 
-// answered are the paths that Sluice answers itself. A forwarded prefix above or below one of them would go around its
-// checks: a team could read another team's task, or make images that no quota counts.
+// answered are the paths that Sluice answers itself. A forwarded prefix above or below one of them would bypass its checks: a
+// team could read another team's task, or make images that no quota counts.
 var answered = []string{
 	"tasks",
 	"services/aigc/text-generation/generation",

@@ -82,8 +82,8 @@ func FuzzForwardPath(f *testing.F) {
 	})
 }
 
-// TestFaultyRulesAreNamed: an unknown rule or mode is reported with the nearest known one, all at once, in the
-// setting and in the teams file. Text without a rule's form may be a secret in the wrong variable, and is hidden.
+// TestFaultyRulesAreNamed: unknown rules and modes are all reported, each with the nearest known one, in the setting and in the
+// teams file. Text without a rule's form may be a secret in the wrong variable, and is hidden.
 func TestFaultyRulesAreNamed(t *testing.T) {
 	const ids = ", allowed: the ids that sluice check --rules prints"
 	for text, want := range map[string]string{
@@ -199,7 +199,7 @@ func TestBoundsOfEverySetting(t *testing.T) {
 	}
 }
 
-// faulty is for the pair of settings in which the fault of one names the other.
+// faulty handles the pair of settings where the fault of one names the other.
 func faulty(t *testing.T, name, value string) bool {
 	t.Helper()
 	return name == "SLUICE_MAX_BODY" && faultsOf(t, with(name+"="+value))["SLUICE_BODY_BUDGET"] != ""

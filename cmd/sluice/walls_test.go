@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// The walls inside the packages: how many files of a package need each other, how many methods a receiver has, and how long a package
-// is. All are measured from the code, so a package that becomes a maze fails here while it is still easy to divide.
+// The walls inside the packages: how many files of a package need each other, how many methods a receiver has, and how long a
+// package is. All are measured from the code, so a package that becomes a maze fails here while it is still easy to split.
 
 // walls are the bounds of a package.
 type walls struct {
@@ -30,7 +30,7 @@ const (
 	smallPackage = 8    // in a package of fewer files any file may use any other
 )
 
-// wallsOf are those of a package of so many files: at most a third of them need each other.
+// wallsOf returns the walls of a package of that many files: at most a third of them need each other.
 func wallsOf(files int) walls {
 	b := walls{knot: files / 3, lines: mostLines}
 	if files < smallPackage {
@@ -39,7 +39,7 @@ func wallsOf(files int) walls {
 	return b
 }
 
-// beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row goes.
+// beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row is removed.
 var beyond = map[string]walls{
 	"cmd/sluice": {lines: 4925},
 }

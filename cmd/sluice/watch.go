@@ -14,14 +14,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// A new content counts once two readings, settle apart, are equal; settleTries bounds the readings of a file that keeps
-// changing. A file that is written in place could be read half way, and half a teams file is a valid file with fewer teams.
+// A new content counts once two readings, settle apart, are equal; settleTries bounds the readings of a file that keeps changing.
+// A file that is written in place could be read half-written, and half a teams file is a valid file with fewer teams.
 const (
 	settle      = 25 * time.Millisecond
 	settleTries = 8
 )
 
-// watch keeps the gateway's teams and upstream key as their files say. A faulty content is not applied; the log and
+// watch keeps the gateway's teams and upstream key in step with their files. A faulty content is not applied; the log and
 // readiness report it.
 type watch struct {
 	teamsPath string

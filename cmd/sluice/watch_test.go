@@ -52,7 +52,7 @@ func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	return w
 }
 
-// aSecond lets a second pass, within which a change must be in force.
+// aSecond lets a second pass; a change must be in force within it.
 func aSecond() {
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -269,7 +269,7 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 	})
 }
 
-// A FIFO in the file's place is another faulty content: the watch goes on, and ends when it is stopped.
+// A FIFO in the file's place is another faulty content: the watch continues, and ends when it is stopped.
 func TestTheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	path := write(t, someTeams)
 	waiting := fifo(t)

@@ -24,11 +24,11 @@ const (
 	settled      = time.Second // after consoles were opened
 )
 
-// livePages are the pages with live parts, in turns.
+// livePages are the pages with live parts, opened in turn.
 var livePages = []string{"/now", "/requests", "/tasks"}
 
-// consoles sends requests at a steady rate while no console is open and while fifty are, one after the other. Each turn begins with
-// the other of the two.
+// consoles sends requests at a steady rate while no console is open and while fifty are, one after the other. Turns alternate
+// which is first.
 func consoles(w *world, g *gateway) ([]float64, error) {
 	g.turns++
 	var figures [2][3]float64
@@ -52,7 +52,7 @@ var consoleColumns = []column{
 	{"CPU µs/request, none", 1, false}, {"fifty", 1, false}, {"fifty ÷ none", 2, false},
 }
 
-// besideConsoles returns p50, p99 and CPU of a request while so many consoles are open.
+// besideConsoles returns p50, p99 and CPU of a request while n consoles are open.
 func besideConsoles(w *world, g *gateway, n int) (figures [3]float64, err error) {
 	stop, err := openLive(g.console, n)
 	if err != nil {
@@ -69,7 +69,7 @@ func besideConsoles(w *world, g *gateway, n int) (figures [3]float64, err error)
 	return [3]float64{microseconds(load.Quantile(took, 0.5)), microseconds(load.Quantile(took, 0.99)), microseconds(used) / float64(len(took)+w.clients)}, nil
 }
 
-// idleConsoles is what open consoles cost while no request comes.
+// idleConsoles measures the cost of open consoles without requests.
 func idleConsoles(w *world, g *gateway) ([]float64, error) {
 	g.turns++
 	var figures [2][2]float64
@@ -91,7 +91,7 @@ func idleConsoles(w *world, g *gateway) ([]float64, error) {
 
 var idleColumns = []column{{"wake-ups a second, none", 0, false}, {"fifty", 0, false}, {"CPU ms a second, none", 1, false}, {"fifty", 1, false}}
 
-// openLive opens the live parts of so many consoles and reads what comes, until stop is called.
+// openLive opens the live parts of n consoles and reads their events, until stop is called.
 func openLive(address string, n int) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
@@ -141,7 +141,7 @@ func fromMany() func(ctx context.Context, network, address string) (net.Conn, er
 	}
 }
 
-// awaitSums waits until the sums of all past days are made, as they are long after the first start.
+// awaitSums waits until the sums of all past days are made, as in a process that has run for long.
 func awaitSums(address string) error {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
@@ -189,7 +189,7 @@ func signIn(client *http.Client, address string) (*http.Cookie, error) {
 	return nil, errors.New("no session: " + answer.Status)
 }
 
-// fillHouse has every team have used something today, as the ledger has it.
+// fillHouse gives every team some use today, in the ledger.
 func fillHouse(address string) error {
 	conn, err := net.Dial("tcp", address) //nolint:noctx // on loopback it hardly waits
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sluice/docs/bench/process"
 )
 
-// gateway is one that can be measured. How it is started and what it governs is in its script.
+// gateway is one that can be measured. Its script starts it and sets what it governs.
 type gateway struct {
 	name     string
 	requests requests
@@ -32,7 +32,7 @@ func newGateway(name string, rate int) *gateway {
 	return g
 }
 
-// world is what runs beside the gateways.
+// world is the environment of the gateways.
 type world struct {
 	options
 	service, redis *process.Process
@@ -101,7 +101,7 @@ func (w *world) start(ctx context.Context, g *gateway) (err error) {
 	return err
 }
 
-// freeAddress is one at which nothing listens yet.
+// freeAddress returns an address without a listener.
 func freeAddress() string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on loopback it never waits
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sharedLock is a file's lock by which several who measure on one machine take turns. Without a name it does nothing.
+// sharedLock is a file's lock by which several benchmarks on one machine take turns. Without a name it does nothing.
 type sharedLock struct {
 	name   string
 	file   *os.File
@@ -35,7 +35,7 @@ func (l *sharedLock) take(ctx context.Context) error {
 	}
 }
 
-// share is told of each round's end. It lets others have their turn before another round would make this one too long.
+// share is called after each round. It yields to others before another round would make this turn too long.
 func (l *sharedLock) share() {
 	const longest = 85 * time.Second
 	l.rounds++

@@ -1,4 +1,4 @@
-// Sluicebench measures Sluice from outside beside other gateways: see README.md. The script run builds and calls it.
+// Sluicebench measures Sluice and other gateways from outside: see README.md. The script run builds and calls it.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// play plays one of the benchmark's programs. The servers take the address to listen at, and the proxy its service's.
+// play plays one of the benchmark's programs. The servers take their listen address, and the proxy also its service's.
 func play(args []string) error {
 	if len(args) < 2 {
 		return errors.New("want a program and its arguments: service, bare, handler or measure")
@@ -30,7 +30,7 @@ func play(args []string) error {
 		if err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // what was started is stopped
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // stop all that was started
 		defer stop()
 		return measureAll(ctx, options)
 	}

@@ -15,19 +15,19 @@ type measure struct {
 	name, title string
 	columns     []column
 	without     []string // gateways that cannot do it
-	with        []string // more that are only here
-	fresh       bool     // every turn has a newly started gateway, because memory once taken is not given back at once
+	with        []string // additional ones, only here
+	fresh       bool     // every turn has a newly started gateway, because memory is not given back immediately
 	turn        func(w *world, g *gateway) ([]float64, error)
 }
 
-// results are a measure's figures by gateway: of each round those of each column.
+// results are a measure's figures by gateway, round and column.
 type results map[string][][]float64
 
 // column is a figure of a measure.
 type column struct {
 	head     string
 	decimals int
-	ratio    bool // it is also shown beside the reference's of the same round
+	ratio    bool // also shown relative to the reference of the same round
 }
 
 var tasksAlone = []string{"nginx", "haproxy", "litellm", "bare-gogc400"} // pass polls on, or have none
@@ -66,16 +66,16 @@ var allMeasures = []measure{
 	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
 }
 
-// allGateways are those of which some measures have only others.
+// allGateways are the default gateways; some measures have only others.
 var allGateways = []string{"bare", "bare-gogc400", "sluice", "sluice-redis", "nginx", "haproxy", "litellm"}
 
 var streamColumns = []column{{"RSS KB/stream", 1, true}, {"peak KB/stream", 1, true}}
 
 const warm = 300 * time.Millisecond
 
-// closed has each client ask again as soon as it is answered. An answer counts as so many units.
+// closed makes each client ask again as soon as it is answered. An answer counts as units units.
 func closed(w *world, g *gateway, request []byte, units float64) ([]float64, error) {
-	runtime.GOMAXPROCS(1) // threads that take turns on one core cost more than they bring
+	runtime.GOMAXPROCS(1) // threads that take turns on one core cost more than they gain
 	conns, err := load.Dial(g.Address, w.clients)
 	if err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func closed(w *world, g *gateway, request []byte, units float64) ([]float64, err
 	return []float64{count / took.Seconds(), microseconds(used) / count, 100 * used.Seconds() / took.Seconds()}, err
 }
 
-// open has requests sent at a steady rate: to the service itself, then through the gateway.
+// open sends requests at a steady rate: to the service itself, then through the gateway.
 func open(w *world, g *gateway) ([]float64, error) {
-	runtime.GOMAXPROCS(4) // a thread in a sleep of the kernel keeps its place for a while
+	runtime.GOMAXPROCS(4) // a thread in a kernel sleep keeps its place for a while
 	direct, err := steady(w, g, w.service.Address)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func open(w *world, g *gateway) ([]float64, error) {
 	return []float64{p50, p99, added50, added99, microseconds(used) / float64(len(through)+w.clients)}, nil
 }
 
-// steady sends the JSON request at the gateway's rate. A few more go before, so that the connections are made.
+// steady sends the JSON request at the gateway's rate. A few are sent before, to make the connections.
 func steady(w *world, g *gateway, address string) ([]time.Duration, error) {
 	conns, err := load.Dial(address, w.clients)
 	if err != nil {
@@ -128,7 +128,7 @@ func steady(w *world, g *gateway, address string) ([]time.Duration, error) {
 	return load.Open(conns, g.requests.json, g.rate, w.lasts)
 }
 
-// poll has the clients ask for a task that the gateway knows to have ended.
+// poll makes the clients poll a task that the gateway knows to have ended.
 func poll(w *world, g *gateway) ([]float64, error) {
 	conns, err := load.Dial(g.Address, 1)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 
 const megabyte = 1e6
 
-// rest is how long a gateway is left before its memory is read; its streams have some frames meanwhile.
+// rest is how long a gateway is left idle before its memory is read; its streams get some frames meanwhile.
 const rest = 3 * time.Second
 
-// bodies sends large ones at once, and the same again, so that what the first have left counts too. One small request goes before
+// bodies sends large ones concurrently, repeatedly, so that memory the first have left counts too. One small request precedes
 // them, so that idle means ready and not asleep.
 func bodies(_ *world, g *gateway) ([]float64, error) {
 	const atOnce, times = 16, 3
@@ -41,7 +41,7 @@ func bodies(_ *world, g *gateway) ([]float64, error) {
 	return []float64{float64(idle) / megabyte, above / megabyte, above / sent, times * sent / megabyte / took.Seconds()}, nil
 }
 
-// streams opens so many and reads what the gateway has resident beside what it had without them.
+// streams opens n and reads the gateway's resident memory beside that without them.
 func streams(n int) func(*world, *gateway) ([]float64, error) {
 	return func(_ *world, g *gateway) ([]float64, error) {
 		runtime.GOMAXPROCS(1)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// options are what the command line says.
+// options are the command line's options.
 type options struct {
 	gateways, measures []string
 	rounds             int

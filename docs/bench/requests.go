@@ -22,10 +22,10 @@ const (
 		"User-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
 )
 
-// requests are the same in the words of one API.
+// requests are the benchmark's requests in the format of one API.
 type requests struct{ json, frames, idle, body, create, poll []byte }
 
-// serviceRequests are in the service's own words.
+// serviceRequests are in the service's own format.
 func serviceRequests() requests {
 	chat := func(model string, size int) string {
 		return padded(`{"model":"`+model+`","input":{"messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}]},`+
@@ -43,7 +43,7 @@ func serviceRequests() requests {
 	}
 }
 
-// openAIRequests are in OpenAI's words. That API has no tasks.
+// openAIRequests are in OpenAI's format, which has no tasks.
 func openAIRequests() requests {
 	chat := func(model, more string, size int) string {
 		return padded(`{"model":"`+model+`","messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}],`+
@@ -58,10 +58,10 @@ func openAIRequests() requests {
 	}
 }
 
-// pausing is a model whose streams rest between two frames.
+// pausing is a model whose streams pause between frames.
 func pausing(milliseconds int) string { return fmt.Sprintf("llm-pause-%dms", milliseconds) }
 
-// padded fills a body's one gap so that it has the size.
+// padded fills a body's one gap to reach the size.
 func padded(body string, size int) string {
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+len("%s")))
 }

@@ -30,7 +30,7 @@ func measureAll(ctx context.Context, o options) error {
 	return nil
 }
 
-// take gives every gateway a turn of a measure in each round. Each round begins with another one.
+// take gives every gateway a turn of a measure in each round. Each round begins with a different one.
 func take(ctx context.Context, w *world, m measure, names []string) (results, error) {
 	gateways := make([]*gateway, len(names))
 	for i, name := range names {

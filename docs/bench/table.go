@@ -9,7 +9,7 @@ import (
 )
 
 // printTable prints a measure's figures as a page's table: the median of the rounds, and in brackets the least and the most. A
-// ratio is taken in each round, beside the first gateway of that round.
+// ratio is taken in each round, relative to that round's first gateway.
 func printTable(out io.Writer, m measure, names []string, all results) {
 	heads := []string{""}
 	for _, column := range m.columns {

@@ -34,8 +34,8 @@ type Check struct {
 	State func() error // nil if the part works; else the fault, without secrets
 }
 
-// bodyPatience is how long a body may take that is not read. A connection on which one arrives is never closed for another, so they
-// must not last.
+// bodyPatience is how long an unread body may take. A connection on which one arrives is never closed to make room for another,
+// so it must not last.
 const bodyPatience = time.Second
 
 // New returns the handler of the admin listener:

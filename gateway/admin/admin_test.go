@@ -108,7 +108,7 @@ func TestProfilesOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
-// An answer does not wait for a body that a request announces, and the connection ends although none comes.
+// An answer does not wait for a body that a request announces, and the connection ends although none arrives.
 func TestAnAnswerDoesNotWaitForABody(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(admin.New(admin.Deps{Ready: func() error { return nil }}))

@@ -2,8 +2,8 @@ package admin
 
 import "testing"
 
-// TestCell: no cell that a client named is run, also where the spreadsheet splits a line at each ; and takes a quote behind it for the
-// beginning of a quoted cell. Quotes come in pairs in a file: it reads ;""=1+1 as the cell =1+1.
+// TestCell: no cell that a client named is run, also where the spreadsheet splits a line at each ; and takes a quote after it for
+// the beginning of a quoted cell. Quotes come in pairs in a file: it reads ;""=1+1 as the cell =1+1.
 func TestCell(t *testing.T) {
 	for name, want := range map[string]string{
 		"llm-2.6":      "llm-2.6",

@@ -45,7 +45,7 @@ var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 // IsCurrency reports whether bills can be in a currency, by its code of ISO 4217.
 func IsCurrency(code string) bool { return currencyForm.MatchString(code) }
 
-// ErrCurrency is the error of a currency in which no bill can be.
+// ErrCurrency is the error of a currency that bills cannot be in.
 var ErrCurrency = errors.New("bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
 
 // Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model and endpoint. Create it with [NewFocus].
@@ -54,7 +54,7 @@ type Focus struct {
 	currency, provider string
 }
 
-// NewFocus begins a bill of a provider with the row of heads.
+// NewFocus begins a bill of a provider with the header row.
 func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
 	if !IsCurrency(currency) {
 		return nil, ErrCurrency
@@ -64,7 +64,7 @@ func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
 	return f, nil
 }
 
-// Add writes rows of a report, in its order. Those of one team, day, model and endpoint MUST come in one call.
+// Add writes rows of a report, in its order. Those of one team, day, model and endpoint MUST be in one call.
 func (f *Focus) Add(rows []UsageRow) {
 	for len(rows) > 0 {
 		n := 1
@@ -94,7 +94,7 @@ func sameCharge(a, b *UsageRow) bool {
 	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint
 }
 
-// focusRow is what the units of one charge come to, by column. A column that is left out is null.
+// focusRow is one charge by column. A column that is left out is null.
 func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	row, amounts, estimated := units[0], map[unit.Name]string{}, "0"
 	for _, name := range unit.Names {
@@ -135,7 +135,7 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	return charge
 }
 
-// consumed is the unit that a charge is measured in: the last one of which there is some, such as pictures before tokens, else requests.
+// consumed is the unit that a charge is measured in: the last one with an amount, such as pictures before tokens, else requests.
 func consumed(amounts map[unit.Name]string) unit.Name {
 	for _, u := range slices.Backward(unit.Table[:]) {
 		if u.Decimals == 0 && amounts[u.Name] != "0" {

@@ -14,7 +14,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// What FOCUS 1.2 says of the columns that are written: those that every file must have, those that may be null, and forms.
+// What FOCUS 1.2 specifies for the columns that are written: those that every file must have, those that may be null, and forms.
 var (
 	focusMandatory = []string{
 		"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription",

@@ -20,22 +20,22 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// Prefix is what every path begins with.
+// Prefix begins every path.
 const Prefix = "/api/v1"
 
-// Ledger is what teams used on days.
+// Ledger holds the daily use of teams.
 type Ledger interface {
 	// Rows returns rows of the ledger in the order of reports; [limit.ErrRows] if there are more than the query allows.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// Traffic lists tasks and requests, as package figures does: what the person may not see MUST be left out.
+// Traffic lists tasks and requests, as package figures does. It MUST leave out what the person may not see.
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 }
 
-// APIDeps are what the interface for programs shows.
+// APIDeps are the sources of the interface for programs.
 type APIDeps struct {
 	Registry *Registry
 	Ledger   Ledger
@@ -168,10 +168,10 @@ type Me struct {
 	Teams []string `json:"teams,omitempty"` // a member's
 }
 
-// actor is who makes a change, and from where.
+// actor returns who makes a change, and from which address.
 func (c *call) actor() access.Actor { return c.who.By(c.r.RemoteAddr, c.query.Get("reason")) }
 
-// done answers that something was done, or returns why not.
+// done answers a change's success, or returns its error.
 func (c *call) done(err error) error {
 	if err == nil {
 		c.w.WriteHeader(http.StatusNoContent)

@@ -22,7 +22,7 @@ func TestWithoutAPersonThereIsNothing(t *testing.T) {
 	w.expect(stranger, "GET /nothing", "", http.StatusUnauthorized, "login")
 }
 
-// A foreign team's id in every path, with every body, is answered as an unknown one: byte for byte.
+// A foreign team's id, in every path and with every body, gets the same answer as an unknown one: byte for byte.
 func TestForeignTeamsAreUnknown(t *testing.T) {
 	w := newWorld(t)
 	w.expect(operator, "POST /teams", `{"id":"mail"}`, http.StatusCreated, "")
@@ -81,7 +81,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	w.expect(operator, "POST /teams", `{"id":"new","owner":"file"}`, http.StatusConflict, "conflict owner")
 }
 
-// Ids, keys and tasks that try to write into headers, HTML or paths get a plain 404, and nothing of them comes back.
+// Ids, keys and tasks that try to write into headers, HTML or paths get a plain 404 that echoes nothing.
 func TestInjectionThroughPaths(t *testing.T) {
 	w := newWorld(t)
 	for _, evil := range []string{"<script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "../../ads", "..", "ads\x00", "\xff\xfe", "ADS", "ads ", "maps%2Fkeys", canary, "slk_aaaaaaaaaaaa_" + strings.Repeat("a", 43), strings.Repeat("a", 5000)} {

@@ -31,7 +31,7 @@ func unread(err error) error {
 	return teams.Away("this cannot be read at the moment", err)
 }
 
-// mostTasks is how many tasks a page has at most.
+// mostTasks is the most tasks of a page.
 const mostTasks = 100
 
 // tasks lists tasks of a team. A cursor has the page's cursor and size: pages of another size begin elsewhere.
@@ -52,7 +52,7 @@ func (a *api) tasks(c *call) error {
 		f.After = strconv.Itoa(page)
 	}
 	found, err := a.Traffic.TaskList(c.r.Context(), c.who, f)
-	if err != nil && !errors.Is(err, figures.ErrAbsent) { // else the team is not in force yet, or no more
+	if err != nil && !errors.Is(err, figures.ErrAbsent) { // else the team is not in force yet, or no longer
 		return unread(err)
 	}
 	all := make([]Task, len(found.Tasks))

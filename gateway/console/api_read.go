@@ -22,7 +22,7 @@ import (
 // mostJSON bounds a request's body.
 const mostJSON = 256 << 10
 
-// errBody is the error of a body that is not one strict JSON object. It shows nothing of the body.
+// errBody is the error of a body that is not one strict JSON object. It never quotes the body.
 var errBody = invalid("body", "not one JSON object", "a JSON object in UTF-8, each member once, its values as the documentation says")
 
 // body reads the body: one JSON object without repeated members.
@@ -64,8 +64,8 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
-// isExact reports whether the members of an object, or of each of a list, are named letter for letter as in a struct. The decoder
-// takes NOTE for note, also beside it.
+// isExact reports whether the members of an object, or of a list's objects, have exactly the names in a struct. The decoder takes
+// NOTE for note, even beside it.
 func isExact(text []byte, of reflect.Type) bool {
 	var list []json.RawMessage
 	if of.Kind() == reflect.Slice && json.Unmarshal(text, &list) == nil {
@@ -82,7 +82,7 @@ func isExact(text []byte, of reflect.Type) bool {
 	return len(members) == 0
 }
 
-// A page has 100 elements if the client does not say, and 1,000 at most.
+// A page has 100 elements by default, and 1,000 at most.
 const (
 	usualPage = 100
 	mostPage  = 1000
@@ -111,7 +111,7 @@ var errCursor = &teams.Problem{
 	Code: teams.CodeInvalid, Field: "cursor", Text: "not a cursor", Allowed: "next of the page before", Advice: "begin without a cursor",
 }
 
-// page is what the query asks for: the text of its cursor, empty for none, and how many elements.
+// page parses the query: the text of its cursor, empty for none, and the most elements.
 func (c *call) page() (cursor string, most int, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(c.query.Get("cursor"))
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *call) page() (cursor string, most int, err error) {
 	return string(text), cmp.Or(most, usualPage), err
 }
 
-// number is a whole number of the query; 0: it is not given.
+// number returns a whole number of the query; 0: not given.
 func (c *call) number(name string, low, high int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {

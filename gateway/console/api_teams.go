@@ -137,7 +137,7 @@ func (a *api) createTeam(c *call) error {
 
 func (a *api) replaceTeam(c *call) error {
 	id, ifMatch := c.parts["id"], c.r.Header.Get("If-Match")
-	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // whatever else is wrong, a foreign team is not there
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // whatever else is wrong, a foreign team does not exist
 		return err
 	}
 	team, err := c.spec()
@@ -157,7 +157,7 @@ func (a *api) replaceTeam(c *call) error {
 	return c.show(http.StatusOK, t, err)
 }
 
-// deleteTeam disables a team, which is removed later: 202 with the team.
+// deleteTeam disables a team, to be removed later: 202 with the team.
 func (a *api) deleteTeam(c *call) error {
 	t, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], cmp.Or(c.r.Header.Get("If-Match"), "*"))
 	return c.show(http.StatusAccepted, t, err)

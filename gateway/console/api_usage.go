@@ -25,17 +25,17 @@ type Usage struct {
 	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
 	To       string `json:"to"`       // the last day
 	By       string `json:"by"`
-	Data     []Use  `json:"data"` // in the order of what they are for; [] if nothing was used
+	Data     []Use  `json:"data"` // sorted by For; [] if nothing was used
 }
 
-// Use is what was used of all units for one day, model, endpoint or tag.
+// Use is the use of all units for one day, model, endpoint or tag.
 type Use struct {
 	Of        string  `json:"of"` // the day, the model, the endpoint or the tag
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
 }
 
-// by are the ways to add up, with what a row counts for.
+// by are the ways to add up, with the name that a row counts under.
 var by = map[string]func(limit.Row) string{
 	"day": func(r limit.Row) string {
 		d := strconv.Itoa(r.Day)
@@ -77,7 +77,7 @@ func (a *api) usage(c *call) error {
 	return c.write(http.StatusOK, u)
 }
 
-// tagDays is how many days of the ledger of tags are read at once: a day has up to 1,001 rows.
+// tagDays is how many days of the ledger of tags are read together: a day has up to 1,001 rows.
 const tagDays = 31
 
 // rows reads a ledger of a team.

@@ -12,7 +12,7 @@ import (
 
 // The attacks on logins. Codes, states and forged tokens of the issuer are attacked in access and oidc.
 
-// TestForgedRequestsOfOtherSites: a page of another site makes a browser send what the person did not mean to.
+// TestForgedRequestsOfOtherSites: a page of another site makes a browser send requests that the person did not intend.
 func TestForgedRequestsOfOtherSites(t *testing.T) {
 	h := open(t, false)
 	b := h.browser(t)
@@ -97,7 +97,7 @@ func TestSessionFixation(t *testing.T) {
 	}
 }
 
-// TestOpenRedirects: a link to the console's own login page must not lead elsewhere behind it.
+// TestOpenRedirects: a link to the console's own login page must not redirect elsewhere after the login.
 func TestOpenRedirects(t *testing.T) {
 	h := open(t, false)
 	for next, want := range map[string]string{
@@ -138,7 +138,7 @@ func TestOpenRedirects(t *testing.T) {
 	}
 }
 
-// TestTokenConfusion: a secret of one kind does not do for another.
+// TestTokenConfusion: a secret of one kind is not accepted as another.
 func TestTokenConfusion(t *testing.T) {
 	h := open(t, false)
 	b, fresh := h.browser(t), h.browser(t)
@@ -169,7 +169,7 @@ func TestTokenConfusion(t *testing.T) {
 	}
 }
 
-// TestAReplayedCallback: the address with state and code stands in the browser's history.
+// TestAReplayedCallback: the address with state and code is in the browser's history.
 func TestAReplayedCallback(t *testing.T) {
 	h := open(t, false)
 	b := h.browser(t)
@@ -188,7 +188,7 @@ func TestAReplayedCallback(t *testing.T) {
 	}
 }
 
-// TestInjectedMarkup: what strangers write into addresses, headers and forms.
+// TestInjectedMarkup: markup that strangers write into addresses, headers and forms.
 func TestInjectedMarkup(t *testing.T) {
 	h := open(t, false)
 	b := h.browser(t)
@@ -262,7 +262,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// TestOtherSitesUseUpNoAttempts: a page of another site can load addresses in its visitors' name, and each would count as a
+// TestOtherSitesUseUpNoAttempts: a page of another site can load addresses in its visitors' browsers, and each would count as a
 // failed login of their address.
 func TestOtherSitesUseUpNoAttempts(t *testing.T) {
 	h := open(t, false)
@@ -276,7 +276,7 @@ func TestOtherSitesUseUpNoAttempts(t *testing.T) {
 			}
 		}
 	}
-	// What follows a link of another site is a visit, as the issuer's way back is.
+	// Following another site's link is a visit, as the issuer's redirect is.
 	visitor := h.browser(t)
 	on := visitor.send(t, "GET", "/login/oidc?next=/teams", nil)
 	back := visitor.send(t, "GET", on.location, nil).location

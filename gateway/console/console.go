@@ -1,9 +1,9 @@
-// Package console is the console's listener: who may speak to it, how people log in, the interface for programs, /api/v1, and where the
-// pages are mounted. It keeps no figures.
+// Package console is the console's listener: who may use it, how people log in, the interface for programs, /api/v1, and where
+// the pages are mounted. It keeps no figures.
 //
-// Its [Registry] is the teams as a person may see and change them. It decides what a person may do; what a change does is decided in
-// package teams. api.go has every route of the interface, and openapi.json describes them; a test holds the two together. The person of
-// a request is in its context: without one, every answer is 401.
+// Its [Registry] is the teams as a person may see and change them. It decides what a person may do; what a change does is decided
+// in package teams. api.go has every route of the interface, and openapi.json describes them; a test keeps the two in step. The
+// person of a request is in its context: without one, every answer is 401.
 package console
 
 import (
@@ -20,7 +20,7 @@ import (
 	"sluice/gateway/console/access"
 )
 
-// Deps are what the console is made of.
+// Deps are the console's dependencies.
 type Deps struct {
 	Access *access.Control
 	// URL is the console's address for browsers. Nil: only loopback names are answered.
@@ -29,7 +29,7 @@ type Deps struct {
 	API http.Handler
 	// Pages answers all other paths, and gets only requests of people who are logged in.
 	Pages http.Handler
-	// Assets answers below /assets/, for everybody.
+	// Assets answers below /assets/, without a login.
 	Assets http.Handler
 	// Templates are the templates "login" and "sessions", which get [LoginPage] and [SessionsPage].
 	Templates *template.Template
@@ -37,7 +37,7 @@ type Deps struct {
 	Pictures []string
 	// Client returns the address of a request's client.
 	Client func(*http.Request) string
-	// Stopping ends when streams shall end, because the process stops. Nil: they do not.
+	// Stopping ends when streams must end, because the process stops. Nil: never.
 	Stopping context.Context
 	// Hurried is called when [PaceBound] refuses a request. Nil: it is not called.
 	Hurried func()
@@ -53,15 +53,15 @@ const mostBody = 1 << 20
 //
 //	GET  /login                 the login page; with ?code= of a one-time link it logs in
 //	POST /login                 logs in with a token or a team's key
-//	GET  /login/oidc            goes to the issuer, which comes back to GET /login/callback
+//	GET  /login/oidc            redirects to the issuer, which returns to GET /login/callback
 //	POST /logout                ends the session
 //	GET  /sessions              the sessions; POST /sessions/end ends one
 //	     /assets/…              Deps.Assets
 //	     /api/v1/…              Deps.API, for the operator's token too
 //	     /…                     Deps.Pages
 //
-// Handlers behind a login find the person with [access.From], and the client's address in RemoteAddr. All others are answered
-// 401 with a problem document below /api/, and elsewhere led to the login page.
+// Handlers behind a login find the person with [access.From], and the client's address in RemoteAddr. Requests without a login
+// get 401 with a problem document below /api/, and elsewhere a redirect to the login page.
 func New(deps Deps) http.Handler {
 	if deps.Hurried == nil {
 		deps.Hurried = func() {}
@@ -85,7 +85,7 @@ func New(deps Deps) http.Handler {
 
 type console struct {
 	deps   Deps
-	open   map[string]methods // own paths, for everybody
+	open   map[string]methods // own paths, without a login
 	closed map[string]methods // own paths, for people who are logged in
 	pace   access.Limiters
 }

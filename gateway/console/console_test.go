@@ -129,7 +129,7 @@ func TestHowTheUnknownAreAnswered(t *testing.T) {
 	b.login(t)
 }
 
-// TestCookiesOfNoSession are answered twenty times a minute, for a page and a program; a right cookie and the login page always.
+// TestCookiesOfNoSession are answered twenty times a minute, for pages and programs; a valid cookie and the login page always.
 func TestCookiesOfNoSession(t *testing.T) {
 	h := open(t, false)
 	right, stranger := h.browser(t), h.browser(t)
@@ -192,7 +192,7 @@ func TestTheLooksCanBeReplaced(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirSession: a stream that is open knows that its session was revoked, has ended, or that the process stops.
+// TestStreamsEndWithTheirSession: an open stream notices that its session was revoked or has ended, or that the process stops.
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	for about, end := range map[string]func(c *access.Control, secret string, stop func()){
 		"logged out": func(c *access.Control, secret string, _ func()) { _ = c.End(context.Background(), secret) },

@@ -18,8 +18,8 @@ func contentPolicy(pictures []string) string {
 	}, "; ")
 }
 
-// guard is passed by every request: it sets the headers that no handler may forget, and refuses names that are not the console's,
-// what other sites' pages send, and large bodies.
+// guard handles every request: it sets the headers that no handler may forget, and refuses foreign host names, cross-site
+// requests and large bodies.
 func (c *console) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,14 +51,14 @@ func (c *console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// answersTo reports whether a Host header names this console. A page of another site can make a name of its own lead here, and
-// would then count as this site.
+// answersTo reports whether a Host header names this console. Another site can point its own name here (DNS rebinding), and its
+// pages would then count as this site.
 func (c *console) answersTo(host string) bool {
 	name := nameIn(host)
 	return isLoopback(name) || c.deps.URL != nil && strings.EqualFold(name, c.deps.URL.Hostname())
 }
 
-// nameIn is the name in a Host header, without port and brackets.
+// nameIn returns the name in a Host header, without port and brackets.
 func nameIn(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -71,10 +71,10 @@ func isLoopback(name string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
 }
 
-// client is the address of a request's client.
+// client returns the address of a request's client.
 func client(r *http.Request) string { return nameIn(r.RemoteAddr) }
 
-// isAPI reports whether a program is to be answered, not a person.
+// isAPI reports whether the answer is for a program, not a person.
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // refuse answers a problem of the listener: as a document below /api/, else as text.

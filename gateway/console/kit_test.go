@@ -76,7 +76,7 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *site {
 	return h
 }
 
-// echo answers who asks for what.
+// echo answers with the person and the path.
 func echo(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
@@ -136,14 +136,14 @@ func (h *site) browser(t *testing.T) browser {
 	}
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status         int
 	body, location string
 	header         http.Header
 }
 
-// send sends a form, or without one nothing. Headers are "Name: value"; Host too.
+// send sends a form, if there is one. Headers are "Name: value"; Host too.
 func (b browser) send(t *testing.T, method, path string, form url.Values, headers ...string) answer {
 	t.Helper()
 	address := path

@@ -40,7 +40,7 @@ const (
 	paceBurst = 100
 )
 
-// paced refuses a request of a person who sends too many. What an operator changes does not count: many teams may be changed at once.
+// paced refuses a request of a person who sends too many. An operator's changes do not count: many teams may be changed in a row.
 func (c *console) paced(w http.ResponseWriter, r *http.Request, p access.Person) bool {
 	if p.Changes() && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return true
@@ -61,8 +61,8 @@ func (c *console) paced(w http.ResponseWriter, r *http.Request, p access.Person)
 	return false
 }
 
-// person finds out who sends a request. A program's token counts below /api/ alone, and a cookie does not make up for a wrong one. Of
-// two tokens none counts, because others may read the other one.
+// person finds out who sends a request. A program's token counts only below /api/, and a cookie does not make up for a wrong one.
+// Of two tokens neither counts, because others may read the other one.
 func (c *console) person(r *http.Request) (access.Person, error) {
 	lines := r.Header["Authorization"]
 	if isProgram(r) {
@@ -75,12 +75,12 @@ func (c *console) person(r *http.Request) (access.Person, error) {
 	return c.deps.Access.Know(r.Context(), visitor(r), cookie(r, sessionCookie), !isLive(r))
 }
 
-// isProgram reports whether a request brings a program's token.
+// isProgram reports whether a request has a program's token.
 func isProgram(r *http.Request) bool {
 	return isAPI(r) && strings.Join(r.Header["Authorization"], "") != ""
 }
 
-// isLive reports whether a page asks by itself, which does not keep a session from growing idle. Old browsers do not send
+// isLive reports whether a page's script sent the request, which does not renew an idle session. Old browsers do not send
 // Sec-Fetch-Dest.
 func isLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "empty" || isStream(r)
@@ -138,7 +138,7 @@ func unknown(w http.ResponseWriter, r *http.Request, err error) {
 	refuse(w, r, code, detail)
 }
 
-// problemOf is the code and the text of an error of a login. It sets Retry-After where waiting helps.
+// problemOf returns the code and the text of a login's error. It sets Retry-After if waiting helps.
 func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string) {
 	switch {
 	case errors.Is(err, access.ErrAway):
@@ -162,7 +162,7 @@ func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string
 	return CodeLogin, "This did not log in. It may be wrong, expired, used or revoked."
 }
 
-// visitor is where a request comes from.
+// visitor returns the origin of a request.
 func visitor(r *http.Request) access.Visitor {
 	return access.Visitor{Client: client(r), Agent: r.UserAgent(), Foreign: isForeign(r)}
 }

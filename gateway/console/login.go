@@ -12,15 +12,15 @@ import (
 	"sluice/policy/teams"
 )
 
-// isVisit reports whether a browser goes to an address, and does not load it as a part of a page, which may be another site's. Old
-// browsers do not say.
+// isVisit reports whether a browser navigates to an address, rather than loading it as part of a page, perhaps another site's.
+// Old browsers do not report it.
 func isVisit(r *http.Request) bool {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	return dest == "" || dest == "document"
 }
 
-// isForeign reports whether a page of another site sent the browser here. Old browsers send the page's Origin at most; programs send
-// neither.
+// isForeign reports whether a page of another site sent the browser here. Old browsers send at most the page's Origin; programs
+// send neither.
 func isForeign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site != "same-origin" && site != "none"
@@ -30,7 +30,7 @@ func isForeign(r *http.Request) bool {
 	return origin != "" && (err != nil || page.Host != r.Host)
 }
 
-// visits calls next for people who go to an address of a login: failures count against their address, so other sites' pages
+// visits calls next for people who navigate to an address of a login: failures count against their address, so other sites' pages
 // must not be able to cause them.
 func visits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -77,13 +77,14 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 		return
 	}
 	if old := cookie(r, sessionCookie); old != "" {
-		_ = c.deps.Access.End(r.Context(), old) // it grows idle otherwise
+		_ = c.deps.Access.End(r.Context(), old) // otherwise it expires when idle
 	}
 	setCookie(w, r, sessionCookie, secret, 0)
-	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath leaves paths of the console alone
+	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath only lets paths of the console through
 }
 
-// signOn leads to the issuer. Whom another site sent sees the login page instead: each way to the issuer counts for the visitor's address.
+// signOn redirects to the issuer. Visitors that another site sent see the login page instead: each sign-on counts against the
+// visitor's address.
 func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	if !c.deps.Access.CanSignOn() {
 		nothing(w, r)
@@ -103,7 +104,7 @@ func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, on.Address, http.StatusSeeOther)
 }
 
-// callback takes what the issuer gave the browser. What does not belong to the browser's sign-on leaves that one as it is.
+// callback takes the issuer's answer from the browser. An answer that does not belong to the browser's sign-on does not affect it.
 func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	secret, next, err := c.deps.Access.Return(r.Context(), visitor(r), cookie(r, signOnCookie), query.Get("state"), query.Get("code"))
@@ -113,7 +114,7 @@ func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 	c.enter(w, r, secret, next, err)
 }
 
-// logout ends the session. If that fails, the browser keeps its cookie, and the page says so.
+// logout ends the session. If that fails, the browser keeps its cookie, and the page reports it.
 func (c *console) logout(w http.ResponseWriter, r *http.Request) {
 	if secret := cookie(r, sessionCookie); secret != "" {
 		if err := c.deps.Access.End(r.Context(), secret); err != nil {
@@ -136,7 +137,7 @@ const (
 // answered: some browsers drop Secure cookies there, and TLS would protect nothing.
 func isSecure(r *http.Request) bool { return r.TLS != nil || !isLoopback(nameIn(r.Host)) }
 
-// cookieName has the prefix __Host-, so that browsers take the cookie from this host alone, over TLS, for all paths.
+// cookieName has the prefix __Host-, so that browsers take the cookie only from this host, over TLS, for all paths.
 func cookieName(r *http.Request, name string) string {
 	if isSecure(r) {
 		return "__Host-" + name
@@ -153,16 +154,16 @@ func cookie(r *http.Request, name string) string {
 	return all[0].Value
 }
 
-// setCookie sets a cookie that scripts cannot read. A life of 0 lasts as long as the browser, below 0 removes it.
+// setCookie sets a cookie that scripts cannot read. A life of 0 lasts until the browser closes, below 0 removes it.
 func setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure on loopback without TLS alone
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure except on loopback without TLS
 		Name: cookieName(r, name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
 		Secure: isSecure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// localPath is where a login leads: next if it is a path of the console, else its first page. Browsers read // and /\ as another
-// host, and drop some controls.
+// localPath returns the target of a login: next if it is a path of the console, else its first page. Browsers read // and /\ as
+// another host, and drop some controls.
 func localPath(next string) string {
 	plain := !strings.ContainsFunc(next, func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) })
 	u, err := url.Parse(next)

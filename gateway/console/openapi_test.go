@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// The document has every route with its parameters, and nothing else.
+// The document has exactly the routes, with their parameters.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	want, got := map[string][]string{}, map[string][]string{}
 	for _, r := range routes {
@@ -72,7 +72,7 @@ func teamMembers(t *testing.T) []string {
 	return strings.Split(strings.ReplaceAll(faults[0].Allowed, " or ", ", "), ", ")
 }
 
-// The document has every member of every value, and nothing else.
+// The document has exactly the members of every value.
 func TestDocumentHasEveryMember(t *testing.T) {
 	var units []string
 	for _, unit := range teams.Units {
@@ -113,7 +113,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	}
 }
 
-// The document is one of OpenAPI 3.1: what has to be there is, references lead somewhere, and names are unique.
+// The document is valid OpenAPI 3.1: required members are present, references resolve, and names are unique.
 func TestDocumentIsOpenAPI(t *testing.T) {
 	if version, _ := document["openapi"].(string); !strings.HasPrefix(version, "3.1.") {
 		t.Errorf("openapi is %q", version)

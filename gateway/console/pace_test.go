@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/console"
 )
 
-// standing is a clock that moves when it is told to.
+// standing is a clock that only tests move.
 type standing struct {
 	mu sync.Mutex
 	at time.Time
@@ -29,7 +29,7 @@ func (s *standing) move(by time.Duration) {
 	s.at = s.at.Add(by)
 }
 
-// TestOnePersonReadsAtAPace: beyond it pages and the interface answer 429 in their forms, for this person alone.
+// TestOnePersonReadsAtAPace: beyond it pages and the interface answer 429 in their forms, only for this person.
 func TestOnePersonReadsAtAPace(t *testing.T) {
 	clock, hurried := &standing{at: time.Unix(1_800_000_000, 0)}, 0
 	h := open(t, false, func(d *console.Deps) { d.Now, d.Hurried = clock.now, func() { hurried++ } })

@@ -10,14 +10,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// LoginPage is what the template "login" shows.
+// LoginPage is the data of the template "login".
 type LoginPage struct {
-	Problem string // why the last attempt failed; empty: there was none
+	Problem string // why the last attempt failed; empty: no failure
 	Next    string // the path to go to, for a hidden field of the form
-	SignOn  string // the address that leads to the issuer; empty: there is none
+	SignOn  string // the address that leads to the issuer; empty: no issuer
 }
 
-// SessionsPage is what the template "sessions" shows.
+// SessionsPage is the data of the template "sessions".
 type SessionsPage struct {
 	Person   access.Person
 	Role     string
@@ -61,7 +61,7 @@ func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 	c.show(w, r, http.StatusOK, "sessions", page)
 }
 
-// endSession ends a session of the list. Another person's and an unknown one are the same to those who may not see it.
+// endSession ends a session of the list. A person who may not see it gets the same answer as for an unknown one.
 func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
 		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
@@ -78,7 +78,7 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show renders a template before it writes, so that a fault in it is a whole answer.
+// show renders a template before it writes, so that a failed one still gets a proper answer.
 func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var text bytes.Buffer
 	if err := c.deps.Templates.ExecuteTemplate(&text, name, page); err != nil {

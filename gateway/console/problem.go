@@ -8,9 +8,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// The codes of what is wrong with a request of HTTP itself, beside those of package teams.
+// The codes of faults in the HTTP request itself, beside those of package teams.
 const (
-	CodeLogin    teams.Code = "login"    // nobody is logged in
+	CodeLogin    teams.Code = "login"    // unauthenticated
 	CodePath     teams.Code = "path"     // there is no such path
 	CodeMethod   teams.Code = "method"   // the path does not take the method
 	codeMedia    teams.Code = "media"    // the body is not JSON
@@ -53,7 +53,7 @@ type Document struct {
 	teams.Problem
 }
 
-// documentOf is an error as a client sees it. One that is no problem is an error of Sluice.
+// documentOf returns an error as a client sees it. An error that is not a problem is Sluice's fault.
 func documentOf(err error) Document {
 	problem := (*teams.Problem)(nil)
 	if !errors.As(err, &problem) {

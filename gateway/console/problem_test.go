@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestProblemsOfTheListener are as the interface's document has them: a program tells them by their code.
+// TestProblemsOfTheListener are as the interface's document has them: programs distinguish them by code.
 func TestProblemsOfTheListener(t *testing.T) {
 	h := open(t, false)
 	b := h.browser(t)

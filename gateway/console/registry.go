@@ -12,9 +12,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Accounts keep what teams may still spend.
+// Accounts keep the teams' usage and limits.
 type Accounts interface {
-	// Adjust corrects what a team used. It MUST happen once for an id, however often it is called.
+	// Adjust corrects what a team used. It MUST be idempotent by id.
 	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
 }
 
@@ -22,28 +22,28 @@ type Accounts interface {
 type Tasks interface {
 	// Has reports whether a task is a team's.
 	Has(ctx context.Context, team, task string) (bool, error)
-	// Cancel cancels a task that the team has. A nil error means that the service took it; a [*teams.Problem] is for the person.
+	// Cancel cancels a team's task. A nil error means that the service accepted it; a [*teams.Problem] is for the person.
 	Cancel(ctx context.Context, team, task string) error
 }
 
-// RegistryDeps are what the registry works with. Tasks may be nil: no task is known then.
+// RegistryDeps are the registry's dependencies. Tasks may be nil: no task is known then.
 type RegistryDeps struct {
 	Directory teams.Store
-	File      func() *teams.File // the teams in force, or the teams file alone
+	File      func() *teams.File // the teams in force, or only the teams file
 	Accounts  Accounts
 	Tasks     Tasks
 	Now       func() time.Time
 	Random    io.Reader // a cryptographic source, for keys
-	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
-	// any change made meanwhile. Nil: not known.
+	// InForce is the directory that this process has in force. A store with an older one has lost it, and is soon overwritten,
+	// with any change made meanwhile. Nil: not known.
 	InForce func() teams.State
-	// PaceReached and AuditReached are called when [ChangesBound] and [AuditBound] have turned a change away. Nil: they are not called.
+	// PaceReached and AuditReached are called when [ChangesBound] and [AuditBound] have refused a change. Nil: not called.
 	PaceReached, AuditReached func()
 }
 
-// Registry is the teams, their keys and their audit as a [access.Person] may see and change them: those of the teams file and those of
-// the directory as one list. The API and the pages use it. It decides who may do what; what a change does is decided in package teams.
-// To a member, a team that is not the member's does not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
+// Registry is the teams, their keys and their audit as a [access.Person] may see and change them: those of the teams file and
+// those of the directory as one list. The API and the pages use it. It decides who may do what; package teams decides what a
+// change does. For a member, other teams do not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
 type Registry struct {
 	RegistryDeps
 	kept kept
@@ -80,7 +80,7 @@ func (r *Registry) find(d teams.Document, p access.Person, id string) (teams.Spe
 	return team, nil
 }
 
-// changeable refuses the change of a team that the person may not change, or that stands in the teams file.
+// changeable refuses the change of a team that the person may not change, or that is in the teams file.
 func changeable(team teams.Spec, may bool) error {
 	switch {
 	case !may:
@@ -91,7 +91,7 @@ func changeable(team teams.Spec, may bool) error {
 	return nil
 }
 
-// Page returns the teams that the person may see after one id, ordered by id, at most so many; more reports whether there are others.
+// Page returns at most most teams that the person may see, ordered by id, after one id; more reports whether more follow.
 func (r *Registry) Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error) {
 	d, used, err := r.kept.openUsed(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (r *Registry) Replace(ctx context.Context, a access.Actor, team teams.Spec,
 	})
 }
 
-// Delete disables a team of the directory, so that its keys end at once, and says that it is to be removed: the replicas do that once
-// nothing of it is open and all have seen it. ifMatch is as in [teams.ReplaceTeam].
+// Delete disables a team of the directory, so that its keys end immediately, and marks it for removal: the replicas remove it
+// once it has no open work and all have seen the mark. ifMatch is as in [teams.ReplaceTeam].
 func (r *Registry) Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error) {
 	return r.change(ctx, a, id, func(d teams.Document) (teams.Change, error) {
 		was, err := r.find(d, a.Person, id)
@@ -167,13 +167,13 @@ func (r *Registry) Mint(ctx context.Context, a access.Actor, team string, order 
 	return made, nil
 }
 
-// EndKey removes a key of a team of the directory, which no longer works then.
+// EndKey removes a key of a team of the directory; it no longer works then.
 func (r *Registry) EndKey(ctx context.Context, a access.Actor, team, key string) error {
 	_, err := r.changeKeys(ctx, a, team, teams.RemoveKey{Team: team, Key: key})
 	return err
 }
 
-// changeKeys makes a change of a team whose keys the person may make and end.
+// changeKeys changes a team whose keys the person may make and end.
 func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, change teams.Change) (teams.Spec, error) {
 	counted := false
 	return r.change(ctx, a, id, func(d teams.Document) (teams.Change, error) {
@@ -201,7 +201,7 @@ func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide
 	return team, nil
 }
 
-// order is the order of a change by an actor.
+// order returns the order of a change by an actor.
 func (r *Registry) order(a access.Actor) teams.Order {
 	o := teams.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
 	if !a.Changes() {

@@ -40,11 +40,11 @@ func (c Correction) Read(reason string) (delta int64, err error) {
 	return delta, nil
 }
 
-// Step is how far a correction is. Each step has an entry of the audit.
+// Step is the progress of a correction. Each step has an entry of the audit.
 type Step string
 
-// The steps. A correction that is ordered and neither posted nor refused may have been posted: its process ended meanwhile, or lost
-// its connections.
+// The steps. An ordered correction that is neither posted nor refused may have been posted: its process ended or lost its
+// connections.
 const (
 	Ordered Step = ""
 	Posted  Step = ".posted"
@@ -57,7 +57,7 @@ func Adjusted(id, team string, unit teams.Unit, delta int64, step Step) teams.En
 	return teams.Entry{What: "usage.adjust" + string(step), Team: team, After: after}
 }
 
-// object writes members as JSON, which always can be written.
+// object writes members as JSON, which cannot fail.
 func object(members map[string]string) json.RawMessage {
 	text, err := json.Marshal(members)
 	if err != nil {
@@ -66,8 +66,7 @@ func object(members map[string]string) json.RawMessage {
 	return text
 }
 
-// Adjust corrects what a team used. An entry is written before, so that there is no correction without one, and another one with the
-// outcome.
+// Adjust corrects what a team used. It writes one entry first, so that no correction lacks one, and another with the outcome.
 func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Correction) (done limit.Adjustment, err error) {
 	if err := r.seen(ctx, a, team, a.Changes()); err != nil {
 		return done, err
@@ -83,7 +82,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err := note(ctx, Ordered); err != nil {
 		return done, err
 	}
-	ctx = context.WithoutCancel(ctx) // a client that leaves must not leave the outcome open
+	ctx = context.WithoutCancel(ctx) // a client's disconnect must not leave the outcome open
 	done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
 	if err != nil { // the reply may be lost: the same id counts once
 		done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
@@ -159,8 +158,7 @@ func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string
 	return cmp.Or(r.kept.note(ctx, order, entry), err)
 }
 
-// NoteEnded writes that somebody has ended the session of another person. The entry has whose it was, and nothing that the session
-// could be found by.
+// NoteEnded audits that a person has ended another's session. The entry names the owner, but nothing that identifies the session.
 func (r *Registry) NoteEnded(ctx context.Context, a access.Actor, s *access.Session) error {
 	before, err := json.Marshal(struct {
 		Who     string    `json:"who"`

@@ -53,7 +53,7 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 	})
 }
 
-// TestACorrectionWhoseOutcomeIsOpen: the audit says that it was ordered, not that it was posted, and the id leads to it.
+// TestACorrectionWhoseOutcomeIsOpen: the audit shows that it was ordered, not that it was posted, and the id identifies it.
 func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
@@ -69,7 +69,7 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 	})
 }
 
-// TestACorrectionIsPostedOnce: again under its own id after a lost reply, and not again after an answer.
+// TestACorrectionIsPostedOnce: retried under its own id after a lost reply, and never after an answer.
 func TestACorrectionIsPostedOnce(t *testing.T) {
 	for lost := range 2 {
 		worlds(t, func(w *world) {
@@ -153,7 +153,7 @@ func (l leftTasks) Cancel(context.Context, string, string) error {
 	return &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "it runs"}
 }
 
-// lostAccounts are those of a Redis whose answers are lost.
+// lostAccounts are accounts in a Redis whose replies are lost.
 type lostAccounts struct{ *limit.Memory }
 
 func (lostAccounts) Adjust(context.Context, string, string, teams.Unit, int64, string) (limit.Adjustment, error) {
@@ -212,7 +212,7 @@ func TestCancelsHaveEntries(t *testing.T) {
 	})
 }
 
-// TestCancelsThatAreNotTaken: the audit does not leave it at a cancel that did not happen.
+// TestCancelsThatAreNotTaken: the audit records that the cancel did not happen.
 func TestCancelsThatAreNotTaken(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
@@ -260,7 +260,7 @@ func TestAuditInPages(t *testing.T) {
 	})
 }
 
-// TestAPageOfTheAuditIsBounded: 1 MiB of JSON, also with entries of a time when they had whole teams; and every entry is on a page.
+// TestAPageOfTheAuditIsBounded: 1 MiB of JSON, also with old entries that have whole teams; and every entry is on a page.
 func TestAPageOfTheAuditIsBounded(t *testing.T) {
 	worlds(t, func(w *world) {
 		const entries = 16

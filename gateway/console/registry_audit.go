@@ -14,12 +14,12 @@ type AuditFilter struct {
 	Most int    // how many
 }
 
-// mostAuditBytes is how long a page of the audit is as JSON, with what stands around the entries.
+// mostAuditBytes is how long a page of the audit is as JSON, without what surrounds the entries.
 const mostAuditBytes = 1<<20 - 1024
 
-// Audit returns entries that are older than the one with the number before, the newest first; 0: from the newest on. They are fewer
-// than asked for if they would have more than 1 MiB as JSON; more reports whether there are older ones. One that cannot be read is left
-// out, because it must not hide the others; the audit's proof names it. An old one that is longer than all of that is shortened.
+// Audit returns entries older than the number before, the newest first; 0: from the newest on. It returns fewer than requested if
+// they exceed 1 MiB as JSON; more reports whether there are older ones. An unreadable entry is left out, because it must not hide
+// the others; the audit's proof names it. An old one that exceeds 1 MiB by itself is shortened.
 func (r *Registry) Audit(ctx context.Context, p access.Person, f AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
 	if err := ofAll(p); err != nil {
 		return nil, false, err
@@ -42,7 +42,7 @@ func (r *Registry) Audit(ctx context.Context, p access.Person, f AuditFilter, be
 	return list, false, nil
 }
 
-// ofAll refuses what is about all teams to a person who does not see all.
+// ofAll refuses data of all teams to a person who does not see all.
 func ofAll(p access.Person) error {
 	if !p.SeesAll() {
 		return errNotAll
@@ -50,7 +50,7 @@ func ofAll(p access.Person) error {
 	return nil
 }
 
-// shownEntry is an entry as a page has it, and its length there with what separates it from the next one.
+// shownEntry returns an entry as a page has it, and its length there including the separator.
 func shownEntry(e teams.Entry) (teams.Entry, int) {
 	length := func() int {
 		text, err := json.Marshal(e)
@@ -67,7 +67,7 @@ func shownEntry(e teams.Entry) (teams.Entry, int) {
 	return e, n
 }
 
-// Prove proves the audit, for a person who sees all of it. Faults are nil if there are none; head is the SHA-256 of the last entry.
+// Prove proves the audit, for a person who sees all of it. Faults are nil if it is intact; head is the SHA-256 of the last entry.
 func (r *Registry) Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error) {
 	if err := ofAll(p); err != nil {
 		return 0, "", nil, err

@@ -16,10 +16,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// kept is the directory that was read last, and whose turn it is to change it.
+// kept is the directory that was read last, and the lock for changing it.
 type kept struct {
 	deps *RegistryDeps
-	turn chan struct{} // holds a value while one change is made: many at once would lose their races against each other
+	turn chan struct{} // holds a value while one change is made: concurrent ones would lose races against each other
 
 	mu       sync.Mutex
 	head     string         // of the directory that was read last
@@ -28,7 +28,7 @@ type kept struct {
 	known    bool           // it was read
 }
 
-// store is the directory, which is not read while its store has lost it.
+// store returns the directory's store, which is not read while it has lost the directory.
 func (k *kept) store() teams.Store {
 	if k.deps.InForce == nil {
 		return k.deps.Directory
@@ -36,7 +36,7 @@ func (k *kept) store() teams.Store {
 	return whole{k.deps.Directory, k.deps.InForce}
 }
 
-// whole is a directory that is not read while its store has lost it.
+// whole is a store that is not read while it has lost the directory.
 type whole struct {
 	teams.Store
 	inForce func() teams.State
@@ -46,7 +46,7 @@ var errLostStore = errors.New("the store has lost the directory in force, which 
 
 // Read implements [teams.Store].
 func (w whole) Read(ctx context.Context) (teams.State, error) {
-	known := w.inForce() // before the store, which has it or a later one then
+	known := w.inForce() // before the store, which then has it or a later one
 	s, err := w.Store.Read(ctx)
 	if err == nil && s.Before(known) {
 		err = errLostStore
@@ -99,7 +99,7 @@ func (k *kept) openUsed(ctx context.Context) (d teams.Document, used map[string]
 	return d, used, err
 }
 
-// commit makes a change of the directory when it is its turn.
+// commit waits for its turn and changes the directory.
 func (k *kept) commit(ctx context.Context, order teams.Order, decide teams.Decide) (d teams.Document, err error) {
 	err = k.inTurn(ctx, func() (err error) {
 		d, err = teams.Commit(ctx, k.store(), order, decide)
@@ -108,7 +108,7 @@ func (k *kept) commit(ctx context.Context, order teams.Order, decide teams.Decid
 	return d, err
 }
 
-// note writes an entry about a change elsewhere when it is its turn.
+// note waits for its turn and writes an entry about a change elsewhere.
 func (k *kept) note(ctx context.Context, order teams.Order, entry teams.Entry) error {
 	return k.inTurn(ctx, func() error { return teams.Note(ctx, k.store(), order, entry) })
 }
@@ -127,7 +127,7 @@ func (k *kept) inTurn(ctx context.Context, do func() error) error {
 	}
 }
 
-// unusable is the problem of a directory that cannot be read or written, for an error that is none yet.
+// unusable is the problem of a directory that cannot be read or written, for an error that is not a problem yet.
 func unusable(err error) error {
 	if problem := (*teams.Problem)(nil); err == nil || errors.As(err, &problem) {
 		return err
@@ -135,32 +135,32 @@ func unusable(err error) error {
 	return teams.Away("the directory cannot be used at the moment", err)
 }
 
-// What the members of one team may change together at one replica. Each change is kept in the audit for 400 days.
+// How much the members of one team together may change at one replica. Each change is kept in the audit for 400 days.
 const (
-	paceMost   = 300             // cancels at once
-	paceEvery  = 2 * time.Second // and then one in this time
+	paceMost   = 300             // cancels in a burst
+	paceEvery  = 2 * time.Second // and then one in this interval
 	costCancel = 1
 	costKeys   = 10
-	paceTeams  = 1000 // beyond so many teams, those whose members may change all of it again are forgotten
+	paceTeams  = 1000 // above this number, teams with full buckets are evicted
 )
 
-// auditMost is how many bytes the entries of a team may have on a day in UTC, for a change of its members to be one more. Operators'
-// changes count, and are never refused. All replicas count together.
+// auditMost is how many bytes a team's entries may have on a day in UTC before changes by its members are refused. Operators'
+// changes count, but are never refused. All replicas count together.
 const auditMost = 4_000_000
 
-// What members may change, for readiness and the documents.
+// How much members may change, for readiness and the documents.
 const (
 	ChangesBound = "changes by a team's members: 300 cancels or 30 changes of keys at once, then a cancel every 2 s or a key every 20 s"
 	AuditBound   = "entries in the audit by a team's members: 4 MB a day"
 )
 
-// pace is what members may still change, by team.
+// pace is how much members may still change, by team.
 type pace struct {
 	mu    sync.Mutex
 	teams map[string]*rate.Limiter
 }
 
-// wait is how long the members of a team have to wait for a change of that cost; 0: they make it now.
+// wait returns how long a team's members must wait for a change of that cost; 0: it is taken now.
 func (p *pace) wait(team string, cost int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +181,7 @@ func (p *pace) wait(team string, cost int, now time.Time) time.Duration {
 	return time.Duration(math.Ceil((float64(cost) - left.TokensAt(now)) * float64(paceEvery)))
 }
 
-// paced refuses a change of a member that is too many. The person may make it otherwise.
+// paced refuses a member's change beyond the pace. The person has the right to make it.
 func (r *Registry) paced(a access.Actor, team string, cost int) error {
 	if a.Changes() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestNoChangeOfALostDirectory: the store has lost it, and this replica writes it back within a second, over any change.
+// TestNoChangeOfALostDirectory: the store has lost it, and this replica restores it within a second, overwriting any change.
 func TestNoChangeOfALostDirectory(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
@@ -43,7 +43,7 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		w.must(teams.Note(w.Context(), w.store, teams.Order{Who: "test", Now: w.now}, teams.Entry{What: "usage.adjust"}))
 		known, err = w.store.Read(w.Context())
 		w.must(err)
-		lost.cut = 1 // of the audit alone
+		lost.cut = 1 // only of the audit
 		_, err = r.Create(w.Context(), operator, draft("newer", ""))
 		w.refused(err, teams.CodeAway, "")
 	})
@@ -75,7 +75,7 @@ func (l *lostStore) Read(ctx context.Context) (teams.State, error) {
 	return s, err
 }
 
-// TestTheFileChangesWhileItIsListed: its team is listed or not, and hides no other.
+// TestTheFileChangesWhileItIsListed: its team may be listed or not, but hides no other.
 func TestTheFileChangesWhileItIsListed(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")

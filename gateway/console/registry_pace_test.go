@@ -40,12 +40,12 @@ func TestMembersDoNotFloodTheAudit(t *testing.T) {
 	})
 }
 
-// TestMembersMayChangeMoreLater: as soon as the refusal says, and all of it after ten minutes.
+// TestMembersMayChangeMoreLater: one change when the refusal says, and the full burst after ten minutes.
 func TestMembersMayChangeMoreLater(t *testing.T) {
 	worlds(t, func(w *world) {
 		ctx := w.Context()
 		w.create("maps", `"self_service":true`)
-		// makes makes keys until it is refused, and returns how many, and how long it has to wait.
+		// makes makes keys until it is refused, and returns the number of keys and the wait.
 		makes := func() (made int, wait time.Duration) {
 			for ; ; made++ {
 				_, err := w.Mint(ctx, member, "maps", teams.KeyOrder{})
@@ -73,7 +73,7 @@ func TestMembersMayChangeMoreLater(t *testing.T) {
 	})
 }
 
-// fills writes an entry of so many bytes about a team.
+// fills writes an entry of size bytes about a team.
 func (w *world) fills(team string, size int) {
 	w.Helper()
 	s, err := w.store.Read(w.Context())
@@ -88,7 +88,7 @@ func (w *world) fills(team string, size int) {
 	w.must(w.store.Write(w.Context(), s, next))
 }
 
-// TestMembersDoNotFillTheAudit of a day; operators change the team all the same, other teams' members too, and a day later everybody.
+// TestMembersDoNotFillTheAudit of a day; operators and other teams' members can still make changes, and a day later all can.
 func TestMembersDoNotFillTheAudit(t *testing.T) {
 	worlds(t, func(w *world) {
 		ctx, told := w.Context(), 0

@@ -30,7 +30,7 @@ func TestEndedSessionsHaveEntries(t *testing.T) {
 	})
 }
 
-// TestManySessionsEndedAtOnce: an operator who ends all sessions of a person sends many requests at once, and each has its entry.
+// TestManySessionsEndedAtOnce: an operator who ends all sessions of a person sends many concurrent requests, and each has its entry.
 func TestManySessionsEndedAtOnce(t *testing.T) {
 	worlds(t, func(w *world) {
 		const many = 60

@@ -20,7 +20,7 @@ var document = func() (d map[string]any) {
 	return d
 }()
 
-// at follows names into the document; nil if there is nothing.
+// at follows names into the document; nil if they lead nowhere.
 func at(tree any, names ...string) any {
 	for _, name := range names {
 		m, ok := tree.(map[string]any)
@@ -41,7 +41,7 @@ func resolved(schema map[string]any) map[string]any {
 	return schema
 }
 
-// holdToDocument checks that the document has an answer.
+// holdToDocument checks an answer against the document.
 func holdToDocument(t *testing.T, method, path string, a answer) {
 	t.Helper()
 	below := strings.TrimPrefix(path, Prefix)

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestMembersInOtherLettersAreUnknown: of "note" and "NOTE" two readers would take different ones.
+// TestMembersInOtherLettersAreUnknown: given "note" and "NOTE" two readers could take different ones.
 func TestMembersInOtherLettersAreUnknown(t *testing.T) {
 	w := newWorld(t)
 	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")

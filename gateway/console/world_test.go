@@ -88,7 +88,7 @@ func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f recent.F
 	return recent.Page{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
 }
 
-// longTask has every character of a task id, and is as long as one may be.
+// longTask has every character of a task id, and the maximum length.
 var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
 
 func (s *someTraffic) Has(_ context.Context, team, task string) (bool, error) {
@@ -171,7 +171,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// entries are what was done, the newest first.
+// entries returns the audit's entries, the newest first.
 func (w *world) entries() (all []teams.Entry) {
 	w.Helper()
 	all, _, err := w.Audit(w.Context(), operator.Person, AuditFilter{Most: 1000}, 0)
@@ -184,7 +184,7 @@ type away struct{ teams.Store }
 
 func (away) Head(context.Context) (string, error) { return "", errors.New("secret: refused") }
 
-// answer is what a request got.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -199,8 +199,8 @@ func (a answer) into(t *testing.T, value any) {
 	}
 }
 
-// ask sends a request as a person, and holds the answer to the document: its status and its members. line is "GET /teams"; headers
-// are "Name: value".
+// ask sends a request as a person, and checks the answer against the document: its status and its members. line is "GET /teams";
+// headers are "Name: value".
 func (w *world) ask(who access.Actor, line, body string, headers ...string) answer {
 	w.Helper()
 	method, path, _ := strings.Cut(line, " ")

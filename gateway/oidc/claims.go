@@ -12,17 +12,17 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// claims are what an ID token or the userinfo endpoint says of a person.
+// claims are what an ID token or the userinfo endpoint states about a person.
 type claims struct {
 	Subject  string
-	Party    *string // the client that the token was made for; nil: it does not say
+	Party    *string // the client that the token was made for; nil: not stated
 	Email    string
 	Verified truth
-	Groups   words // nil: it says nothing about groups, not even that there are none
+	Groups   words // nil: groups are not mentioned, not even as an empty list
 }
 
-// UnmarshalJSON reads claims by their names, letter for letter. The decoder of a struct would take Groups for groups, and some
-// issuers let people choose further claims.
+// UnmarshalJSON reads claims by their exact names. The decoder of a struct would take Groups for groups, and some issuers let
+// people choose further claims.
 func (c *claims) UnmarshalJSON(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -60,7 +60,7 @@ func (t *truth) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// words are strings; a single one may come without a list.
+// words are strings; a single one may be sent without a list.
 type words []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -80,7 +80,7 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ask reads the userinfo endpoint and adds it to what the ID token says. Without that endpoint it returns just that.
+// ask adds the claims of the userinfo endpoint to those of the ID token. Without that endpoint it returns only the latter.
 func (c *Client) ask(ctx context.Context, d *document, access string, known claims) (claims, error) {
 	address := d.provider.UserInfoEndpoint()
 	if address == "" {
@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, d *document, access string, known clai
 	return said, nil
 }
 
-// exchangeError says whether the token endpoint refused the person, or could not be asked.
+// exchangeError distinguishes whether the token endpoint refused the person, or could not be asked.
 func exchangeError(err error) error {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {

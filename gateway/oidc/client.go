@@ -16,8 +16,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// loginPause is the time between two tries to learn the issuer's document, so that logins do not wait one after the other for an
-// issuer that is away.
+// loginPause is the time between two attempts to fetch the issuer's document, so that logins do not queue for an issuer that is
+// away.
 const loginPause = 2 * time.Second
 
 var (
@@ -27,11 +27,11 @@ var (
 	ErrAway = errors.New("the issuer cannot be asked")
 )
 
-// ClientConfig has what the issuer and this client know of each other.
+// ClientConfig has what the issuer and this client must know of each other.
 type ClientConfig struct {
 	URL      string            // of the issuer, as its discovery document has it
 	ClientID string            // required
-	Secret   string            // empty: a public client, which PKCE alone protects
+	Secret   string            // empty: a public client, which only PKCE protects
 	Redirect string            // the address of the console's callback
 	Now      func() time.Time  // for the ends of tokens
 	Trip     http.RoundTripper // to the issuer; nil: the network, by the proxy that the environment names
@@ -51,15 +51,15 @@ type Grant struct {
 	Until   time.Time `json:"until,omitzero"` // when Access ends; zero: not known
 }
 
-// Client logs people in at one issuer: the code flow with PKCE, and questions while a session lasts. It keeps no sessions and judges no
-// rights, and its errors quote no code and no token. It is safe for concurrent use.
+// Client logs people in at one issuer: the code flow with PKCE, and checks while a session lasts. It keeps no sessions and judges
+// no rights, and its errors quote no code and no token. It is safe for concurrent use.
 type Client struct {
 	config ClientConfig
 	issuer *issuer
 	calls  sync.WaitGroup // of the issuer
 }
 
-// NewClient returns a client, which asks its issuer when somebody logs in: it may be away when the process starts.
+// NewClient returns a client, which first calls its issuer at a login: the issuer may be away when the process starts.
 func NewClient(config ClientConfig) *Client {
 	c := &Client{config: config}
 	c.issuer = &issuer{
@@ -68,7 +68,7 @@ func NewClient(config ClientConfig) *Client {
 	return c
 }
 
-// Begin returns the address at the issuer to which a browser goes. verifier is of 43 to 128 letters, digits, - and _.
+// Begin returns the address at the issuer to send a browser to. verifier is of 43 to 128 letters, digits, - and _.
 func (c *Client) Begin(ctx context.Context, state, nonce, verifier string) (string, error) {
 	d, err := c.discovered(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Client) Check(ctx context.Context, was Identity, grant Grant) (Identity
 	}
 	if !vouched || said.Groups == nil {
 		if d.provider.UserInfoEndpoint() == "" && !vouched {
-			return was, grant, nil // the refresh alone shows that the account is not closed
+			return was, grant, nil // the refresh already shows that the account is not closed
 		}
 		said, err = c.ask(ctx, d, grant.Access, said)
 	}
@@ -136,7 +136,7 @@ func grantOf(token *oauth2.Token) Grant {
 	return Grant{Refresh: token.RefreshToken, Access: token.AccessToken, Until: token.Expiry}
 }
 
-// discovered returns the issuer's document. It needs no issuer that answers once it has one.
+// discovered returns the issuer's document. Once it has one, the issuer need not answer.
 func (c *Client) discovered(ctx context.Context) (*document, error) {
 	d, err := c.issuer.discovered(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *Client) flow(d *document) *oauth2.Config {
 	}
 }
 
-// identify reads the ID token beside an access token. vouched is false if there is none. An empty nonce is not compared.
+// identify reads the ID token beside an access token. vouched is false if there is no ID token. An empty nonce is not compared.
 func (c *Client) identify(ctx context.Context, d *document, token *oauth2.Token, nonce string) (said claims, vouched bool, err error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok || raw == "" {
@@ -186,7 +186,7 @@ func (c *Client) identify(ctx context.Context, d *document, token *oauth2.Token,
 	return said, true, nil
 }
 
-// verify verifies an ID token, by one of the algorithms that the issuer says it uses.
+// verify verifies an ID token, by one of the algorithms that the issuer lists.
 func (c *Client) verify(ctx context.Context, d *document, raw string) (*oidc.IDToken, error) {
 	signs := slices.DeleteFunc(slices.Clone(d.Algorithms), func(name string) bool { return !slices.Contains(teams.Algorithms, name) })
 	if len(signs) == 0 {

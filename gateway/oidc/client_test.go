@@ -31,7 +31,7 @@ func newPeople() people {
 	return people{i, oidc.NewClient(i.Client("https://console.example/login/callback"))}
 }
 
-// begin is a browser that goes to the issuer and comes back with a code.
+// begin is a browser that visits the issuer and returns with a code.
 func (p people) begin(t *testing.T) (code string) {
 	t.Helper()
 	address, err := p.client.Begin(t.Context(), "state", "nonce", proof)
@@ -80,7 +80,7 @@ func TestAPersonIsKnownByTheIDToken(t *testing.T) {
 	}
 }
 
-// TestForgedTokensAreRefused: of each ID token the issuer's own claims are known to the attacker.
+// TestForgedTokensAreRefused: the attacker knows the issuer's own claims of each ID token.
 func TestForgedTokensAreRefused(t *testing.T) {
 	at := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
 	for about, forge := range map[string]any{ // the claims that it changes, or what makes the token
@@ -127,7 +127,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-// TestATokenOfSeveralAudiences is taken if it says that it was made for this client.
+// TestATokenOfSeveralAudiences is accepted if it states that it was made for this client.
 func TestATokenOfSeveralAudiences(t *testing.T) {
 	p := newPeople()
 	p.Forge = func(claims map[string]any) string {

@@ -20,8 +20,8 @@ const (
 	mostAnswer = 1 << 20         // bytes of one answer
 )
 
-// newHTTP returns the client that calls issuers. It follows no redirects: an issuer's documents are where they say they are, and a redirect
-// could carry the client's secret elsewhere. A nil trip is the network, by that proxy.
+// newHTTP returns the client that calls issuers. It follows no redirects: an issuer's documents are at their stated addresses,
+// and a redirect could carry the client's secret elsewhere. A nil trip is the network, by that proxy.
 func newHTTP(trip http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	if trip == nil {
 		trip = &http.Transport{Proxy: proxy, DisableKeepAlives: true} // a few calls in minutes
@@ -33,7 +33,7 @@ func newHTTP(trip http.RoundTripper, proxy func(*http.Request) (*url.URL, error)
 	}
 }
 
-// bounded cuts answers, because the libraries read all of them. What is cut is no JSON.
+// bounded cuts answers, because the libraries read all of them. A cut answer is not JSON.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -66,7 +66,7 @@ func get(ctx context.Context, client *http.Client, address, bearer string) (stat
 	return answer.StatusCode, text, err
 }
 
-// document is what an issuer says of itself.
+// document is an issuer's description of itself.
 type document struct {
 	provider   *oidc.Provider
 	Keys       string   `json:"jwks_uri"`
@@ -95,7 +95,8 @@ func (i *issuer) discover(ctx context.Context) (d *document, keys []jose.JSONWeb
 	return d, keys, err
 }
 
-// readKeys reads a list of keys. What is not a public key for signatures is left out, as is a kind that go-jose does not know.
+// readKeys reads a list of keys. Keys that are not public or not for signatures are left out, as are kinds that go-jose does not
+// know.
 func readKeys(text []byte) ([]jose.JSONWebKey, error) {
 	var listed struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -19,15 +19,15 @@ const (
 	stale = time.Hour        // how old keys may be if their issuer is away
 )
 
-// issuer is one issuer: its document and its keys, which are fetched when somebody needs them.
+// issuer is one issuer: its document and its keys, which are fetched when needed.
 type issuer struct {
 	url         string
 	now         func() time.Time
 	http        *http.Client
 	mayHaveKeys func(address string) bool // nil: the document may name any address
-	patience    time.Duration             // since a fetch began; then nobody waits for it any more
+	patience    time.Duration             // since a fetch began; after that no caller waits for it
 	calls       *sync.WaitGroup
-	hangs       func() // called when somebody no longer waits; nil: nobody is told
+	hangs       func() // called when a caller gives up waiting; may be nil
 
 	mu       sync.Mutex
 	document *document // nil: never fetched
@@ -37,7 +37,7 @@ type issuer struct {
 	tried    time.Time     // when the last fetch began
 	failed   error         // why it failed
 	running  chan struct{} // closed when the fetch under way has ended; nil: none is
-	late     bool          // the fetch under way, or the last one, began long after the one before: no token had come for a while
+	late     bool          // the fetch under way, or the last one, began long after the one before: no token had arrived for a while
 }
 
 // every is the limit of one fetch in every pause.
@@ -63,8 +63,8 @@ func (i *issuer) discovered(ctx context.Context) (*document, error) {
 	return nil, i.failed
 }
 
-// current returns the keys; ok is false if there are none that may be used. Keys that are no longer fresh are fetched in the
-// background, while the ones before serve for an hour; only after an idle time the fetch is waited for, which adds to waited.
+// current returns the keys; ok is false if no keys may be used. Keys that are no longer fresh are fetched in the background,
+// while the ones before serve for an hour; only after an idle time does the caller wait for the fetch, which adds to waited.
 func (i *issuer) current(ctx context.Context, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
 	i.mu.Lock()
 	age := i.now().Sub(i.fetched)
@@ -89,8 +89,8 @@ func (i *issuer) newer(ctx context.Context, waited *time.Duration) (keys []jose.
 	return i.wait(ctx, running, waited)
 }
 
-// start starts a fetch unless one is under way or was a moment ago. It returns what is closed when it has ended; nil: none is
-// under way. The caller holds the lock.
+// start starts a fetch unless one is under way or was a moment ago. It returns a channel that is closed when the fetch has ended;
+// nil: none is under way. The caller holds the lock.
 func (i *issuer) start() chan struct{} {
 	now := i.now()
 	if i.running != nil || !i.fetches.AllowN(now, 1) {
@@ -116,8 +116,8 @@ func (i *issuer) run() {
 	i.running = nil
 }
 
-// wait waits for a fetch, while that is young, and returns the keys that may be used then. A fetch that hangs goes on without those who
-// wait, and the next tokens find out at once.
+// wait waits for a fetch, as long as its patience lasts, and returns the keys that may be used then. A hanging fetch goes on
+// without its waiters, and later tokens do not wait for it at all.
 func (i *issuer) wait(ctx context.Context, running chan struct{}, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
 	if running != nil {
 		began := i.now()

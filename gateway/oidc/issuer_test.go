@@ -24,7 +24,7 @@ func (w *workloads) refuses(t *testing.T, about, token string, want error) {
 	}
 }
 
-// TestKeysAreReplaced: a new key of the issuer serves at once, a withdrawn one no longer after five minutes.
+// TestKeysAreReplaced: a new key of the issuer is accepted immediately, a withdrawn one for at most five minutes.
 func TestKeysAreReplaced(t *testing.T) {
 	verify(t, func(t *testing.T, w *workloads) {
 		w.takes(t, "the first key", w.token(nil))
@@ -56,8 +56,8 @@ func TestAWithdrawnKeyEnds(t *testing.T) {
 	})
 }
 
-// TestAWithdrawnKeyEndsWithoutTokens: when no token has come for a while, the first ones wait for the keys of now. Only an issuer that is
-// away leaves them the old ones.
+// TestAWithdrawnKeyEndsWithoutTokens: when no token has arrived for a while, the first ones wait for current keys. The old ones
+// serve only if the issuer is away.
 func TestAWithdrawnKeyEndsWithoutTokens(t *testing.T) {
 	for _, pause := range []time.Duration{10 * time.Minute, 59 * time.Minute} {
 		verify(t, func(t *testing.T, w *workloads) {
@@ -115,7 +115,7 @@ func TestTheIssuerIsSpared(t *testing.T) {
 	})
 }
 
-// hang runs a test with an issuer whose keys were fetched once, and that hangs then. It counts the calls.
+// hang runs a test with an issuer that hangs after its keys were fetched once. It counts the calls.
 func hang(t *testing.T, test func(t *testing.T, w *workloads, calls *int)) {
 	t.Helper()
 	verify(t, func(t *testing.T, w *workloads) {
@@ -157,8 +157,8 @@ func TestAnIssuerThatHangsHoldsUpNothingKnown(t *testing.T) {
 	})
 }
 
-// TestAnIssuerThatHangsHoldsNoTokenLong: one fetch for all, and who comes later waits for what is left of two seconds, then not at all; that
-// the fetch failed is remembered until the next one may begin.
+// TestAnIssuerThatHangsHoldsNoTokenLong: one fetch for all, and later tokens wait for the rest of two seconds, then not at all;
+// that the fetch failed is remembered until the next one may begin.
 func TestAnIssuerThatHangsHoldsNoTokenLong(t *testing.T) {
 	hang(t, func(t *testing.T, w *workloads, calls *int) {
 		stranger, begun := oidctest.NewECDSA("invented"), time.Now()
@@ -183,7 +183,7 @@ func TestAnIssuerThatHangsHoldsNoTokenLong(t *testing.T) {
 	})
 }
 
-// TestAnIssuerThatAnswersSlowly: a token that waits is verified with the new keys, and says how long it waited.
+// TestAnIssuerThatAnswersSlowly: a token that waits is verified with the new keys, and the wait is reported.
 func TestAnIssuerThatAnswersSlowly(t *testing.T) {
 	verify(t, func(t *testing.T, w *workloads) {
 		w.network = roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -199,7 +199,7 @@ func TestAnIssuerThatAnswersSlowly(t *testing.T) {
 	})
 }
 
-// TestDocumentsAreBounded: an issuer that misbehaves gives no keys, and nothing of it is followed.
+// TestDocumentsAreBounded: a misbehaving issuer yields no keys, and its redirects and addresses are not followed.
 func TestDocumentsAreBounded(t *testing.T) {
 	elsewhere := oidctest.Start(t)
 	for about, handler := range map[string]http.HandlerFunc{

@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type claims = oidctest.Claims
 
-// roundTrip is a function as a network.
+// roundTrip is a function in place of a network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// hangs answers nothing before its caller gives up.
+// hangs does not answer until its caller gives up.
 var hangs = roundTrip(func(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
@@ -37,7 +37,7 @@ type workloads struct {
 	list []*teams.Issuer
 
 	network http.RoundTripper // between the two; at first the issuer
-	gave    int               // how many tokens no longer waited
+	gave    int               // how many tokens gave up waiting
 }
 
 // verify runs a test in simulated time.
@@ -89,7 +89,7 @@ func changed(c, changes claims) claims {
 
 func (w *workloads) token(changes claims) string { return w.Sign(w.claims(changes)) }
 
-// takes fails the test unless a token counts, and returns whom it names.
+// takes fails the test unless a token is accepted, and returns the workload that it names.
 func (w *workloads) takes(t *testing.T, about, token string) oidc.Workload {
 	t.Helper()
 	named, err := w.Identify(t.Context(), token)

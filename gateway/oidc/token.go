@@ -36,8 +36,8 @@ var (
 	ErrClaim     = errors.New("the token has no claim that the teams file gives a team")
 )
 
-// unverified is what a token says of itself before its signature is verified. It decides only whether, and by which issuer's keys,
-// the token is verified.
+// unverified is what a token claims before its signature is verified. It decides only whether, and by which issuer's keys, the
+// token is verified.
 type unverified struct {
 	raw, algorithm string
 
@@ -48,14 +48,14 @@ type unverified struct {
 	Ends     moment   `json:"exp"`
 }
 
-// moment is a time that is written as seconds since 1970. It is true if the time is beyond the years that clocks have: go-oidc makes a
-// time in the past of one that is far enough in the future.
+// moment is a time in seconds since 1970. It is true if the time is outside the years of clocks: go-oidc turns a time far enough
+// in the future into one in the past.
 type moment bool
 
 // lastSecond is the end of the year 9999.
 const lastSecond = 253402300799
 
-// UnmarshalJSON leaves it to go-oidc to refuse what is no number.
+// UnmarshalJSON leaves it to go-oidc to refuse values that are not numbers.
 func (m *moment) UnmarshalJSON(text []byte) error {
 	var number json.Number
 	if json.Unmarshal(text, &number) != nil || number == "" {
@@ -90,7 +90,7 @@ func read(token string) (t unverified, err error) {
 		Encoded   json.RawMessage `json:"b64"`
 	}
 	head, body := decode(parts[0]), decode(parts[1])
-	// A JWT has no b64 (RFC 7797): else a signature over another text passes for one. No extension is known here.
+	// A JWT has no b64 (RFC 7797): otherwise a signature over another text would pass. No extensions are supported.
 	if json.Unmarshal(head, &header) != nil || header.Critical != nil || header.Encoded != nil {
 		return t, ErrForm
 	}
@@ -133,8 +133,8 @@ func isPlain(text jsontext.Value) bool {
 	return true
 }
 
-// verify lets go-oidc verify a token that was read, and adds the time that it waited for the issuer. go-oidc's errors can quote the token,
-// so ours stand for them.
+// verify lets go-oidc verify a token that was read, and adds the time that it waited for the issuer. go-oidc's errors can quote
+// the token, so ours replace them.
 func (i *issuer) verify(ctx context.Context, t unverified, audience string, algorithms []string, waited *time.Duration) (*oidc.IDToken, error) {
 	if !slices.Contains(algorithms, t.algorithm) {
 		return nil, ErrAlgorithm
@@ -151,10 +151,10 @@ func (i *issuer) verify(ctx context.Context, t unverified, audience string, algo
 	case errors.As(err, &expired):
 		return nil, ErrExpired
 	}
-	return nil, ErrFuture // a caller to whom issuer and audience make a difference has compared them
+	return nil, ErrFuture // callers that depend on issuer and audience have compared them
 }
 
-// signature checks a token's signature. It remembers why that was refused, because go-oidc passes only the text on.
+// signature checks a token's signature. It keeps the reason of a refusal, because go-oidc passes on only the text.
 type signature struct {
 	issuer *issuer
 	waited *time.Duration
@@ -192,7 +192,7 @@ var algorithms = func() (all []jose.SignatureAlgorithm) {
 	return all
 }()
 
-// check verifies a signature with those keys that the token may mean. Found tells whether there was one.
+// check verifies a signature with those keys that the token may mean. found reports whether there was one.
 func check(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, found bool) {
 	header := signed.Signatures[0].Protected
 	tries := 0

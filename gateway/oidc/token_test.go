@@ -30,7 +30,7 @@ func publicPEM(t *testing.T, key oidctest.Signer) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// TestTokensAreRefused is the attack table: what is wrong with a token, and what the log says.
+// TestTokensAreRefused is the attack table: a token's fault, and its reason in the log.
 func TestTokensAreRefused(t *testing.T) {
 	verify(t, func(t *testing.T, w *workloads) {
 		rsa, other := oidctest.NewRSA("two"), oidctest.NewECDSA("one")

@@ -24,24 +24,24 @@ const (
 	leeway     = 5 * time.Minute  // between the clocks of an issuer and this machine, as go-oidc allows it for nbf
 	remembered = 5 * time.Minute  // how long a verified token is not verified again
 	pause      = 10 * time.Second // between two fetches from an issuer, whatever tokens arrive
-	patience   = 2 * time.Second  // since a fetch began; then no token waits for it any more
+	patience   = 2 * time.Second  // since a fetch began; after that no token waits for it
 )
 
-// Workload is whom a token in place of a key names.
+// Workload is the holder that a token names.
 type Workload struct {
 	Team string // the id of the team
-	// Key stands for the issuer and the subject in place of a key's id: "jwt:" and 12 hexadecimal digits. It is the same for
+	// Key identifies the issuer and the subject, in place of a key's id: "jwt:" and 12 hexadecimal digits. It is the same for
 	// every token of a subject.
 	Key string
 	// Waited is how long this call waited for the issuer's keys; also with an error.
 	Waited time.Duration
 }
 
-// VerifierConfig says how a Verifier works.
+// VerifierConfig configures a Verifier.
 type VerifierConfig struct {
 	Now  func() time.Time
 	Trip http.RoundTripper // to the issuers; nil: the network, without a proxy
-	// Hangs is called when a token no longer waits for an issuer that does not answer. Nil: nobody is told.
+	// Hangs is called when a token gives up waiting for an issuer that does not answer. May be nil.
 	Hangs func()
 }
 
@@ -55,7 +55,7 @@ type Verifier struct {
 	calls  sync.WaitGroup // of issuers
 }
 
-// set is what belongs to one reading of the teams file.
+// set belongs to one version of the teams file.
 type set struct {
 	trusted []*trusted
 	known   *memory
@@ -104,8 +104,8 @@ func (v *Verifier) issuer(url string, all []*trusted) *issuer {
 // Close waits for fetches that are under way, a few seconds at most.
 func (v *Verifier) Close() { v.calls.Wait() }
 
-// Identify verifies a token. It refuses it before it looks at its signature unless its issuer, audience and algorithm are listed. It may
-// wait for the issuer's keys, two seconds at most. A verified token is remembered by the SHA-256 of the whole of it.
+// Identify verifies a token. It refuses it before it looks at its signature unless its issuer, audience and algorithm are listed.
+// It may wait for the issuer's keys, two seconds at most. A verified token is remembered by its SHA-256.
 func (v *Verifier) Identify(ctx context.Context, token string) (Workload, error) {
 	s := v.set.Load()
 	if len(s.trusted) == 0 || len(token) > maxToken {
@@ -165,9 +165,9 @@ func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, 
 	return Workload{Team: team, Key: "jwt:" + hex.EncodeToString(sum[:6])}, until, nil
 }
 
-// team returns the team of a verified token, and its subject. The subject is wanted also if another claim names the team: it stands
-// for the holder in the log. The party for which a token was made (azp) is not compared: it is the workload that sends the token, and an
-// issuer may name several audiences.
+// team returns the team of a verified token, and its subject. The subject is required even if another claim names the team: it
+// identifies the holder in the log. The party for which a token was made (azp) is not compared: it is the workload that sends the
+// token, and an issuer may name several audiences.
 func (t *trusted) team(verified *oidc.IDToken) (team, subject string, err error) {
 	var claims map[string]json.RawMessage
 	var value string

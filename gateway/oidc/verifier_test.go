@@ -25,7 +25,7 @@ func TestATokenNamesItsTeam(t *testing.T) {
 	})
 }
 
-// TestARememberedTokenEnds when it says so, and not when it would be verified again.
+// TestARememberedTokenEnds at its own end, and not when it would be verified again.
 func TestARememberedTokenEnds(t *testing.T) {
 	verify(t, func(t *testing.T, w *workloads) {
 		token := w.token(claims{"exp": time.Now().Add(time.Minute).Unix()})

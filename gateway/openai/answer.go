@@ -115,7 +115,7 @@ func (a *answer) readChoice(r *strictjson.Reader, position int) choice {
 	return c
 }
 
-// only returns a value if it is of a kind, and otherwise the value before.
+// only returns a value if it is of the kind, and otherwise the previous value.
 func only(of byte, value, before []byte) []byte {
 	if kind(value) == of {
 		return value
@@ -177,7 +177,7 @@ func indexOf(value []byte, position int) int {
 // call is a call of a tool. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
 type call struct {
 	index     int  // without a number: the position in the array
-	numbered  bool // the service says which call it is
+	numbered  bool // the service numbers the call
 	alone     bool // the array has no other call
 	id, name  []byte
 	arguments []byte

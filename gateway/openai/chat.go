@@ -16,7 +16,7 @@ func Chat(body []byte, models *Models) (*Request, error) {
 	return c.translate(len(body), models)
 }
 
-// chat is what a chat request says, in OpenAI's terms. Values are raw.
+// chat is a chat request, in OpenAI's terms. Values are raw.
 type chat struct {
 	model      []byte
 	messages   []byte
@@ -178,7 +178,7 @@ func (c *chat) translate(size int, models *Models) (*Request, error) {
 		return nil, err
 	}
 	b = c.parameters.appendTo(append(b, `},"parameters":{"result_format":"message"`...))
-	switch { // the service knows no degrees of effort
+	switch { // the service has no degrees of effort
 	case c.effort == nil || c.thinking:
 	case isWord(c.effort, "none"):
 		b = append(b, `,"enable_thinking":false`...)

@@ -47,7 +47,7 @@ func TestChatRefusals(t *testing.T) {
 	}
 }
 
-// manyMembers is the rest of one member's name and so many members.
+// manyMembers is the rest of one member's name and n members.
 func manyMembers(n int) string {
 	var b strings.Builder
 	b.WriteString(`":0,`)

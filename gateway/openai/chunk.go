@@ -12,7 +12,7 @@ type progress struct {
 	content   textProgress
 	reasoning textProgress
 	calls     []callProgress
-	latest    int  // index of the call that the last frame went on with
+	latest    int  // index of the call that the last frame continued
 	compared  int  // the same for the comparison of frames, which is ahead of the chunks
 	logprobs  int  // tokens of them
 	started   bool // the client has the role
@@ -39,7 +39,7 @@ func (s *Stream) progress(index int) *progress {
 }
 
 // call finds the progress of a call, or starts it. latest is the index of the call before, and becomes that of this one. A call
-// without a number is the one with its id. Without an id it goes on with the call before, if the frame has no other.
+// without a number is the one with its id. Without an id it continues the call before, if the frame has no other.
 func (p *progress) call(now *call, latest *int) *callProgress {
 	index := now.index
 	switch {

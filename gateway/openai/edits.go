@@ -141,7 +141,7 @@ func Content(parts []Part) [sha256.Size]byte {
 	return whole.Sum()
 }
 
-// Contents makes [Content] of parts that come one after the other. Create it with [NewContents].
+// Contents makes [Content] of parts that arrive one after another. Create it with [NewContents].
 type Contents struct{ whole hash.Hash }
 
 // NewContents begins without any part.

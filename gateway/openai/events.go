@@ -34,10 +34,11 @@ type event struct {
 	status  int
 }
 
-// take takes the next piece. It is read by next, to its end.
+// take takes the next piece, which next then reads to its end.
 func (e *events) take(piece []byte) { e.piece, e.at, e.lf, e.cr = piece, 0, -1, -1 }
 
-// next reads up to the end of an event and reports whether there is one. Of an event that the piece does not end, it keeps a copy.
+// next reads up to the end of an event and reports whether there is one. It keeps a copy of an event that continues behind the
+// piece.
 func (e *events) next() bool {
 	for e.at < len(e.piece) && !e.tooLarge {
 		if e.afterCR && e.piece[e.at] == '\n' {
@@ -166,7 +167,7 @@ func (e *events) addData(value []byte) {
 	e.data = e.room
 }
 
-// move copies the data of the open event, which the memory that it is in will not have for long.
+// move copies the data of the open event out of memory that is about to be reused.
 func (e *events) move() {
 	if e.hasData && !e.moved {
 		e.room = append(e.room[:0], e.data...)

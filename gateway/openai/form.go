@@ -12,9 +12,9 @@ import (
 const (
 	// mostParts is how many parts a form may have.
 	mostParts = 64
-	// mostHead is how many bytes the head of a part may have, and what is before it. Heads are copied, and no client's are long.
+	// mostHead is how many bytes the head of a part and the text before it may have. Heads are copied, and clients' are short.
 	mostHead = 8 << 10
-	// formBuffer is how many bytes of a part are looked at together.
+	// formBuffer is how many bytes of a part are read at a time.
 	formBuffer = 4 << 10
 )
 
@@ -81,7 +81,7 @@ func broken() *Refusal {
 	}
 }
 
-// headed bounds what is read while the head of a part is looked for: the reader of forms would keep 10 MiB of it.
+// headed bounds the bytes read in search of a part's head: the standard reader would keep 10 MiB of them.
 type headed struct {
 	io.Reader
 	left int // -1: any number of bytes
@@ -104,14 +104,14 @@ func (h *headed) Read(p []byte) (int, error) {
 // form finds the data of its parts in the body, where the reader would copy them: images are large.
 type form struct {
 	boundary []byte // with its dashes
-	rest     []byte // of the body, behind the parts so far
+	rest     []byte // of the body, after the parts so far
 	buffer   []byte
 }
 
 var errPlace = errors.New("the data are not behind the head of their part")
 
-// data reads a part. The reader says what the data are; that they stand behind the part's head is a guess, which is checked. It is
-// wrong only for forms that no client makes, as with a boundary inside a line before the first part.
+// data reads a part. The reader returns the data; that they follow the part's head in the body is a guess, which is checked. It
+// is wrong only for forms that no client makes, as with a boundary inside a line before the first part.
 func (f *form) data(part io.Reader) ([]byte, error) {
 	f.rest = f.rest[headEnd(f.rest, f.boundary):]
 	same := same{as: f.rest}
@@ -123,7 +123,7 @@ func (f *form) data(part io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// headEnd is where the head of the next part ends: behind the blank line after the boundary.
+// headEnd is where the head of the next part ends: after the blank line after the boundary.
 func headEnd(p, boundary []byte) int {
 	start := max(bytes.Index(p, boundary), 0)
 	for i := start; i < len(p); i++ {
@@ -137,7 +137,7 @@ func headEnd(p, boundary []byte) int {
 	return len(p)
 }
 
-// same checks that what is written is what a text begins with.
+// same checks that the written bytes are the beginning of a text.
 type same struct {
 	as   []byte
 	size int // bytes that were written

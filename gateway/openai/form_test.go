@@ -15,7 +15,7 @@ import (
 
 const formType = `multipart/form-data; boundary="b-1"`
 
-// A form's parts are parts of the body, which the budget for bodies knows: reading them takes no memory for them.
+// A form's parts are slices of the body, which the budget for bodies covers: reading them allocates no memory for them.
 func TestFormsAreNotCopied(t *testing.T) {
 	const length = 8 << 20
 	var buf bytes.Buffer
@@ -79,7 +79,7 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// copied reads a form with the standard reader alone.
+// copied reads a form with only the standard reader.
 func copied(body string) (parts []Part, err error) {
 	_, params, _ := mime.ParseMediaType(formType)
 	r := multipart.NewReader(strings.NewReader(body), params["boundary"])
@@ -99,7 +99,7 @@ func copied(body string) (parts []Part, err error) {
 	}
 }
 
-// The head of a part, and what is before the first, have a bound: the reader of forms copies them.
+// The head of a part, and the text before the first, have a bound: the standard reader copies them.
 func TestLongHeadsOfParts(t *testing.T) {
 	long := strings.Repeat("x", 20<<10)
 	for about, body := range map[string]string{

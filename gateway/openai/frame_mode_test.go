@@ -8,7 +8,8 @@ import (
 
 const longText = "A mill stands beside the river, and its wheel turns all day."
 
-// TestFrameMode: frames that repeat the text so far are told from frames that do not. If they look alike, the likelier reading wins.
+// TestFrameMode: frames that repeat the text so far are distinguished from frames that do not. If they look alike, the likelier
+// reading wins.
 func TestFrameMode(t *testing.T) {
 	for _, c := range []struct {
 		story string
@@ -71,7 +72,7 @@ func TestNothingWaitsLong(t *testing.T) {
 	}
 }
 
-// TestCallsOfRepeatedFrames: a call's id, type and name are told once, because clients join them.
+// TestCallsOfRepeatedFrames: a call's id, type and name are sent once, because clients join them.
 func TestCallsOfRepeatedFrames(t *testing.T) {
 	frame := func(arguments, finish string) string {
 		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"` +
@@ -84,7 +85,7 @@ func TestCallsOfRepeatedFrames(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutAnIndex: a call with another id is another call, and what has no id goes on with the call before.
+// TestCallsWithoutAnIndex: a call with another id is another call, and one without an id continues the call before.
 func TestCallsWithoutAnIndex(t *testing.T) {
 	frame := func(finish string, calls ...string) string {
 		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"` + finish + `"}]}}`
@@ -116,7 +117,7 @@ func TestCallsWithoutAnIndex(t *testing.T) {
 	}
 }
 
-// TestRepetitionBesideANewCall: a text that comes again is no stutter if the frame begins a call, though without arguments yet.
+// TestRepetitionBesideANewCall: a repeated text is no stutter if the frame begins a call, even without arguments yet.
 func TestRepetitionBesideANewCall(t *testing.T) {
 	frame := func(calls, finish string) string {
 		return `{"output":{"choices":[{"message":{"content":"Let me look.","tool_calls":[` + calls + `]},"finish_reason":"` + finish + `"}]}}`

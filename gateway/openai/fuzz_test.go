@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// seeds adds what goes in of the passages in these directories.
+// seeds adds the inputs of the passages in these directories.
 func seeds(f *testing.F, add func(in []byte), directories ...string) {
 	f.Helper()
 	for _, directory := range directories {
@@ -28,7 +28,7 @@ func seeds(f *testing.F, add func(in []byte), directories ...string) {
 	}
 }
 
-// saneRequest fails where the result of a translation is not what the chain may take.
+// saneRequest fails if the chain could not accept the result of a translation.
 func saneRequest(t *testing.T, r *Request, err error) {
 	t.Helper()
 	if err != nil {
@@ -56,7 +56,7 @@ func saneRequest(t *testing.T, r *Request, err error) {
 	}
 }
 
-// FuzzRequest: any body becomes a request of the service, or is refused; nothing of either is not JSON.
+// FuzzRequest: any body becomes a request of the service, or is refused; both are JSON.
 func FuzzRequest(f *testing.F) {
 	seeds(f, func(in []byte) { f.Add(in) }, "chats", "images")
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -135,7 +135,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzText: what a client adds up is the service's text, in whichever way its frames carry it.
+// FuzzText: the text that a client assembles is the service's, whichever way its frames carry it.
 func FuzzText(f *testing.F) {
 	f.Add("Thr|ee| words", "because|it is", uint8(0))
 	f.Add("词|语\n|😀", "", uint8(1))
@@ -211,7 +211,7 @@ func textFrames(contents, reasonings []string, repeats, older, lastAlone bool) (
 	return documents
 }
 
-// FuzzCalls: what a client adds up of two tool calls is what the service says, in whichever way its frames carry and name them.
+// FuzzCalls: the two tool calls that a client assembles are the service's, whichever way its frames carry and name them.
 func FuzzCalls(f *testing.F) {
 	for form := range uint8(8) {
 		f.Add(`{"river"|:"El|be"}`, `{}`, form)
@@ -246,12 +246,12 @@ func callID(i int) string { return fmt.Sprintf("call_%d", i) }
 type callFrames struct {
 	repeats    bool // each frame has all calls so far, whole
 	unnumbered bool // no call has an index
-	named      bool // a call has its id in every frame, not in its first alone
+	named      bool // a call has its id in every frame, not only in its first
 }
 
 // of returns the frames of calls with these pieces of arguments: at least one for each call, and the finish.
 func (w callFrames) of(calls [][]string) (documents []string) {
-	var said []string // whole calls before the one that is told
+	var said []string // whole calls before the current one
 	for i, arguments := range calls {
 		sum := ""
 		for n := range max(1, len(arguments)) {

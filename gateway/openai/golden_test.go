@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the translations give into the passages")
 
-// passages runs a translation over the files of a directory. The first section of a file is what goes in, the second what must
-// come out.
+// passages runs a translation over the files of a directory. The first section of a file is the input, the second the expected
+// output.
 func passages(t *testing.T, directory, out string, translate func(name string, in []byte) string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", directory, "*.txt"))

@@ -61,7 +61,7 @@ func length(value []byte) (n int) {
 	return n
 }
 
-// kind is the first byte of a value, which tells its type; 0 if there is no value.
+// kind is the first byte of a value, which shows its type; 0 if there is no value.
 func kind(value []byte) byte {
 	if len(value) == 0 {
 		return 0

@@ -5,13 +5,13 @@ import (
 	"iter"
 )
 
-// frameMode tells whether the frames of a stream are increments, or cumulative: each repeats the whole text so far. Sluice asks
-// the service for increments, some models send cumulative frames all the same, and frames do not say which they are.
+// frameMode decides whether the frames of a stream are increments, or cumulative: each repeats the whole text so far. Sluice asks
+// the service for increments, some models still send cumulative frames, and frames are not marked.
 //
-// A frame that does not begin with the text of the frame before proves increments; usually that is the second frame. A frame
-// that does begin with it may be either: "1" and then "12". Such frames are held until a later one decides, or the stream ends.
-// Pieces of a text may extend each other by chance, as in "ha", "haha", "hahaha", but not over many bytes: frames that extend
-// the one before, and began with so many bytes of it, prove cumulative frames.
+// A frame that does not begin with the text of the frame before proves increments; usually that is the second frame. A frame that
+// does begin with it may be either: "1" and then "12". Such frames are held until a later one decides, or the stream ends. Pieces
+// of a text may extend each other by chance, as in "ha", "haha", "hahaha", but not over many bytes: enough frames that extend the
+// one before, by repeating enough bytes of it, prove cumulative frames.
 type frameMode struct {
 	decided    bool
 	cumulative bool
@@ -55,7 +55,7 @@ func (m *frameMode) classify(s *Stream) bool {
 }
 
 // decide chooses the likelier mode without proof. An equal frame is the last one of a cumulative stream if it brings the
-// finish_reason, and otherwise a token that came twice.
+// finish_reason, and otherwise a repeated token.
 func (m *frameMode) decide() {
 	if !m.decided {
 		m.decided, m.cumulative = true, m.grown > 0 || !m.repeated

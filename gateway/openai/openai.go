@@ -2,8 +2,8 @@
 // the service's answers, streams, tasks and errors into OpenAI's. docs/openai.md lists the choices that it makes where the two
 // interfaces differ.
 //
-// All but its writer and its reader of forms only compute: they know no HTTP, no clock, and no state beyond one stream. What is not
-// translated passes unchanged, so numbers keep their digits. Requests are read strictly, because Sluice judges them and teams pay for
+// Everything but its writer and its reader of forms is pure: no HTTP, no clock, and no state beyond one stream. Untranslated
+// values pass unchanged, so numbers keep their digits. Requests are read strictly, because Sluice judges them and teams pay for
 // them, answers leniently, because they are paid for already.
 //
 // In this package a raw value or text is JSON as it was received, with its escapes.

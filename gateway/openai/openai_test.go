@@ -87,7 +87,7 @@ var families = policy.Families{
 	SyncImage: []policy.Pattern{"llm-image*"}, EditImage: []policy.Pattern{"gen2.6-image"}, Vision: []policy.Pattern{"llm-vl*"},
 }
 
-// judged is what the gateway's rules say of a translated request.
+// judged is the verdict of the gateway's rules on a translated request.
 func judged(t *testing.T, r *Request) policy.Verdict {
 	t.Helper()
 	call := policy.Call{Endpoint: map[string]policy.Endpoint{
@@ -132,7 +132,7 @@ func TestPassagesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestFindingsAreMappedBack: a rule names the service's field, and the client is told its own member.
+// TestFindingsAreMappedBack: a rule names the service's field, and the client reads the name of its own member.
 func TestFindingsAreMappedBack(t *testing.T) {
 	for member, param := range map[string]string{
 		`"top_p":5`: "top_p", `"n":9`: "n", `"tools":[{"type":"custom"}]`: "tools[0].type", `"response_format":{"type":"xml"}`: "response_format.type",

@@ -6,12 +6,12 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text, and
-// its usage. An event that fits is read by comparing it. What is compared was checked in the event before, and a reader checks the
-// rest, so that the event is what [answer.read] would make of it.
+// pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text,
+// and its usage. An event that fits is read by comparison. The compared bytes were checked in the event before, and a reader
+// checks the rest, so the result is that of [answer.read].
 type pattern struct {
 	room      []byte // of the three parts
-	head      []byte // behind the id, to the quote before the text
+	head      []byte // after the id, to the quote before the text
 	middle    []byte // from the text to the usage; without a usage to the end
 	tail      []byte // from the usage to the end; empty: the usage is no part that changes
 	index     int    // of the choice
@@ -53,7 +53,7 @@ func idEnd(event []byte) int {
 	return len(event) - len(number)
 }
 
-// learn makes a pattern of an event, if a is what was read of it and nothing but a text can be new in its like. data is where the
+// learn makes a pattern of an event that was read into a, if nothing but its text can change in similar events. data is where the
 // event has its data.
 func (p *pattern) learn(event []byte, data int, a *answer) {
 	p.head = p.head[:0]
@@ -71,7 +71,7 @@ func (p *pattern) learn(event []byte, data int, a *answer) {
 	p.index, p.reasoning = a.choices[0].index, len(a.choices[0].reasoning) > 0
 }
 
-// plain reports whether an answer has no more to say than one text and its usage.
+// plain reports whether an answer has nothing but one text and its usage.
 func (a *answer) plain() bool {
 	if a.texts != 1 || len(a.choices) != 1 {
 		return false
@@ -80,7 +80,7 @@ func (a *answer) plain() bool {
 	return c.calls == nil && c.logprobs == nil && len(c.content)+len(c.reasoning) == a.textSize
 }
 
-// usual makes the answer what an event says that fits a pattern.
+// usual fills the answer from an event that fits a pattern.
 func (a *answer) usual(p *pattern, text, usage []byte) {
 	c := choice{index: p.index, content: text}
 	if p.reasoning {

@@ -58,7 +58,7 @@ var unusual = [][2]string{
 	{"\n\n", "\nid:8\n\n"}, {"data:", "data"}, {"data:", "xdata:"}, {"data:", "\xef\xbb\xbfdata:"},
 }
 
-// TestUnusualEvents: whether an event fits makes no difference, wherever a piece ends. In pieces of a byte none does.
+// TestUnusualEvents: whether an event fits makes no difference, wherever a piece ends. In pieces of one byte no event fits.
 func TestUnusualEvents(t *testing.T) {
 	members := regexp.MustCompile(`id:\d+\n|event:result\n|:HTTP_STATUS/200\n|"reasoning_content":"",`)
 	short := func(events string) string { return members.ReplaceAllString(events, "") }
@@ -77,7 +77,7 @@ func TestUnusualEvents(t *testing.T) {
 	}
 }
 
-// sameInTwo cuts a stream in its midst, at one of every so many places.
+// sameInTwo cuts a stream in its middle, at one of every step places.
 func sameInTwo(t *testing.T, before, among, after string, first, step int) {
 	t.Helper()
 	native := []byte(before + among + after)

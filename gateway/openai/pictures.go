@@ -13,7 +13,7 @@ type Pictures struct {
 	Task    string // id; empty: no task
 	State   State
 	URLs    []string // addresses of the pictures
-	Code    string   // why pictures are missing; empty: none is
+	Code    string   // why pictures are missing; empty: none are missing
 	Message string   // the same in words
 
 	prompts []string // for each address, the prompt as the service rewrote it; may be empty
@@ -70,7 +70,7 @@ func ReadPictures(answer []byte) (*Pictures, error) {
 		}
 	}
 	switch {
-	case p.State == "" && p.Task != "" && p.Code == "" && len(p.URLs) == 0: // a task of which no state is told
+	case p.State == "" && p.Task != "" && p.Code == "" && len(p.URLs) == 0: // a task without a state
 		p.State = Queued
 	case p.State == "":
 		p.State = Completed
@@ -160,7 +160,7 @@ func (p *Pictures) Append(dst []byte, created int64) []byte {
 	return append(dst, '}')
 }
 
-// Frames returns what stands around the pictures themselves in the same answer: the base64 text of picture i of URLs comes between
+// Frames returns the text around the pictures themselves in the same answer: the base64 text of picture i of URLs belongs between
 // frames i and i+1. URLs MUST NOT be empty.
 func (p *Pictures) Frames(created int64) [][]byte {
 	frame := append(strconv.AppendInt([]byte(`{"created":`), created, 10), `,"data":[{"b64_json":"`...)

@@ -32,8 +32,8 @@ func unreadable() *Refusal {
 	return &Refusal{Status: 502, Code: codeAnswer, Message: "The service's answer could not be read."}
 }
 
-// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another
-// form, the Refusal tells the status only.
+// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another form,
+// the Refusal has only the status.
 func ReadRefusal(status int, body []byte) *Refusal {
 	r := &Refusal{Status: status, Message: fmt.Sprintf("The service answered with status %d.", status)}
 	native, ok := readAnswer(body)
@@ -88,7 +88,7 @@ func errorType(status int) string {
 	return "invalid_request_error"
 }
 
-// errorCode is the service's code. Exhausted quotas get OpenAI's code: clients tell them from rate limits by it.
+// errorCode is the service's code. Exhausted quotas get OpenAI's code, by which clients distinguish them from rate limits.
 func errorCode(code string) string {
 	if code == codeQuota {
 		return "insufficient_quota"

@@ -17,11 +17,11 @@ const (
 	fewMembers = 16      // parameters that need one allocation
 )
 
-// ErrNoRoom tells that there is no memory for the service's request.
+// ErrNoRoom means that there is no memory for the service's request.
 var ErrNoRoom = errors.New("there is no memory for the request")
 
-// Models tells what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions return
-// false.
+// Models has what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions
+// return false.
 type Models struct {
 	Resolve func(name string) string // translates a client's name to the service's
 	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
@@ -80,7 +80,7 @@ func openRequest(body []byte) (r strictjson.Reader, err error) {
 	return r, endRequest(&r, nil)
 }
 
-// endRequest refuses a body that is no JSON, or what its members were refused for.
+// endRequest refuses a body that is not JSON, or returns the refusal of its members.
 func endRequest(r *strictjson.Reader, refused error) error {
 	switch {
 	case r.Broken() || refused == nil && !r.End():

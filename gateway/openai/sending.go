@@ -32,12 +32,12 @@ func (s *sending) flush() error {
 
 // Memory is a budget for answers that are held.
 type Memory interface {
-	// Take takes n bytes, or reports false. The bytes are given back by whoever made the budget.
+	// Take takes n bytes, or reports false. The budget's owner gives the bytes back.
 	Take(n int64) bool
 }
 
 const (
-	// mostFree is the length of the longest answer that is held without a look at the budget, in bytes. Nearly all have a few KB.
+	// mostFree is the length of the longest answer that is held without asking the budget, in bytes. Nearly all have a few KB.
 	mostFree = 4 << 20
 	// heldStep is how many bytes are taken at least.
 	heldStep = 1 << 20
@@ -45,16 +45,16 @@ const (
 	mostPooled = 64 << 10
 )
 
-// writers are those of requests that have ended. Each has the memory of a stream.
+// writers pools the Writers of requests that have ended. Each has the memory of a stream.
 var writers = sync.Pool{New: func() any { return &Writer{memory: new(Stream)} }}
 
-// buffers are those of an answer to a chat, in the service's form and in OpenAI's. An answer that comes whole has them to its end,
-// a stream while a piece of it is written: between its pieces it needs none.
+// buffers hold an answer to a chat, in the service's form and in OpenAI's. A whole answer keeps them to its end, a stream only
+// while a piece of it is written.
 type buffers struct{ native, out []byte }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 
-// holding is what is held of an answer.
+// holding is the held part of an answer.
 type holding struct {
 	native []byte   // the whole answer, unless it is streamed
 	out    []byte   // what is made of it, or of a piece of a stream
@@ -68,7 +68,7 @@ func (h *holding) borrow() {
 	h.native, h.out = h.lent.native[:0], h.lent.out[:0]
 }
 
-// giveBack gives the buffers back, if the answer has any. What was in them is lost.
+// giveBack gives the buffers back, if the answer has any. Their content is lost.
 func (h *holding) giveBack() {
 	if b := h.lent; b != nil && cap(h.native) <= mostPooled && cap(h.out) <= mostPooled {
 		b.native, b.out = h.native, h.out
@@ -77,8 +77,8 @@ func (h *holding) giveBack() {
 	h.lent, h.native, h.out = nil, nil, nil
 }
 
-// add keeps a piece of an answer that is no stream. Its translation will be as long again. What there is no memory for is dropped
-// with all that was held, and read on: the end tells what the answer cost. A nil budget has enough.
+// add keeps a piece of an answer that is no stream. Its translation will be as long again. Without memory, all that was held is
+// dropped, and the rest is only read for the cost at its end. A nil budget has enough.
 func (h *holding) add(p []byte, budget Memory) {
 	length := int64(len(h.native) + len(p))
 	if more := 2*length - h.taken; length > mostFree && more > 0 && budget != nil && !h.lost {

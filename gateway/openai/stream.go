@@ -2,9 +2,9 @@ package openai
 
 import "slices"
 
-// Stream translates one stream of the service into chat.completion.chunks. Append returns at once everything that its input
-// says; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a
-// time and must not be copied.
+// Stream translates one stream of the service into chat.completion.chunks. Append returns immediately everything that its input
+// has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
+// and must not be copied.
 type Stream struct {
 	head      []byte // of every chunk, up to its choices
 	tail      string // of every chunk, from the end of its choices
@@ -27,7 +27,7 @@ func NewStream(head Head, withUsage bool) *Stream {
 	return s
 }
 
-// Begin forgets all that the stream has said, and starts another in its memory.
+// Begin resets the stream, and starts another in its memory.
 func (s *Stream) Begin(head Head, withUsage bool) {
 	s.Clear()
 	s.head = append(head.appendTo(append(s.head, "data: "...), "chat.completion.chunk"), `,"choices":[`...)
@@ -37,7 +37,7 @@ func (s *Stream) Begin(head Head, withUsage bool) {
 	}
 }
 
-// Clear forgets all that the stream has said. It keeps the memory that every stream needs.
+// Clear resets the stream. It keeps the memory that every stream needs.
 func (s *Stream) Clear() {
 	clear(s.choices)
 	clear(s.answer.choices)
@@ -110,7 +110,7 @@ func (s *Stream) End(dst []byte) ([]byte, error) {
 	return s.close(dst), nil
 }
 
-// Whole appends a whole stream for an answer that came in one piece, as if it were its only frame. The error is as of
+// Whole appends a whole stream for an answer that arrived in one piece, as if it were its only frame. The error is as of
 // [AppendCompletion]; with it, nothing is appended.
 func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
 	dst, err := s.translate(dst, event{data: answer})
@@ -133,7 +133,7 @@ func (s *Stream) close(dst []byte) []byte {
 	return append(dst, "data: [DONE]\n\n"...)
 }
 
-// Cut appends what the frames before a cut say that were held. The Stream makes no more output.
+// Cut appends the content of the frames that were held when the stream was cut. The Stream makes no more output.
 func (s *Stream) Cut(dst []byte) []byte {
 	if s.ended {
 		return dst

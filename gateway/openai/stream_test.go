@@ -121,7 +121,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// translated is a whole stream, handed over in pieces of so many bytes.
+// translated is a whole stream, handed over in pieces of this many bytes.
 func translated(t *testing.T, native []byte, piece int) ([]byte, error) {
 	t.Helper()
 	s := NewStream(testHead, true)
@@ -256,7 +256,7 @@ func TestUsageUnknown(t *testing.T) {
 	}
 }
 
-// TestClearedStreamsAreNew: a stream in the memory of another says what a new one says.
+// TestClearedStreamsAreNew: a stream in the memory of another has the output of a new one.
 func TestClearedStreamsAreNew(t *testing.T) {
 	files, _ := filepath.Glob("testdata/streams/*.txt")
 	slices.Reverse(files)
@@ -266,7 +266,7 @@ func TestClearedStreamsAreNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, cut := range []bool{true, false} { // first one that is left in its midst
+		for _, cut := range []bool{true, false} { // first one that is left in its middle
 			native := archive.Files[0].Data
 			if cut {
 				native = native[:len(native)*2/3]

@@ -12,14 +12,14 @@ import (
 // back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
 // gateway has answered, and does not end an answer that broke off, so that it cannot pass for a whole one.
 //
-// An answer with an error status becomes OpenAI's error. [Writer.Chat] and [Writer.Pass] say what other answers are; without
+// An answer with an error status becomes OpenAI's error. [Writer.Chat] and [Writer.Pass] declare what other answers are; without
 // either, they are held until [Writer.TakeBack].
 type Writer struct {
 	// Params translates the name of a field of the service's request into the client's; nil: no field has a name.
 	Params func(field string) string
 	// Task is the task of the answer; empty: none.
 	Task string
-	// Final tells the client's library that a repeat can only waste or pay again.
+	// Final asks the client's library not to repeat the request, because that can only waste or pay again.
 	Final bool
 	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
 	Memory Memory
@@ -33,7 +33,7 @@ type Writer struct {
 	usage  bool    // its stream ends with the usage
 	param  string  // of the error
 	status int     // 0: no answer has begun
-	stream *Stream // nil: the answer is none
+	stream *Stream // nil: the answer is not a stream
 	memory *Stream // for it
 	failed bool    // the stream's error is written
 }
@@ -53,12 +53,12 @@ func (w *Writer) Release() {
 	writers.Put(w)
 }
 
-// Chat says that the answer is one to a chat. stream: the client reads a stream alone. usage: a stream ends with the usage.
+// Chat declares an answer to a chat. stream: the client reads only a stream. usage: a stream ends with the usage.
 func (w *Writer) Chat(head Head, stream, usage bool) {
 	w.chat, w.head, w.events, w.usage = true, head, stream, usage
 }
 
-// Pass says that the answer is in OpenAI's form already.
+// Pass declares that the answer is in OpenAI's form already.
 func (w *Writer) Pass() { w.pass = true }
 
 // Blame names the field of the service's request that an error is about.
@@ -168,7 +168,7 @@ func (w *Writer) End() (err error) {
 	case w.stream != nil:
 		h.out, err = w.stream.End(h.out)
 		return w.chunks(err)
-	case w.events: // the service sent the answer whole, but the client reads events alone
+	case w.events: // the service sent the answer whole, but the client reads only events
 		w.stream = w.memory
 		w.stream.Begin(w.head, w.usage)
 		h.out, err = w.stream.Whole(h.out, h.native)

@@ -54,7 +54,7 @@ func TestStreamsAreFlushed(t *testing.T) {
 	}
 }
 
-// What was held may be replaced, and is not in what is written then.
+// A held answer may be replaced, and is no part of the replacement.
 func TestHeldAnswersAreTakenBack(t *testing.T) {
 	for media, piece := range map[string]string{"application/json": `{"output":{"choices"`, "text/event-stream": wordFrame[:40]} {
 		w, under := chatting(t)
@@ -128,7 +128,7 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
-// stingy is a budget of so many bytes.
+// stingy is a budget of this many bytes.
 type stingy int64
 
 func (s *stingy) Take(n int64) bool { *s -= stingy(n); return *s >= 0 }

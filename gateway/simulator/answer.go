@@ -59,7 +59,7 @@ type output struct {
 	Message   string   `json:"message,omitempty"`
 }
 
-// unfinished is the finish_reason of a stream that goes on: a string.
+// unfinished is the finish_reason of a stream that continues: a string.
 const unfinished = "null"
 
 // choice is one alternative. Index is set if there are several.

@@ -31,7 +31,7 @@ type step struct {
 	thinking, content string
 	calls             []toolCall
 	tokens            int // of all the above
-	thought           int // of thinking alone
+	thought           int // of the thinking
 }
 
 // serveChat answers a chat on the text path or on the multimodal one: it writes the alternatives, and answers whole or step by step.
@@ -138,11 +138,11 @@ func (ch *chat) frames(yield func(frame) bool) {
 	}
 }
 
-// reply tells the steps from..to-1, with the usage of all steps before to.
+// reply has the steps from..to-1, with the usage of all steps before to.
 func (ch *chat) reply(from, to int) *reply {
 	all, thought := ch.output(to)
 	r := &reply{Usage: ch.usage(all, thought, get[bool](ch.param, "enable_thinking")), RequestID: ch.ID}
-	if ch.textFormat { // tells the first alternative only
+	if ch.textFormat { // has only the first alternative
 		alt := ch.alternatives[0]
 		r.Output = textOutput{Finish: alt.finishAfter(to), Text: alt.join(from, to).content}
 		return r
@@ -177,7 +177,7 @@ func (ch *chat) cost(n int) cost {
 	return cost{input: ch.inputTokens(), output: all}
 }
 
-// finishAfter is the alternative's finish_reason after so many steps.
+// finishAfter is the alternative's finish_reason after this many steps.
 func (alt alternative) finishAfter(steps int) string {
 	if steps < len(alt.steps) {
 		return unfinished

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a chat's parameters make of its answer. A check is "path=value", or "#path=n" for the tokens of a text; "path" alone: absent.
+// What a chat's parameters make of its answer. A check is "path=value", or "#path=n" for the tokens of a text; only "path":
+// absent.
 func TestChatAnswers(t *testing.T) {
 	r := newRig(t, Config{MaxOutput: 50})
 	const message, thinking = `"result_format":"message"`, `"result_format":"message","enable_thinking":true`
@@ -256,8 +257,8 @@ func TestStreamSwitch(t *testing.T) {
 	}
 }
 
-// A stream tells what the whole answer tells, in increments or ever more of it, its usage is cumulative, and only its last frame has a
-// finish_reason and the images' sizes.
+// A stream has the content of the whole answer, in increments or cumulative; its usage is cumulative, and only its last frame has
+// a finish_reason and the images' sizes.
 func TestStreams(t *testing.T) {
 	r := newRig(t, Config{FrameTokens: 3})
 	const first = "output.choices.0."

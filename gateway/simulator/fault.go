@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault is met by
-// requests that may be served: one without a key, or to a path that does not exist, is refused as ever.
+// Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault applies to requests
+// that may be served: one without a key, or to a path that does not exist, is refused as usual.
 type Fault struct {
 	// On limits the fault to one endpoint (one of the Endpoint words). Empty means every endpoint.
 	On string
-	// Times limits it to so many requests. Zero means all.
+	// Times limits it to this many requests. Zero means all.
 	Times int
 
 	// Delay passes before anything is answered.
@@ -39,7 +39,7 @@ type Fault struct {
 	Upgrade bool
 	// Redirect answers 307 with this Location; nothing is executed.
 	Redirect string
-	// Endless never ends the body: a stream repeats itself, another answer goes on with white space.
+	// Endless never ends the body: a stream repeats itself, another answer continues with white space.
 	Endless bool
 	// Gzip compresses the body, accepted or not.
 	Gzip bool
@@ -163,7 +163,7 @@ func (s *stalls) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// release lets all requests go on that wait now.
+// release lets all waiting requests go on.
 func (s *stalls) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *stalls) release() {
 	s.released, s.waiting = make(chan struct{}), 0
 }
 
-// await blocks until n requests wait at once, or until the context ends, whose error it returns.
+// await blocks until n requests wait together, or until the context ends, whose error it returns.
 func (s *stalls) await(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

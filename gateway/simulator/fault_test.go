@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 	cutStream := func(events int, fails bool) func(got) bool {
 		return func(g got) bool { return (g.err != nil) == fails && results(g) == events }
 	}
-	failed := func(events int) func(got) bool { // as the last frame says
+	failed := func(events int) func(got) bool { // as the last frame reports
 		return func(g got) bool {
 			list := g.events(t)
 			last := list[len(list)-1]
@@ -167,7 +167,7 @@ func unzipped(g got) string {
 	return string(text)
 }
 
-// A stream that fails costs what was told.
+// A stream that fails costs what was sent.
 func TestMidStreamErrorIsBilledAsFarAsItCame(t *testing.T) {
 	r := newRig(t, Config{})
 	events := r.with(Fault{Error: &FaultError{}, After: 3}).post(textPath, say("hi", ""), sse...).events(t)
@@ -192,7 +192,7 @@ func TestInformationalAndUpgrade(t *testing.T) {
 	}
 }
 
-// An endless answer goes on, without the frame that marks a stream's end, until the client leaves.
+// An endless answer continues, without the frame that marks a stream's end, until the client leaves.
 func TestEndless(t *testing.T) {
 	r := newRig(t, Config{})
 	r.SetFault(Fault{Endless: true})
@@ -214,7 +214,7 @@ func TestEndless(t *testing.T) {
 	r.server.Close() // waits for the handlers
 }
 
-// A delay ends when the client leaves, and the work is billed all the same.
+// A delay ends when the client leaves, and the work is still billed.
 func TestDelayEndsWithTheClient(t *testing.T) {
 	r := newRig(t, Config{})
 	begun := time.Now()
@@ -304,7 +304,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// A stalled answer shows what came before: half of a document, each frame before the next one is made.
+// A stalled answer shows what was sent before: half of a document, each frame before the next one is made.
 func TestStallShowsWhatCameBefore(t *testing.T) {
 	r := newRig(t, Config{}).with(Fault{Stall: "body", After: 1})
 	release := func() {
@@ -369,8 +369,7 @@ func TestVanishedClientIsBilled(t *testing.T) {
 	}
 }
 
-// Stalled requests go on by a release or leave by their context, and so does who awaits them; one that comes later waits for the next
-// release.
+// Stalled requests end by a release or by their context, and so do calls of await; a later request waits for the next release.
 func TestWaitingForARelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStalls()

@@ -60,8 +60,8 @@ func (st *story) choice(made time.Time) choice {
 	return finished(out...)
 }
 
-// usage is the usage once so many output tokens and images are told. Only images are billed; the size is unknown before
-// the first.
+// usage is the usage once this many output tokens and images were sent. Only images are billed; the size is unknown before the
+// first.
 func (st *story) usage(output, images int) imageUsage {
 	u := imageUsage{Total: new(st.input + output), Input: &st.input, Output: &output, Count: &images, Size: "0*0"}
 	if images > 0 {
@@ -95,7 +95,7 @@ func (st *story) tell(c *call, taskID string, yield func(frame) bool) {
 	}
 }
 
-// frame tells one part, after which that usage is reached.
+// frame sends one part, after which that usage is reached.
 func (st *story) frame(c *call, taskID string, p part, usage imageUsage) frame {
 	told, last := finished(p), *usage.Count == len(st.paragraphs)
 	if !last {

@@ -77,7 +77,7 @@ func (r *rig) fetch(address string) got {
 	return r.do("GET", strings.TrimPrefix(address, r.server.URL), "", "Authorization", "")
 }
 
-// A picture has its size. It differs by prompt, seed and watermark alone.
+// A picture has its size. It differs only by prompt, seed and watermark.
 func TestPicture(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, size := range []string{"640*480", "16*16", "1*1", "1024*768"} {
@@ -155,7 +155,8 @@ func itemsOf(t *testing.T, events []event) (out string, last object) {
 	return out, last
 }
 
-// The recorded answers show what the frames hold and how the usage grows. An interleaved answer is billed by image, as far as it came.
+// The recorded answers show what the frames hold and how the usage grows. An interleaved answer is billed by image, as far as it
+// was sent.
 func TestInterleavedStream(t *testing.T) {
 	r := newRig(t, Config{})
 	for most, want := range map[string][]string{"1": {"TI"}, "2": {"TI", "TITI"}, "5": {"TITITITI", "TITITITITI"}} {
@@ -210,7 +211,7 @@ func TestInterleavedTaskAsAStream(t *testing.T) {
 	}
 }
 
-// It runs as long as it streams, and goes on if the client leaves or the connection breaks.
+// It runs as long as it streams, and continues if the client leaves or the connection breaks.
 func TestInterleavedTaskWhileItStreams(t *testing.T) {
 	r := newRig(t, paced)
 	r.SetFault(Fault{On: EndpointImage, Stall: "body", After: 1})

@@ -30,8 +30,7 @@ type Received struct {
 	BodySHA256 string
 }
 
-// newReceived describes a request with that body, of which it keeps so many bytes. ID, At and Endpoint are left to the
-// caller.
+// newReceived describes a request with that body, of which it keeps the first bytes. ID, At and Endpoint are left to the caller.
 func newReceived(r *http.Request, body []byte, keep int) Received {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if path == "" { // a request made by httptest, which was never on a wire
@@ -72,7 +71,7 @@ func (l *ledger) reset() {
 	l.last, l.violations, l.sums = nil, nil, Tally{Requests: map[string]int{}, Executed: map[string]int{}}
 }
 
-// add records a request, and keeps so many. A picture needs no key; any other request has exactly one Authorization header.
+// add records a request, and keeps the last ones. A picture needs no key; any other request has exactly one Authorization header.
 func (l *ledger) add(r Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

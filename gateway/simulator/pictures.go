@@ -17,7 +17,7 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// maxDrawing is how many pictures are drawn at once: each takes up to 64 MiB.
+// maxDrawing is how many pictures are drawn concurrently: each takes up to 64 MiB.
 const maxDrawing = 4
 
 // lifetime is how long tasks and the addresses of pictures stay valid.

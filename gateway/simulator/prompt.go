@@ -144,7 +144,7 @@ type outputDetails struct {
 	Text      int `json:"text_tokens"`
 }
 
-// usage is the usage of an answer of so many tokens, some of them of the chain of thought if there is one.
+// usage is the usage of an answer of this many tokens, some of them of the chain of thought if there is one.
 func (p *prompt) usage(output, thought int, thinking bool) textUsage {
 	u := textUsage{Input: p.inputTokens(), Output: output, media: p.media}
 	if u.Prompt.Creation = p.cached; p.cached > 0 {

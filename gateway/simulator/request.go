@@ -129,8 +129,8 @@ func (c *call) streams() bool {
 // object is a JSON object of a request.
 type object = map[string]any
 
-// get walks into parsed JSON by the names of members. What is absent or of another type is T's zero value: whether it
-// may be so is for the rules to judge.
+// get walks into parsed JSON by the names of members. Absent members and those of another type are T's zero value: the rules
+// judge whether that is allowed.
 func get[T any](v any, names ...string) T {
 	for _, name := range names {
 		o, _ := v.(object)

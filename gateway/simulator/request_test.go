@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What is refused before the rules, and in which order: path, method, key, size, media type, body. A path is judged without a redirect.
+// Refusals before the rules, in their order: path, method, key, size, media type, body. A path is judged without a redirect.
 func TestDoor(t *testing.T) {
 	const short = `{"model":"m","input":{"prompt":"hi"}}`
 	r := newRig(t, Config{Keys: []string{"k", "second"}, MaxBody: int64(len(short)), TaskRate: -1})
@@ -198,7 +198,7 @@ func TestRecordOfARequest(t *testing.T) {
 	}
 }
 
-// The ledger keeps the last requests; it counts all of them, and so it does if it keeps none of them, or none of their bodies.
+// The ledger keeps the last requests and counts all of them, even if it keeps no requests or no bodies.
 func TestRequestsAreBounded(t *testing.T) {
 	for _, tt := range []struct{ keep, requests, want int }{{3, 0, 0}, {3, 2, 2}, {3, 3, 3}, {3, 4, 3}, {3, 100, 3}, {-1, 5, 0}} {
 		s := New(Config{KeepRequests: tt.keep, KeepBody: -1})
@@ -262,7 +262,7 @@ func TestImportsNothingOfOurs(t *testing.T) {
 	}
 }
 
-// Without settings every key is accepted, and a task has ended at once.
+// Without settings every key is accepted, and a task has ended immediately.
 func TestZeroConfig(t *testing.T) {
 	s := New(Config{})
 	refuses(t, s, "a text", textPath, say("hi", ""), "")
@@ -284,7 +284,8 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// Of a long body the beginning is kept, and all of it is read. The log has a line of each request, without its query and body.
+// Only the beginning of a long body is kept, but all of it is read. The log has a line of each request, without its query and
+// body.
 func TestLargeBodyAndLog(t *testing.T) {
 	var lines []string
 	s := New(Config{Log: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }})

@@ -10,8 +10,8 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// The rules are written from the interface's specification alone and share no code with the gateway's, so that each can be
-// tested by the other. rules_chat.go and rules_image.go hold those of one kind of request.
+// The rules are written only from the interface's specification and share no code with the gateway's, so that each can be tested
+// by the other. rules_chat.go and rules_image.go hold those of one kind of request.
 
 // checkFrame judges what all requests to models have in common: whether they want a task, a model, and the form of
 // the parameters.

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
-// through.
+// LeakMark is part of the value of every response header that reveals the account. A gateway must let none of them through.
 const LeakMark = "account-secret-4711"
 
 // exchange sends the answer of one call to its client, and acts out the faults that concern the connection.
@@ -116,8 +115,8 @@ func (x *exchange) wait() bool {
 	return pause(x.ctx, x.fault.Delay) && (x.fault.Stall != "before" || x.stalls.wait(x.ctx) == nil)
 }
 
-// setHeader sends the 103 answers that a fault asks for, and sets the header of every answer, some of which no gateway may
-// pass on.
+// setHeader sends the 103 answers that a fault requires, and sets the header of every answer, some of which no gateway may pass
+// on.
 func (x *exchange) setHeader() {
 	h := x.w.Header()
 	h.Set("Link", "</early>; rel=preload; as=script")
@@ -139,7 +138,7 @@ func (x *exchange) setHeader() {
 	}
 }
 
-// start sends the header, and stalls behind it if the fault says so. It reports whether to go on.
+// start sends the header, and then stalls if the fault requires it. It reports whether to go on.
 func (x *exchange) start(status int) bool {
 	x.w.WriteHeader(status)
 	if x.fault.Stall != "headers" {
@@ -222,7 +221,7 @@ func (x *exchange) sendStream(frames iter.Seq[frame]) {
 	}
 }
 
-// meetFault acts out the fault that is due after After frames, and reports whether the stream goes on.
+// meetFault acts out the fault that is due after After frames, and reports whether the stream continues.
 func (x *exchange) meetFault() bool {
 	if x.fault.Stall == "body" {
 		flush(x.w)

@@ -6,9 +6,9 @@
 // not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it cannot share the gateway's
 // reading of the specification.
 //
-// It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work is
-// recorded and billed whether or not the client waited for it, that its memory is bounded, and that it runs nothing in the
-// background: a task's state follows from the clock when it is queried.
+// It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work is recorded
+// and billed whether or not the client waited for it, that its memory is bounded, and that nothing runs in the background: a
+// task's state follows from the clock when it is queried.
 //
 // A request becomes a call (request.go), is judged (rules*.go), becomes an answer (chat.go, images.go, tasks.go), and is
 // sent with its fault (send.go).
@@ -62,8 +62,7 @@ func (s *Simulator) SetKeys(keys ...string) {
 // service healthy.
 func (s *Simulator) SetFault(list ...Fault) { s.faults.set(list) }
 
-// Release lets every request go on that is stalled now. A request that has not come so far will stall: call AwaitStalled
-// first.
+// Release lets every stalled request go on. A request that has not arrived yet will stall: call AwaitStalled first.
 func (s *Simulator) Release() { s.stalls.release() }
 
 // AwaitStalled returns when n requests are stalled at the same time, or with the context's error.

@@ -12,8 +12,8 @@ const (
 	stateUnknown   = "UNKNOWN"
 )
 
-// task is one asynchronous image task. Nothing runs: its state follows from the clock, from its fate and from what was done
-// to it.
+// task is one asynchronous image task. It runs nothing: its state follows from the clock, from its fate and from what was done to
+// it.
 type task struct {
 	series
 	id      string
@@ -96,7 +96,7 @@ func (t *task) counted() int {
 	return t.count - t.failed()
 }
 
-// describe is the answer to a query that sees the task in that state, and is told that id.
+// describe is the answer to a query of the task in that state, with that id.
 func (t *task) describe(state, id, requestID string) *reply {
 	start, end := t.times(state)
 	out := output{
@@ -116,7 +116,7 @@ func (t *task) describe(state, id, requestID string) *reply {
 	return r
 }
 
-// taskCode and taskMessage tell why a task, or an image of it, failed.
+// taskCode and taskMessage explain why a task, or an image of it, failed.
 const (
 	taskCode    = "InternalError"
 	taskMessage = "The image could not be made."

@@ -68,7 +68,7 @@ func (ts *tasks) prepare(c *call, in imageInput, size picture.Size) *task {
 	return t
 }
 
-// told is the task id that an answer tells, which a fault may replace.
+// told is the task id in an answer, which a fault may replace.
 func (c *call) told(id string) string { return cmp.Or(c.fault.TaskID, id) }
 
 // add schedules and keeps a task, and answers its creation. What the task costs is billed when it ends.
@@ -76,7 +76,7 @@ func (ts *tasks) add(c *call, t *task) *answer {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.created, t.start, t.end = c.At, c.At.Add(ts.cfg.Pending), c.At.Add(ts.cfg.Pending+ts.cfg.Running)
-	if t.live { // it streams at once and ends when the stream does
+	if t.live { // it streams immediately and ends when the stream does
 		t.start, t.end = c.At, c.At
 	}
 	ts.forget(c.At)

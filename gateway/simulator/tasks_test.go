@@ -33,7 +33,7 @@ func TestTaskStates(t *testing.T) {
 	}
 }
 
-// What a task that has ended tells, and what is billed for it.
+// The answer of a task that has ended, and its bill.
 func TestEndedTasks(t *testing.T) {
 	r := newRig(t, Config{TaskRate: -1})
 	const results, long = "output.results.0.", "湖"
@@ -41,7 +41,7 @@ func TestEndedTasks(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body string
 		fate             FaultTask
-		style            string // of the results; empty: there are none
+		style            string // of the results; empty: no results
 		told             any    // image_count
 		billed           int64
 	}{
@@ -75,7 +75,7 @@ func TestEndedTasks(t *testing.T) {
 	if orig, actual := text(o, results+"orig_prompt"), text(o, results+"actual_prompt"); orig != strings.Repeat(long, 2000) || !strings.HasPrefix(actual, orig+", ") {
 		t.Errorf("the prompt was cut to %d bytes, and extended to %q", len(orig), actual)
 	}
-	// An edit with the header of streams is none.
+	// An edit is no stream, even with the header of streams.
 	if o := r.post(imagePath, edit(""), asyncSSE...).object(t); at(o, "output.task_status") != "PENDING" {
 		t.Errorf("it is answered %v", o)
 	}

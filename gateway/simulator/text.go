@@ -73,7 +73,7 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// language is the sentences of which answers are made. A %s stands for the question.
+// language is the sentences of which answers are made. A %s is replaced by the question.
 type language struct {
 	space                  string // between sentences
 	opening, body, closing []string
@@ -159,8 +159,8 @@ func paragraphs(question string, count int, d *dice) []string {
 	return out
 }
 
-// dice makes deterministic choices (splitmix64). The same hash must give the same text in every Go version; math/rand
-// promises that for some of its sources only.
+// dice makes deterministic choices (splitmix64). The same hash must give the same text in every Go version; math/rand promises
+// that only for some of its sources.
 type dice uint64
 
 // roll returns a number from 0 to n-1.

@@ -50,7 +50,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// An answer quotes the question, in whose language it is. The same hash gives the same text, and says nothing twice.
+// An answer quotes the question and is in its language. The same hash gives the same text, without repetitions.
 func TestSentences(t *testing.T) {
 	for question, want := range map[string]string{"What is a sluice?": "“What is a sluice”", "水闸 please": "“水闸 please”", "": "“…”", "100%d of %s": "“100%d of %s”"} {
 		chinese, before := strings.Contains(question, "水"), ""

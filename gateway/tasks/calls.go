@@ -11,8 +11,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// Calls bounds the calls of the stores that run at once for one team. Otherwise a team that makes more requests than the
-// stores answer would take every connection, and the requests of all others would wait for one until their time is over.
+// Calls bounds the concurrent calls of the stores for one team. Otherwise a team that makes more requests than the stores answer
+// would take every connection, and the requests of all others would wait for one until they time out.
 type Calls struct {
 	spare Place // of all teams, for admissions beyond their team's own
 	teams limit.PerTeam[teamCalls]
@@ -30,7 +30,7 @@ type Place chan struct{}
 // Leave makes room again.
 func (p Place) Leave() { <-p }
 
-// NewCalls lets a team make so many calls at once, at least 2.
+// NewCalls bounds the concurrent calls of a team to most, at least 2.
 func NewCalls(most int) *Calls {
 	first := func(string) *teamCalls { return &teamCalls{own: make(Place, most-1)} }
 	return &Calls{spare: make(Place, most), teams: limit.PerTeam[teamCalls]{First: first}}
@@ -47,7 +47,7 @@ func (c *Calls) wait(ctx context.Context, team string) (Place, error) {
 	}
 }
 
-// InTurn makes a call when the team may.
+// InTurn makes a call once the team may make one.
 func (c *Calls) InTurn(ctx context.Context, team string, call func() error) error {
 	place, err := c.wait(ctx, team)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Calls) Must(team string) Place {
 	return own
 }
 
-// ToAdmit waits for a place of the team, or for a spare one. A team that begins many requests at once is not held up while
-// others need no more than their own, even if each call takes long.
+// ToAdmit waits for a place of the team, or for a spare one. A team that begins many requests at once is not delayed while others
+// need no more than their own, even if each call takes long.
 func (c *Calls) ToAdmit(ctx context.Context, team string) (Place, error) {
 	own := c.teams.Get(team).own
 	if own.try() {
@@ -91,9 +91,9 @@ func (p Place) try() bool {
 	}
 }
 
-// The stores whose calls wait until their team may make one are below. These calls do not wait: those of the background's work, of
-// which few run at once; those after a query of the service, whose rate is bounded; and those that settle, which MUST NOT wait,
-// because they hear of the end of tasks on their way.
+// The stores whose calls wait until their team may make one are below. These calls do not wait: those of the background's work,
+// of which few run at once; those after a query of the service, whose rate is bounded; and those that settle, which MUST NOT
+// wait, because they record the ends of tasks.
 
 // Claims has the calls of claims wait. crowded is called when a poll of a task that is not the team's is refused because the team's
 // calls are all under way.
@@ -185,21 +185,21 @@ func (r *rateInTurn) Allow(ctx context.Context, team string, spare bool) (allowe
 	return allowed, err
 }
 
-// Sight tells what is known of tasks without reading them.
+// Sight reports what is known of tasks without reading them.
 type Sight interface {
-	// Here MUST tell, without a call of the store, whether this process knows the team's task, and whether Get answers without a
-	// call.
+	// Here MUST report, without a call of the store, whether this process knows the team's task, and whether Get answers without
+	// a call.
 	Here(team, task string) (known, serves bool)
-	// Exist MUST tell which of the tasks are the team's, as the store knows at a moment after the call began. Those that the store
-	// may have lost count as the team's: whoever reads one learns what is known of it.
+	// Exist MUST report which of the tasks are the team's, as the store knows at a moment after the call began. Those that the
+	// store may have lost count as the team's: reading one returns what is known of it.
 	Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error)
 }
 
-// census asks the store which tasks of a team exist, about all that polls want to know at a moment in one call. A poll joins the next
-// call and never one that has begun: its task may be younger than that.
+// census asks the store which tasks of a team exist, in one call for all polls that wait. A poll joins the next call and never
+// one that has begun: its task may be newer than that.
 type census struct {
 	mu   sync.Mutex
-	next *count // nil: nobody asks
+	next *count // nil: no poll asks
 	runs bool
 }
 
@@ -236,7 +236,7 @@ func (c *census) join(task string, exist func(tasks []string) (map[string]bool, 
 	return c.next
 }
 
-// run makes one call after the other until nobody asks.
+// run makes one call after the other until no poll asks.
 func (c *census) run(exist func(tasks []string) (map[string]bool, error)) {
 	for one := c.take(); one != nil; one = c.take() {
 		one.exist, one.failed = exist(slices.Collect(maps.Keys(one.tasks)))

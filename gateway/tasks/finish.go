@@ -12,13 +12,13 @@ import (
 const (
 	finishMost     = 200 // tasks in a round
 	finishTogether = 8   // queries at a time
-	// finishAgain is how long a task waits for which the rate had no query left. A poll's interval would be too long: of many tasks that
-	// are due at once, only one second's queries would be made in it.
+	// finishAgain is how long a task waits if the rate had no query left for it. A poll's interval would be too long: of many
+	// tasks due together, only one second's queries would be made in it.
 	finishAgain = time.Second
 )
 
-// Finish queries tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until
-// its end is heard. Finish uses what clients leave of the account's query rate.
+// Finish queries tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until its
+// end is known. Finish uses what clients leave of the account's query rate.
 func (t *Tasks) Finish(ctx context.Context) {
 	due, err := t.deps.Claims.Due(ctx, finishMost, t.deps.Full())
 	if err != nil || len(due) == 0 {

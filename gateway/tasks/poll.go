@@ -54,8 +54,8 @@ type PollAnswer struct {
 	NoRate         bool          // no query was made because the account's rate had none left
 }
 
-// Own finds the team's claim of a task. If Claims cannot tell, Own waits for a while before it returns the error of Claims: it
-// must not deny the task.
+// Own finds the team's claim of a task. If Claims fails, Own waits for a while before it returns the error of Claims: it must not
+// deny the task.
 func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error) {
 	var end time.Time // of waiting; zero: not waiting
 	for {
@@ -86,8 +86,8 @@ func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.S
 	return t.collapse(ctx, claim, Origin{Span: poll})
 }
 
-// collapse queries the service once for all polls at the same time. It is apart from Current because what it shares with the query
-// escapes to the heap, and a poll that needs no query should not pay for that.
+// collapse queries the service once for all polls at the same time. It is separate from Current because what it shares with the
+// query escapes to the heap, and a poll that needs no query should not pay for that.
 func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) PollAnswer {
 	led := false
 	flight := t.flights.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
@@ -162,7 +162,7 @@ func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Spa
 // nor kept. send makes the query. passes: its answer may be passed on; otherwise the client gets the known answer.
 //
 // Encrypted queries count like all others, one an interval. After a few of them the gateway makes a readable one: otherwise it
-// would never hear of the end of a task with encrypted polls only.
+// would never learn of the end of a task that has only encrypted polls.
 func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (Reply, error)) (known PollAnswer, passes bool) {
 	ctx := context.Background()
 	last := PollAnswer{Claim: claim, Source: Stale}
@@ -183,9 +183,9 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (R
 	return last, answer.Status != cache.Unknown && (answer.Task == "" || answer.Task == claim.Task)
 }
 
-// MayCancel takes one cancel from the account's rate of cancels, and reports whether the team got one. The service counts
-// cancels apart from queries. A cancel without room in that rate is refused, unlike a poll. So the first cancel of a team in a second
-// goes first, and further ones get what is left.
+// MayCancel takes one cancel from the account's rate of cancels, and reports whether the team got one. The service counts cancels
+// apart from queries. A cancel without room in that rate is refused, unlike a poll. So a team's first cancel in a second has
+// priority, and further ones get what is left.
 func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
 	first, _ := t.cancels.LoadOrStore(team, rate.NewLimiter(rate.Every(time.Second), 1))
 	allowed, err := t.deps.Cancels.Allow(ctx, team, !first.(*rate.Limiter).AllowN(t.deps.Now(), 1))

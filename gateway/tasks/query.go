@@ -109,10 +109,10 @@ func (q *queries) query(ctx context.Context, last PollAnswer, by Origin) PollAns
 		heard = last.Claim
 		heard.Answer, heard.Body, heard.Fetched = answer, reply.Body, q.deps.Now()
 	}
-	if !heard.Final() { // another query may have heard the end
+	if !heard.Final() { // another query may have learned the end
 		_ = q.deps.Claims.Schedule(ctx, &heard, cache.NextQuery(q.deps.Now(), heard.Created, q.config.TTL, q.config.Interval, queries)) // if it fails, the task is due later
 	}
-	if last.Claim = heard; !q.fresh(&heard) && q.config.Interval > 0 { // another query heard a later state, some time ago
+	if last.Claim = heard; !q.fresh(&heard) && q.config.Interval > 0 { // another query learned a later state, some time ago
 		q.release(ctx, &heard, q.config.Interval)
 		return last
 	}
@@ -126,8 +126,8 @@ func hasState(answer *cache.Answer, task string) bool {
 }
 
 // turn takes the turn to query the service about a task, once among all replicas and within the account's rate. If it is Mine,
-// the caller MUST make the query, and then hear an answer or release the task. spare: leave room in the rate for others. blind:
-// the caller may query even if Redis is away. noRate: the task rests because the rate has no query left.
+// the caller MUST make the query, and then pass the answer to Hear, or release the task. spare: leave room in the rate for
+// others. blind: the caller may query even if Redis is away. noRate: the task rests because the rate has no query left.
 func (q *queries) turn(ctx context.Context, claim *cache.Claim, spare, blind bool) (turn cache.Turn, noRate bool) {
 	turn, err := q.deps.Claims.Take(ctx, claim.Team, claim.Task)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// How the end of a task was heard, as its log line says.
+// How the end of a task was learned, as in its log line.
 const (
 	ByPoll     = "poll"     // by a query for a client's poll or cancel
 	ByFinisher = "finisher" // by a query of the finisher, because no client polled
@@ -29,7 +29,7 @@ type End struct {
 	Usage     meter.Usage
 	Images    int64  // that are charged
 	Estimated bool   // the service did not count the images
-	By        string // how the end was heard
+	By        string // how the end was learned
 }
 
 // settler charges the ends of tasks, once each.
@@ -104,7 +104,7 @@ func Outcome(status cache.Status) string {
 }
 
 // Put makes a task its team's. claim.Answer and claim.Body are the answer that names it; whole: the answer is not a frame of a
-// stream. A task that has ended already is settled at once. One that ended in a stream is settled when the stream ends, which
+// stream. A task that has ended already is settled immediately. One that ended in a stream is settled when the stream ends, which
 // may count its images; until then it is kept as waiting, so that another process queries its end if this one dies.
 //
 // ok is false if the task is another team's. end is nil if the task is not settled here.
@@ -125,19 +125,19 @@ func (s *settler) Put(ctx context.Context, claim cache.Claim, whole bool) (end *
 	return end, true
 }
 
-// heardEnd is the answer in which a task's end was just heard.
+// heardEnd is the answer from which a task's end was just learned.
 type heardEnd struct {
 	claim   cache.Claim
 	answer  cache.Answer
 	body    []byte
 	queries int    // for [cache.Claim]
-	by      string // who heard of the end
+	by      string // how the end was learned
 }
 
-// settle charges a task whose end was just heard, and tells the other replicas of the end once the charge is taken, which is
-// at once as a rule. Until then only this process knows of the end, and the task stays due, so that another replica finds it if
-// this one dies. The first replica to charge the end counts. settle returns the task as it ended, and what is charged for it;
-// nil: it was charged before.
+// settle charges a task whose end was just learned, and reports the end to the other replicas once the charge is taken, usually
+// immediately. Until then only this process knows of the end, and the task stays due, so that another replica finds it if this
+// one dies. The first replica to charge the end counts. settle returns the task as it ended, and what is charged for it; nil: it
+// was charged before.
 func (s *settler) settle(ctx context.Context, h heardEnd) (ended cache.Claim, end *End) {
 	ended = h.claim
 	ended.Answer, ended.Body, ended.Fetched, ended.Queries = h.answer, h.body, s.deps.Now(), h.queries
@@ -187,7 +187,7 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	})
 }
 
-// TaskCost is the cost of a task with that many images. A task of a forwarded path costs its request alone.
+// TaskCost is the cost of a task with that many images. A task of a forwarded path costs only its request.
 func TaskCost(hold *cache.Hold, images int64) limit.Amounts {
 	if forwarded(hold) {
 		images = 0
@@ -232,9 +232,9 @@ func (s *settler) Report(task *telemetry.Task) {
 // mostUnsettled bounds how many ends wait for their charges. An end without room is queried again.
 const mostUnsettled = 10_000
 
-// unsettled keeps the ends that this process has heard and whose charges are not taken yet. Other replicas must not hear of
-// them before: a task that is known to have ended is queried no more, and if this process died, it would be
-// charged only when its lease ends, and as held.
+// unsettled keeps the ends that this process has learned and whose charges are not taken yet. Other replicas must not learn of
+// them before: a task that is known to have ended is queried no more, and if this process died, it would be charged only when its
+// lease ends, and as held.
 type unsettled struct {
 	most  int
 	mu    sync.Mutex
@@ -243,7 +243,7 @@ type unsettled struct {
 
 type taskName struct{ team, task string }
 
-// add keeps an end if there is room, and reports whether the task had none.
+// add keeps an end if there is room, and reports whether the task had none before.
 func (u *unsettled) add(claim *cache.Claim) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

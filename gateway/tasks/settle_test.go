@@ -12,7 +12,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// Two replicas may hear of a task's end. The request that heard of it second reports no cost: the task is charged once.
+// Two replicas may learn of a task's end. The request that learned of it second reports no cost: the task is charged once.
 func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		tasks := New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
@@ -47,7 +47,7 @@ func TestTheCostOfAForwardedTaskIsNoEstimate(t *testing.T) {
 	}
 }
 
-// The number of ends that wait for their charges is bounded; an end without room is heard again.
+// The number of ends that wait for their charges is bounded; an end without room is learned again.
 func TestEndsAreBounded(t *testing.T) {
 	u := unsettled{most: mostUnsettled, heard: make(map[taskName]cache.Claim)}
 	for n := range mostUnsettled + 1 {

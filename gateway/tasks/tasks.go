@@ -23,7 +23,7 @@ type Claims interface {
 	// Put MUST make the task its team's before it returns, also without Redis: the task must be paid for. If another team has
 	// claimed the task, Put MUST change nothing and return false.
 	Put(ctx context.Context, claim cache.Claim) bool
-	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task, an
+	// Get MUST return the team's claim with the last answer that any replica has received, and false for an absent task, an
 	// expired one, and another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	// List MUST return a page of the teams' tasks, newest first.
@@ -31,13 +31,13 @@ type Claims interface {
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with so many Queries.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 
-	// Take MUST let one caller of all replicas query a task, until the answer is heard, the task is released,
-	// or a while has passed.
+	// Take MUST let one caller of all replicas query a task, until the answer is kept, the task is released, or a while has
+	// passed.
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	// Release MUST let others query again after that time.
 	Release(ctx context.Context, team, task string, after time.Duration)
 
-	// Due MUST hand each due or expired task to one caller, and again if nothing is heard for a while. It MUST give each team
+	// Due MUST hand each due or expired task to one caller, and again if no answer is kept for a while. It MUST give each team
 	// its share, with two tasks of the teams that go first before each task of the others.
 	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	// Schedule MUST set when a task that has not ended is due.
@@ -55,7 +55,7 @@ type Rate interface {
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
 }
 
-// Config has the operator's settings for tasks. Every field is required unless it says otherwise.
+// Config has the operator's settings for tasks. Every field is required unless its comment says otherwise.
 type Config struct {
 	TTL          time.Duration  // how long the service knows a task
 	Interval     time.Duration  // the least time between two queries about one running task
@@ -63,7 +63,7 @@ type Config struct {
 	MaxUnsettled int            // ends that may wait for their charge; 0: 10,000; negative: none
 }
 
-// Deps are the parts that a Tasks uses. All are required unless they say otherwise.
+// Deps are the parts that a Tasks uses. All are required unless their comments say otherwise.
 type Deps struct {
 	Now     func() time.Time // the clock
 	Claims  Claims
@@ -86,7 +86,7 @@ type Deps struct {
 	Logger  *slog.Logger
 }
 
-// Origin tells what caused a query: a poll, a cancel or the finisher.
+// Origin is what caused a query: a poll, a cancel or the finisher.
 type Origin struct {
 	Finisher bool
 	Span     telemetry.Span // of the poll or cancel; zero: none is recorded
@@ -99,8 +99,8 @@ type Reply struct {
 	Body       []byte
 }
 
-// Tasks follows tasks: it answers clients' polls and cancels from what queries heard, and finishes what no client polls. Create it
-// with [New]; it is safe for concurrent use.
+// Tasks follows tasks: it answers clients' polls and cancels from the answers to queries, and finishes tasks that no client
+// polls. Create it with [New]; it is safe for concurrent use.
 type Tasks struct {
 	*queries
 	cancels sync.Map // team → *rate.Limiter; grows with the teams file
@@ -116,5 +116,5 @@ func New(config Config, deps Deps) *Tasks {
 	}}}
 }
 
-// Lease is how long a task's hold stands. If the task's end was not seen by then, the hold is charged.
+// Lease is how long a task's hold lasts. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }

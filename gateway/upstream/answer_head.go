@@ -12,9 +12,9 @@ import (
 // proto is the one version whose heads are read here.
 const proto = "HTTP/1.1"
 
-// answerHead reads the head of an answer that is as nearly all are: whole in the buffer, HTTP/1.1, with a Content-Length, each
-// header on one line. It takes nothing from the buffer of any other answer, also not of a broken one: net/http reads those, and
-// decides what is refused. It exists for its cost, since net/http makes a string of each line and a map of all headers.
+// answerHead reads the head of a usual answer: whole in the buffer, HTTP/1.1, with a Content-Length, each header on one line. It
+// takes nothing of any other answer from the buffer, nor of a broken one: net/http reads those, and decides what is refused. It
+// saves time: net/http makes a string of each line and a map of all headers.
 type answerHead struct {
 	response http.Response
 	header   http.Header // reused
@@ -58,7 +58,7 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 	return &h.response
 }
 
-// cutLine cuts a head behind its first line, of which it drops the end; false: there is no line that ends with two characters.
+// cutLine cuts a head behind its first line, of which it drops the end; false: no line ends with two characters.
 func cutLine(text []byte) (line, rest []byte, whole bool) {
 	end := bytes.IndexByte(text, '\n')
 	if end < 1 || text[end-1] != '\r' {
@@ -67,8 +67,8 @@ func cutLine(text []byte) (line, rest []byte, whole bool) {
 	return text[:end-1], text[end+1:], true
 }
 
-// plain reports whether a text has nothing but visible ASCII characters, blanks and tabs. Eight bytes are looked at together; a tab
-// among them has them looked at one by one.
+// plain reports whether a text has nothing but visible ASCII characters, blanks and tabs. It checks eight bytes at a time, or one
+// by one if a tab is among them.
 func plain(text []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for len(text) >= 8 {
@@ -90,7 +90,7 @@ func visible(text []byte) bool {
 	return true
 }
 
-// class tells where a character may stand in a line that is read here.
+// class is where a character may occur in a line that is read here.
 var class = func() (of [256]uint8) {
 	for b := byte(' '); b < 0x7f; b++ {
 		of[b] = inValue
@@ -107,7 +107,7 @@ const (
 	inName
 )
 
-// statusOf reads a status line with a status that has a body; 0: it is another line.
+// statusOf reads a status line with a status that has a body; 0: any other line.
 func statusOf(line []byte) int {
 	code, ok := bytes.CutPrefix(line, []byte(proto+" "))
 	if !ok || len(code) < 3 || len(code) > 3 && code[3] != ' ' {
@@ -120,7 +120,7 @@ func statusOf(line []byte) int {
 	return status
 }
 
-// field reads a header's line and reports whether it is one that needs no more than to be kept, or the only Content-Length.
+// field reads a header's line and reports whether it only needs to be kept, or is the only Content-Length.
 func (h *answerHead) field(line []byte, keep []string) bool {
 	colon := 0
 	for colon < len(line) && class[line[colon]]&inName != 0 {
@@ -139,7 +139,7 @@ func (h *answerHead) field(line []byte, keep []string) bool {
 	return true
 }
 
-// frame looks at the headers that tell how an answer is framed, and reports whether this one leaves it in no doubt.
+// frame checks the headers that frame an answer, and reports whether this one leaves the framing unambiguous.
 func (h *answerHead) frame(name, value []byte) bool {
 	switch {
 	case is(name, "Content-Length"):
@@ -163,7 +163,7 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// set keeps a header. A second value of a header is net/http's to join.
+// set keeps a header. Repeated headers are left to net/http, which joins them.
 func (h *answerHead) set(name string, value []byte) bool {
 	if _, twice := h.header[name]; twice {
 		return false
@@ -207,7 +207,7 @@ func intern(value []byte) string {
 	return string(value)
 }
 
-// decimal reads a number of at most 18 digits; -1: it is none.
+// decimal reads a number of at most 18 digits; -1: it is not one.
 func decimal(text []byte) (n int64) {
 	if len(text) == 0 || len(text) > 18 {
 		return -1

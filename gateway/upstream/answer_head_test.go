@@ -44,7 +44,7 @@ func filled(text string) *bufio.Reader {
 	return in
 }
 
-// asNetHTTP checks that an answer which is read here is what net/http reads, and that of any other nothing is taken. It reports
+// asNetHTTP checks that an answer which is read here is what net/http reads, and that nothing is taken of any other. It reports
 // whether the answer is read here.
 func asNetHTTP(t *testing.T, method, text string) bool {
 	t.Helper()
@@ -81,7 +81,7 @@ func TestUsualHeadsAreRead(t *testing.T) {
 	}
 }
 
-// Whatever could be read in two ways, and whatever net/http refuses, is net/http's.
+// Ambiguous heads, and those that net/http refuses, are left to net/http.
 func TestUnusualHeadsAreLeft(t *testing.T) {
 	with := func(field string) string {
 		return "HTTP/1.1 200 OK\r\n" + field + "\r\nContent-Length: 4\r\n\r\nbody"
@@ -125,7 +125,7 @@ func TestHeadersThatAreNotNeededAreDropped(t *testing.T) {
 	}
 }
 
-// A line is plain if each of its characters is, wherever in it a character stands.
+// A line is plain if each of its characters is, at every position.
 func TestPlainLines(t *testing.T) {
 	for length := range 20 {
 		for at := range length {

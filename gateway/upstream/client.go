@@ -19,12 +19,12 @@ type Client struct {
 // New builds a Client. It connects to nothing.
 func New(config Config) *Client { return &Client{config: &config, pool: newPool(&config)} }
 
-// Close closes the idle connections. It leaves running exchanges alone.
+// Close closes the idle connections. It does not affect running exchanges.
 func (u *Client) Close() { u.pool.close() }
 
-// RoundTrip implements [http.RoundTripper]: it sends a request and returns the answer once its header is there. The answer's body ends
-// within bounds; trailers are dropped. An error is an [*Error]. A body needs its length, and the request the service's address: the
-// key in its header is for no other host. The end of the request's context ends the exchange at once.
+// RoundTrip implements [http.RoundTripper]: it sends a request and returns the answer once its header is there. The answer's body
+// ends within bounds; trailers are dropped. An error is an [*Error]. A body needs its length, and the request the service's
+// address: the key in its header is for no other host. The end of the request's context ends the exchange immediately.
 //
 // If no byte of the request has left, RoundTrip tries once more on a new connection; a body that was read needs GetBody for that. After
 // a byte has left it never sends again: the service may already be at work.
@@ -52,7 +52,7 @@ func (u *Client) RoundTrip(out *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// refuse tells why a request cannot be sent at all; nil: it can.
+// refuse returns why a request cannot be sent at all; nil: it can.
 func (u *Client) refuse(out *http.Request, body *outgoing) error {
 	switch {
 	case out.URL == nil || out.URL.Host != u.config.URL.Host || out.URL.Scheme != u.config.URL.Scheme:
@@ -63,7 +63,7 @@ func (u *Client) refuse(out *http.Request, body *outgoing) error {
 	return context.Cause(out.Context())
 }
 
-// try makes one attempt on a connection, unless err says that there is none. sent: a byte of the request has left.
+// try makes one attempt on a connection, unless getting one failed with err. sent: a byte of the request has left.
 func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x *Exchange) (answer *http.Response, sent bool, _ error) {
 	if err != nil {
 		return nil, false, err
@@ -93,7 +93,7 @@ func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x
 	return answer, true, nil
 }
 
-// exchangeOf is the exchange that follows a request, or one that nobody looks at.
+// exchangeOf is the exchange that follows a request, or one that is discarded.
 func (u *Client) exchangeOf(out *http.Request) *Exchange {
 	if x, ok := out.Context().Value(exchangeKey{}).(*Exchange); ok {
 		return x

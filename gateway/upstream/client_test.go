@@ -30,8 +30,8 @@ func clientOf(t *testing.T, address string) *Client {
 	return u
 }
 
-// A plain http.Client works with the transport: bodies of every size go and come, connections are used again, and a redirect to
-// another host is not followed, because the header may hold the key.
+// A plain http.Client works with the transport: bodies of every size are sent and received, connections are reused, and a
+// redirect to another host is not followed, because the header may hold the key.
 func TestTheTransportServesAPlainClient(t *testing.T) {
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,7 +184,7 @@ func TestABodyIsNotLongerThanAnnounced(t *testing.T) {
 	}
 }
 
-// The end of a request's context ends the exchange at once, wherever it is, and is the error.
+// The end of a request's context ends the exchange immediately, wherever it is, and is the error.
 func TestTheContextEndsTheExchange(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -349,7 +349,8 @@ type mute struct{ net.Conn }
 
 func (mute) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// A connection carries the next request if its answer is whole, but not if the client left while it was read: a deadline may stand on it.
+// A connection carries the next request if its answer is whole, but not if the client left while it was read: a deadline may be
+// set on it.
 func TestAConnectionIsUsedAgainIfNobodyLeft(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		more := make(chan struct{})

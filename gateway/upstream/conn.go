@@ -41,15 +41,15 @@ type conn struct {
 	in       *bufio.Reader
 	head     []byte       // the outgoing header, and a small body; reused
 	written  atomic.Int64 // bytes of the current request
-	sending  *sending     // of the current exchange; nil: its request was written at once
+	sending  *sending     // of the current exchange; nil: its request was sent in one write
 	body     *body        // that is being read; nil while a header is
 	surplus  [1]byte      // for look to read into
 	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
-	idle     time.Time    // in the pool: when bytes last came
+	idle     time.Time    // in the pool: when bytes last arrived
 	taken    time.Time    // when the current exchange began
 }
 
-// Write counts.
+// Write counts the bytes that it writes.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.written.Add(int64(n))
@@ -64,7 +64,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 		c.wire.readBy = time.Time{}
 		c.body.arm()
 	} else {
-		// Other requests run first, if there are any. The answer may come meanwhile, and is then read at the first attempt.
+		// Other requests run first, if there are any. The answer may arrive meanwhile, and is then read at the first attempt.
 		runtime.Gosched()
 	}
 	if n, err = c.Conn.Read(p); err != nil && c.sending != nil && c.body == nil {
@@ -74,7 +74,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readNow reads what is here and does not wait.
+// readNow reads what is available and does not wait.
 func (c *conn) readNow(p []byte) (int, error) {
 	c.wire.glance = true
 	defer func() { c.wire.glance = false }()
@@ -87,7 +87,7 @@ var (
 	errSurplus = errors.New("the service sent bytes on an idle connection")
 )
 
-// look tells why a connection cannot carry a request; nil: it can. Unrequested bytes would be read as the answer. They may be
+// look returns why a connection cannot carry a request; nil: it can. Unrequested bytes would be read as the answer. They may be
 // in the buffer, in TLS, or in the socket; reading through TLS also handles TLS's own messages. It costs one system call.
 func (c *conn) look() error {
 	if c.in.Buffered() > 0 {
@@ -173,7 +173,7 @@ func readAnswer(in *bufio.Reader, out *http.Request) (*http.Response, error) {
 	return &answer, nil
 }
 
-// drop closes a connection that cannot be used again. No request's body is read any more when it returns.
+// drop closes a connection that cannot be used again. When it returns, the request's body is no longer read.
 func (c *conn) drop() {
 	_ = c.Close()
 	c.sending.await()
@@ -187,7 +187,7 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
+// finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last arrived.
 func (c *conn) finish(whole bool, silent time.Time) {
 	if !whole || c.sending != nil && !c.sending.whole() {
 		c.drop()

@@ -111,7 +111,7 @@ func arrived(t *testing.T, c *conn) {
 	}
 }
 
-// hears reads so many bytes as the connection's exchange would.
+// hears reads n bytes as the connection's exchange would.
 func hears(t *testing.T, c *conn, n int) {
 	t.Helper()
 	if _, err := io.ReadFull(c.Conn, make([]byte, n)); err != nil {
@@ -119,7 +119,7 @@ func hears(t *testing.T, c *conn, n int) {
 	}
 }
 
-// A check finds whatever upstream has sent, wherever it is buffered, tells it from a connection that has ended, and does
+// A check finds whatever upstream has sent, wherever it is buffered, distinguishes it from a connection that has ended, and does
 // not mistake TLS's own records for more.
 func TestLookFindsWhatWaits(t *testing.T) {
 	const plain = 0
@@ -143,7 +143,7 @@ func TestLookFindsWhatWaits(t *testing.T) {
 	} {
 		for _, version := range tt.versions {
 			c, far := connected(t, version)
-			if version == tls.VersionTLS13 { // a session ticket has come, which is no answer
+			if version == tls.VersionTLS13 { // a session ticket has arrived, which is not an answer
 				arrived(t, c)
 				if err := c.look(); err != nil {
 					t.Errorf("%s: a session ticket is taken for %v", name, err)

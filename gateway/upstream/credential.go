@@ -20,7 +20,7 @@ type Credential struct {
 }
 
 // NewCredential takes the key, the service's address, and the credential that the new one replaces; nil: none. Answers to
-// requests with the previous key may still come, so that key is covered too.
+// requests with the previous key may still arrive, so that key is covered too.
 func NewCredential(key Secret, base *url.URL, before *Credential) *Credential {
 	value := key.Reveal()
 	c := &Credential{authorization: Secret("Bearer " + value), digest: sha256.Sum256([]byte(value))}
@@ -39,7 +39,7 @@ func (c *Credential) Redact(text []byte) {
 	}
 }
 
-// RedactKeys covers the keys alone: a success may name the address.
+// RedactKeys covers only the keys: a success may name the address.
 func (c *Credential) RedactKeys(text []byte) {
 	for i := range c.keys {
 		c.keys[i].cover(text)
@@ -49,7 +49,7 @@ func (c *Credential) RedactKeys(text []byte) {
 // Authorization is the value of the Authorization header. It must go into requests to the service only.
 func (c *Credential) Authorization() string { return c.authorization.Reveal() }
 
-// Is reports whether a text is the key. The time it takes tells nothing about the key.
+// Is reports whether a text is the key. The time it takes reveals nothing about the key.
 func (c *Credential) Is(text string) bool {
 	digest := sha256.Sum256([]byte(text))
 	return subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1
@@ -67,8 +67,8 @@ func (c *Credential) begins(text []byte) int {
 // Cover is Redact for a string that is most likely clean.
 func (c *Credential) Cover(text string) string { return covered(text, c.needles) }
 
-// CoverHeader redacts the named headers. In Content-Type it covers the keys alone: the answer is read by its type, and the
-// service's host may have the name of a part of one.
+// CoverHeader redacts the named headers. In Content-Type it covers only the keys: the answer is read by its type, and the
+// service's host may be named like a part of one.
 func (c *Credential) CoverHeader(h http.Header, names []string) {
 	for _, name := range names {
 		if values := h[name]; len(values) > 0 && name == "Content-Type" {

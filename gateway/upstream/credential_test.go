@@ -111,7 +111,7 @@ func TestWhatIsNotTheKeyStays(t *testing.T) {
 	}
 }
 
-// A key that was replaced a moment ago is covered as well: answers to requests with that key still come.
+// A key that was replaced a moment ago is covered as well: answers to requests with that key still arrive.
 func TestTheKeyBeforeIsCovered(t *testing.T) {
 	old := credentialOf(t, "sk-old-key")
 	base, _ := url.Parse("http://service.example:8080/api/v1")

@@ -150,7 +150,7 @@ type Exchange struct {
 
 	Reached bool          // a byte of the request may have left
 	Waited  time.Duration // time spent waiting for the service
-	Arrived time.Time     // when bytes last came
+	Arrived time.Time     // when bytes last arrived
 	Whole   bool          // the answer was read to its end
 	Clean   bool          // and the end cannot be a cut, because the answer was framed
 	Fault   error         // why reading the body failed, an [*Error]; nil: it did not
@@ -186,7 +186,7 @@ func (x *Exchange) Reset() {
 // Listener follows an exchange.
 type Listener interface {
 	// Runs is called while the exchange goes on: before each large piece of the request, and before each wait for bytes of the
-	// answer's body. Both goroutines may call it at once.
+	// answer's body. Both goroutines may call it concurrently.
 	Runs(now time.Time)
 	// Heard is called with each piece of the answer's body, and MUST NOT keep it.
 	Heard(piece []byte)
@@ -197,8 +197,8 @@ type Listener interface {
 // Abandon gives the answer up without reading the rest of it. It may be called more than once.
 func (x *Exchange) Abandon() { x.body.abandon() }
 
-// Release returns when the request's body is read no more. It closes the connection of an answer whose body was not closed, which a
-// panic may leave open, and calls no Listener. It may be called more than once.
+// Release returns when the request's body is no longer read. It closes the connection of an answer whose body was not closed,
+// which a panic may leave open, and calls no Listener. It may be called more than once.
 func (x *Exchange) Release() {
 	if b := &x.body; b.conn != nil && !b.closed {
 		b.closed = true
@@ -222,7 +222,7 @@ const (
 	Lost                       // the answer broke off or cannot be read
 )
 
-// Error says how an exchange failed, and why.
+// Error is how an exchange failed, and why.
 type Error struct {
 	Failure Failure
 	Err     error
@@ -232,7 +232,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// explain tells which failure an error is. sent: a byte of the request has left.
+// explain returns which failure an error is. sent: a byte of the request has left.
 func explain(err error, sent bool) *Error {
 	switch {
 	case !sent:

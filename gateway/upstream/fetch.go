@@ -23,7 +23,7 @@ const (
 	largest      = 32 << 20         // bytes of a picture
 	together     = 8                // downloads at a time; more wait
 	inside       = 256              // downloads, those that wait, and those whose readers do not read; more are refused
-	moment       = time.Second      // how long a reader may not read and still hold a place
+	moment       = time.Second      // how long a reader may stall and keep its place
 	piece        = 64 << 10         // bytes that are read and written at a time
 	maxRedirects = 2
 	connectFor   = 5 * time.Second // TLS not included
@@ -41,16 +41,16 @@ var (
 
 // FetchConfig says which pictures may be fetched.
 type FetchConfig struct {
-	Hosts    []Host         // from which pictures may be fetched; empty: none is
-	Networks []netip.Prefix // further networks that hosts may be in, such as 10.0.0.0/8; empty: public addresses alone
+	Hosts    []Host         // from which pictures may be fetched; empty: none
+	Networks []netip.Prefix // further networks that hosts may be in, such as 10.0.0.0/8; empty: only public addresses
 
 	Resolver *net.Resolver  // nil: the system's
 	Roots    *x509.CertPool // authorities of the hosts' certificates; nil: the system's
 }
 
-// Fetcher downloads result pictures from the hosts that an operator lists, and from no address inside the operator's networks. The
-// addresses of pictures come from the service's answers, so they are judged like a stranger's. It keeps nothing and decides nothing
-// about teams. It is safe for concurrent use.
+// Fetcher downloads result pictures from the hosts that an operator lists, and from no address inside the operator's networks.
+// The addresses of pictures come from the service's answers, so they are untrusted. It keeps nothing and decides nothing about
+// teams. It is safe for concurrent use.
 type Fetcher struct {
 	hosts  []Host
 	client *http.Client
@@ -88,9 +88,10 @@ func NewFetcher(config FetchConfig) *Fetcher {
 // Allowed reports whether any host is listed.
 func (f *Fetcher) Allowed() bool { return len(f.hosts) > 0 }
 
-// Copy downloads a picture into w in pieces of 64 KiB and returns its media type, which its first bytes tell. It waits for one of
-// the 8 places until ctx ends; a reader that does not read for a second gives up its place until it does. Before the first write it has judged the address, the status, the type and the length that the
-// host announced; after an error w may have a part of the picture.
+// Copy downloads a picture into w in pieces of 64 KiB and returns its media type, detected from its first bytes. It waits for one
+// of the 8 places until ctx ends; a reader that does not read for a second gives up its place until it does. Before the first
+// write it has judged the address, the status, the type and the length that the host announced; after an error w may have a part
+// of the picture.
 func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (contentType string, err error) {
 	if !f.Allowed() {
 		return "", ErrOff
@@ -144,7 +145,7 @@ func (f *Fetcher) redirect(next *http.Request, before []*http.Request) error {
 // buffers are reused: a download allocates no picture.
 var buffers = sync.Pool{New: func() any { return new([piece]byte) }}
 
-// copy writes the answer's body in pieces. The first piece tells the type.
+// copy writes the answer's body in pieces. The type is detected from the first piece.
 func (f *Fetcher) copy(w io.Writer, answer *http.Response) (contentType string, err error) {
 	switch {
 	case answer.StatusCode != http.StatusOK:
@@ -178,7 +179,7 @@ func (f *Fetcher) copy(w io.Writer, answer *http.Response) (contentType string, 
 	return contentType, nil
 }
 
-// fill reads until buf is full or the body ends. Unlike [io.ReadFull] it tells an end from a body that was cut.
+// fill reads until buf is full or the body ends. Unlike [io.ReadFull] it distinguishes an end from a body that was cut.
 func fill(body io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -197,7 +198,7 @@ type place struct {
 	held    bool
 }
 
-// enter waits for a place. It refuses where too many downloads are on their way. The place MUST be left, once.
+// enter waits for a place. It refuses if too many downloads are under way. The place MUST be left, once.
 func (f *Fetcher) enter(ctx context.Context, to io.Writer) (*place, error) {
 	p := &place{fetcher: f, ctx: ctx, to: to}
 	err := ErrBusy

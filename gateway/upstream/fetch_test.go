@@ -272,7 +272,7 @@ func TestEightAtATime(t *testing.T) {
 
 // stalling is a reader that does not read until it is released.
 type stalling struct {
-	stalled *sync.WaitGroup // is told about the first write
+	stalled *sync.WaitGroup // is done at the first write
 	once    sync.Once
 	release chan struct{}
 }

@@ -56,8 +56,8 @@ func segments(path string) func(yield func(string) bool) {
 }
 
 // dotsInASCII reports whether a service that knows only ASCII may read a segment of dots. Such a service drops other characters,
-// keeps their last byte (U+012E is a dot then), or writes similar ones in their place: a dot for punctuation, of which
-// it may drop the rest, a slash for symbols and punctuation. A name without any ASCII is no segment of dots.
+// keeps their last byte (U+012E is a dot then), or writes similar ones in their place: a dot for punctuation, of which it may
+// drop the rest, a slash for symbols and punctuation. A name without any ASCII is not a segment of dots.
 func dotsInASCII(decoded, folded string) bool {
 	similar := func(class func(rune) bool, ascii rune) func(rune) rune {
 		return func(r rune) rune {
@@ -83,7 +83,7 @@ func dotsInASCII(decoded, folded string) bool {
 	return false
 }
 
-// noName reports whether a character is none that names are made of.
+// noName reports whether a character does not occur in names.
 func noName(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
 func isASCII(s string) bool {

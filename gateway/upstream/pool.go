@@ -20,7 +20,7 @@ const (
 	idleConns = 512
 )
 
-// Config has the operator's settings for the way to the service. Every field is required unless it says otherwise.
+// Config has the operator's settings for the way to the service. Every field is required unless its comment says otherwise.
 type Config struct {
 	URL *url.URL // scheme and host of the service
 
@@ -111,7 +111,7 @@ func (p *pool) last() *conn {
 }
 
 // dial connects, and under TLS verifies the service's certificate, before a byte of a request is written. It does so on another
-// goroutine: the caller's stack would grow, and stay so for as long as the answer is a stream. The end of ctx ends it.
+// goroutine: the caller's stack would grow, and stay large while the answer streams. The end of ctx ends it.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	var c *conn
 	var err error
@@ -152,7 +152,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put makes a connection idle. silent is when bytes last came on it.
+// put makes a connection idle. silent is when bytes last arrived on it.
 func (p *pool) put(c *conn, silent time.Time) {
 	c.idle = silent
 	p.mu.Lock()

@@ -18,7 +18,7 @@ func TestHeadCannotBeSplit(t *testing.T) {
 	}
 }
 
-// A query that came over HTTP/2 may have blanks, as no request line may: a lenient service would read the version in it.
+// A query that came over HTTP/2 may have blanks, which no request line may have: a lenient service would read the version in it.
 func TestTheRequestLineHasThreeWords(t *testing.T) {
 	r, err := http.NewRequest("GET", "http://host/api/v1/uploads?x=1 HTTP/1.0", nil)
 	if err != nil {

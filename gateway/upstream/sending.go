@@ -12,7 +12,7 @@ import (
 // largePiece is how much of a large body is written between two calls of the Listener.
 const largePiece = 1 << 20
 
-// past is a deadline that ends a read at once.
+// past is a deadline that ends a read immediately.
 var past = time.Unix(1, 0)
 
 // sending is the writing of a large body during the wait for its answer. Until the answer's header is there it sets the read
@@ -45,8 +45,8 @@ func (s *sending) begin(x *Exchange, body *outgoing, fault error) error {
 	return nil
 }
 
-// portions writes a large body, and tells the listener before each piece. It writes no more than the announced length: what followed
-// would be read as another request.
+// portions writes a large body, and calls the listener before each piece. It writes no more than the announced length: what
+// followed would be read as another request.
 type portions struct {
 	conn     *conn
 	listener Listener
@@ -95,7 +95,7 @@ func (s *sending) whole() bool {
 	return s.ended && s.fault == nil
 }
 
-// await waits until the body is read no more. The connection is closed, or the body is written.
+// await waits until the body is no longer read. The connection is closed, or the body is written.
 func (s *sending) await() {
 	if s != nil {
 		s.writing.Wait()
@@ -123,7 +123,7 @@ var (
 	errLength    = errors.New("the request's body has another length than announced")
 )
 
-// outgoing is the body of a request. It is closed once, when it is read no more.
+// outgoing is the body of a request. It is closed once, when it is no longer read.
 type outgoing struct {
 	io.ReadCloser
 	length int64 // -1: unknown
@@ -158,7 +158,7 @@ func (b *outgoing) close() {
 	}
 }
 
-// again is the body for another attempt after the one that failed with why. If there is none, it returns that.
+// again is the body for another attempt after the one that failed with why. If there is no such body, it returns why.
 func (b *outgoing) again(out *http.Request, why error) (*outgoing, error) {
 	if b == nil || !b.read {
 		return b, nil

@@ -74,7 +74,7 @@ func TestTheBodyIsReadNoMore(t *testing.T) {
 	}
 }
 
-// earlyAnswer is a service that answers each request by its head alone; empty: it closes the connection instead.
+// earlyAnswer is a service that answers each request with only a head; empty: it closes the connection instead.
 func earlyAnswer(t *testing.T, answer string) *url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

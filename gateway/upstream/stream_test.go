@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A stream's bytes are the same whatever the pieces in which they come, and the written pieces end where events end, or
-// between characters if an event is larger than the buffer.
+// A stream's bytes are the same whatever the pieces in which they arrive, and the written pieces end where events end, or between
+// characters if an event is larger than the buffer.
 func TestStreamKeepEveryByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)

@@ -20,7 +20,7 @@ type wire struct {
 	writeBy time.Time     // the deadline in force for writing
 	readBy  time.Time     // and for reading an answer's header; zero: another one
 	leaving bool          // TLS writes its close_notify, which nothing waits for
-	glance  bool          // reads take what is here and do not wait
+	glance  bool          // reads take what is available and do not wait
 	records *records      // nil: without TLS
 	moves   moves
 }
@@ -69,8 +69,8 @@ func (w *wire) extend() error {
 	return w.TCPConn.SetWriteDeadline(w.writeBy)
 }
 
-// SetWriteDeadline is called by TLS alone, before its close_notify. Closing must not wait, so a service that does not read
-// gets none.
+// SetWriteDeadline is called only by TLS, before its close_notify. Closing must not wait, so a service that does not read gets
+// none.
 func (w *wire) SetWriteDeadline(t time.Time) error {
 	w.leaving = true
 	return w.TCPConn.SetWriteDeadline(t)
@@ -88,12 +88,12 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// partial reports whether a part of a TLS record has come, which TLS does not pass on.
+// partial reports whether a part of a TLS record has arrived, which TLS does not pass on.
 func (w *wire) partial() bool { return w.records != nil && w.records.have > 0 }
 
 // records follows TLS records, to know whether the bytes so far end with a whole one.
 type records struct {
-	head [5]byte // of the record that comes: type, version, length
+	head [5]byte // of the current record: type, version, length
 	have int     // bytes of its head so far; 0: the record before is whole
 	left int     // bytes still to come, once its head is here
 }

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// In whatever pieces TLS records come, it is known whether the last one is complete.
+// In whatever pieces TLS records arrive, it is known whether the last one is complete.
 func TestRecordsAreFollowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte

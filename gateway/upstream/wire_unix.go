@@ -65,7 +65,7 @@ func (w *wire) writeSome(p []byte) (int, error) {
 	return made.n, made.err
 }
 
-// readNow reads what is here and does not wait.
+// readNow reads what is available and does not wait.
 func (w *wire) readNow(p []byte) (int, error) {
 	w.moves.in = move{p: p}
 	// Control, not Read: Read would fail on the deadline that the previous exchange left.

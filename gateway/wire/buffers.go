@@ -11,7 +11,7 @@ import (
 const (
 	// smallBuffer is the largest buffer that is not counted: the runtime has such memory at hand.
 	smallBuffer = 32 << 10
-	// usualBuffer is as long as most bodies. Shorter ones get so much, and streams hold theirs until they end.
+	// usualBuffer is as long as most bodies. Shorter ones get one of this size, and streams hold theirs until they end.
 	usualBuffer = 2 << 10
 	// keptFor is how long buffers are kept that no request needs.
 	keptFor = 10 * time.Second
@@ -20,9 +20,9 @@ const (
 	muchDropped = 16 << 20
 )
 
-// Buffers lends memory for large bodies, and keeps what comes back for the next ones. New memory for each body would be twice
-// as much, because the collector finds the old one late, and filling it costs a page fault for every 4 KiB. Sizes are rounded
-// up by an eighth at most. It is safe for concurrent use.
+// Buffers lends memory for large bodies, and keeps returned buffers for the next ones. New memory for each body would be twice as
+// much, because the collector finds the old one late, and filling it costs a page fault for every 4 KiB. Sizes are rounded up by
+// an eighth at most. It is safe for concurrent use.
 type Buffers struct {
 	most int64 // bytes lent and kept; above it none are kept. Two thirds of it may be kept
 
@@ -41,8 +41,8 @@ type shelf struct {
 	least   int // how few it had since the last ageing: no request needed these
 }
 
-// NewBuffers keeps buffers as long as they and the lent ones are three quarters of the budget for bodies: what was dropped and not
-// collected yet comes on top.
+// NewBuffers keeps buffers as long as they and the lent ones are within three quarters of the budget for bodies: memory that was
+// dropped and not collected yet is in addition.
 func NewBuffers(budget int64) *Buffers {
 	return &Buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
 }
@@ -79,7 +79,7 @@ func (b *Buffers) again(size int64) []byte {
 	return nil
 }
 
-// GiveBack takes a buffer that [Buffers.Lend] returned; nil is none.
+// GiveBack takes a buffer that [Buffers.Lend] returned; nil is ignored.
 func (b *Buffers) GiveBack(buffer []byte) {
 	size := int64(len(buffer))
 	if size <= smallBuffer {

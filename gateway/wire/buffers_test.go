@@ -109,8 +109,8 @@ func memoryOf(t *testing.T, name string) (n int64) {
 	return n << 10
 }
 
-// Bodies of many sizes find few buffers to use again. They must not take much more memory than new buffers would. The figures depend
-// on the collector, so they are checked with LONG=1 alone.
+// Bodies of many sizes find few buffers to use again. They must not take much more memory than new buffers would. The figures
+// depend on the collector, so they are checked only with LONG=1.
 func TestBodiesOfManySizes(t *testing.T) {
 	if os.Getenv("LONG") == "" {
 		t.Skip("measures the process's memory: LONG=1")

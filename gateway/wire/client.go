@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in
-// X-Forwarded-For that is not one. Entries before it may be forged. If an entry is not an address, the entry behind it is the
-// last that is known.
+// ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in X-Forwarded-For
+// that is not a trusted proxy's. Entries before it may be forged. If an entry is not an address, the entry behind it is the last
+// that is known.
 func ClientOf(r *http.Request, trusted []netip.Prefix) string {
 	client := hostOf(r.RemoteAddr)
 	if len(trusted) == 0 || !trusts(trusted, client) {
@@ -80,7 +80,7 @@ func forwardedAddress(entry string) (string, bool) {
 	if address.Is4() {
 		return text, true // it has one form only
 	}
-	return address.Unmap().WithZone("").String(), true // a zone is of the proxy's own links
+	return address.Unmap().WithZone("").String(), true // a zone belongs to the proxy's own links
 }
 
 // CORS lets pages of the operator's origins call the gateway from a browser. Keys come in the Authorization header and never
@@ -90,8 +90,8 @@ type CORS struct {
 	origins map[string][]string // each origin as the value of a header
 }
 
-// NewCORS returns what lets pages of these origins, as browsers write them, read answers, and of their headers those in a list that
-// commas separate. It is nil if there are no origins.
+// NewCORS lets pages of these origins, as browsers write them, read answers, and of their headers those in exposed, a
+// comma-separated list. It returns nil if there are no origins.
 func NewCORS(origins []string, exposed string) *CORS {
 	if len(origins) == 0 {
 		return nil

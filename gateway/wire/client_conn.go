@@ -32,8 +32,9 @@ func newClientConn(conn net.Conn) *clientConn {
 	return &clientConn{Conn: conn, read: deadline{set: conn.SetReadDeadline}, write: deadline{set: conn.SetWriteDeadline}}
 }
 
-// Read lets other requests run first, if there are any: the client's next bytes may come meanwhile, and are then read at the first
-// attempt. net/http also reads during each request, to notice that the client leaves, and many requests end before that begins.
+// Read lets other requests run first, if there are any: the client's next bytes may arrive meanwhile, and are then read at the
+// first attempt. net/http also reads during each request, to notice that the client leaves, and many requests end before that
+// begins.
 func (c *clientConn) Read(p []byte) (int, error) {
 	if c.read.isPast() {
 		return 0, errPast
@@ -109,7 +110,7 @@ func (past) Error() string   { return "the deadline has passed" }
 func (past) Timeout() bool   { return true }
 func (past) Temporary() bool { return true }
 
-// longAgo is before every deadline but those that end what waits at once.
+// longAgo is before every deadline but those that end what waits immediately.
 var longAgo = time.Unix(1<<30, 0)
 
 // isPast reports whether nothing may wait.
@@ -119,7 +120,7 @@ func (d *deadline) isPast() bool {
 	return !d.wanted.IsZero() && d.wanted.Before(longAgo)
 }
 
-// change notes a deadline. What waits is ended by it even if that is earlier than before.
+// change notes a deadline. It also ends what already waits, even if it is earlier than the one before.
 func (d *deadline) change(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -148,7 +148,7 @@ func (c *countedConn) Write(p []byte) (int, error)      { return len(p), nil }
 func (c *countedConn) SetReadDeadline(time.Time) error  { c.set++; return nil }
 func (c *countedConn) SetWriteDeadline(time.Time) error { c.set++; return nil }
 
-// These are the deadlines of a request whose body has come with its header, as net/http and the gateway set them.
+// These are the deadlines of a request whose body has arrived with its header, as net/http and the gateway set them.
 func TestRequestsDoNotMoveTheSocketsDeadlines(t *testing.T) {
 	below := new(countedConn)
 	conn, p := newClientConn(below), make([]byte, 1)

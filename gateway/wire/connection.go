@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// connection is one that is open. It is idle while no request works on it, of which HTTP/2 has several.
+// connection is an open connection. It is idle while no request works on it; HTTP/2 has several.
 type connection struct {
 	net.Conn
 	peer    *peer
@@ -21,7 +21,7 @@ type connection struct {
 func (c *connection) before(other *connection) bool { return c.since < other.since }
 func (c *connection) put(place int)                 { c.place = place }
 
-// peer is who is at the other end of connections: an address, or all trusted proxies.
+// peer is the other end of connections: an address, or all trusted proxies.
 type peer struct {
 	network netip.Prefix
 	open    int
@@ -29,8 +29,8 @@ type peer struct {
 	place   int                 // among those with idle connections; -1: it has none
 }
 
-// before reports whether a connection of p is closed before one of another peer: that of whoever has more of them, and of those with as
-// many whoever's is idle longer. Proxies come last, because others use their connections soon.
+// before reports whether a connection of p is closed before one of another peer: that of the peer with more of them, and at equal
+// numbers the one that is idle longer. Proxies come last, because others use their connections soon.
 func (p *peer) before(other *peer) bool {
 	switch {
 	case (p.network == allProxies) != (other.network == allProxies):

@@ -19,9 +19,9 @@ import (
 // Connections bounds the connections that clients hold open at a listener: in all, and a quarter of that for one address (of
 // IPv6 one network of 64 bits, which one client usually has). A trusted proxy's connections carry many clients and may be all.
 //
-// At the bound a new connection takes the place of an idle one: nobody keeps others out with connections that do nothing. A new
-// connection beyond both is closed at once. If it waited to be accepted, its client would not try another replica, and one address
-// could fill the queue that all share.
+// At the bound a new connection takes the place of an idle one: no client keeps others out with connections that do nothing. A
+// new connection beyond both is closed immediately. If it waited to be accepted, its client would not try another replica, and
+// one address could fill the queue that all share.
 type Connections struct {
 	config Config
 
@@ -33,7 +33,7 @@ type Connections struct {
 	ended  int           // idle ones that made room, since the start
 	closed int           // new ones for which there was no room, since the start
 	last   time.Time     // when the bound was last reached
-	logged time.Time     // when the log last said so
+	logged time.Time     // when that was last logged
 }
 
 // Config says how many connections a listener may have, and for whom.
@@ -82,7 +82,7 @@ func (c *Connections) watch(server *http.Server) {
 			c.admit(conn)
 		case http.StateActive:
 			if !c.isOpen(conn) {
-				// It was closed for another as this request came. The request must not run, because nobody would get its answer.
+				// It was closed for another as this request arrived. The request must not run, because its answer would be lost.
 				panic(http.ErrAbortHandler) // net/http recovers it where it serves the connection
 			}
 		case http.StateClosed, http.StateHijacked:
@@ -98,7 +98,7 @@ func (c *Connections) watch(server *http.Server) {
 // admit counts a new connection, and closes the one that makes room for it, or the new one itself.
 func (c *Connections) admit(conn net.Conn) {
 	if ended := c.enter(conn); ended != nil {
-		for ok := true; ok; { // at once: TLS would first send the client a message, and wait for it to be read
+		for ok := true; ok; { // immediately: TLS would first send the client a message, and wait for it to be read
 			var above interface{ NetConn() net.Conn }
 			if above, ok = ended.(interface{ NetConn() net.Conn }); ok {
 				ended = above.NetConn()

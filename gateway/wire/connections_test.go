@@ -271,7 +271,7 @@ func openDoor(t *testing.T, most int, secure bool, begun Beginning) *doorTo {
 	return d
 }
 
-// from connects as a client at an address, and gives a client whose requests go over that connection alone.
+// from connects as a client at an address, and gives a client whose requests go only over that connection.
 func (d *doorTo) from(address string) (net.Conn, *http.Client) {
 	d.Helper()
 	d.addresses <- address
@@ -345,7 +345,7 @@ func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// While every connection has a request, also over HTTP/2, new ones are closed at once.
+// While every connection has a request, also over HTTP/2, new ones are closed immediately.
 func TestSurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		d := openDoor(t, 12, secure, AfterBody)
@@ -371,7 +371,7 @@ func TestSurplusConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A request that comes as its connection is closed for another does not run: nobody would get its answer.
+// A request that arrives as its connection is closed for another does not run: its answer would be lost.
 func TestARequestOnAClosedConnectionDoesNotRun(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		d := openDoor(t, 4, secure, AfterBody)
@@ -448,7 +448,7 @@ func TestARequestWithAKeyKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// Clients that ask for much and read nothing keep nobody from a listener whose requests need no key.
+// Clients that ask for much and read nothing do not block a listener whose requests need no key.
 func TestUnreadAnswersKeepNobodyOut(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		d := openDoor(t, 8, secure, AfterBody)

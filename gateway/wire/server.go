@@ -44,8 +44,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return clientListener{listener}, nil
 }
 
-// Apart runs a part of a stream's way that needs much stack on another goroutine. This one's stack would grow, and stay so for as long
-// as the stream lasts. It panics with what the part panics with.
+// Apart runs a part of a stream's way that needs much stack on another goroutine. This one's stack would grow, and stay large
+// while the stream lasts. It panics with what the part panics with.
 func Apart(part func()) {
 	var p any
 	ended := make(chan struct{})

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Beginning says when a request begins to work. Before that its connection is idle and may be closed for another: whoever only begins a
-// request, or has no key, keeps no place.
+// Beginning is when a request begins to work. Before that its connection is idle and may be closed for another: a client that
+// only begins a request, or has no key, keeps no place.
 type Beginning int
 
 // The moments at which a request begins to work.
 const (
-	AfterBody Beginning = iota // when its body has come
-	AfterKey                   // when [AcceptKey] says that its key is valid
+	AfterBody Beginning = iota // when its body has arrived
+	AfterKey                   // when [AcceptKey] reports that its key is valid
 )
 
 // connectionOf is the key of a request's connection in its context, and of its work.
@@ -33,7 +33,7 @@ type work struct {
 	begun atomic.Bool
 }
 
-// working has the requests of a handler work on their connections. A request that no server read from one has none, and just runs.
+// working has the requests of a handler work on their connections. A request that no server read from a connection just runs.
 func (c *Connections) working(handler http.Handler, begun Beginning) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, served := r.Context().Value(connectionOf{}).(net.Conn)
@@ -60,7 +60,8 @@ func (c *Connections) working(handler http.Handler, begun Beginning) http.Handle
 	})
 }
 
-// AcceptKey tells that the request of a context has a valid key. If its connection was closed for another meanwhile, the request ends.
+// AcceptKey reports that the request of a context has a valid key. If its connection was closed for another meanwhile, the
+// request ends.
 func AcceptKey(ctx context.Context) {
 	if one, ok := ctx.Value(workOf{}).(*work); ok {
 		one.mustBegin()
@@ -84,7 +85,7 @@ func (o *work) end() {
 	}
 }
 
-// errMadeRoom means that a request's connection was closed for another while its body came.
+// errMadeRoom means that a request's connection was closed for another while its body arrived.
 var errMadeRoom = errors.New("the connection was closed for another one")
 
 // wholeBody is a body at whose end the request begins to work.
@@ -104,8 +105,8 @@ func (b *wholeBody) Read(p []byte) (int, error) {
 // unreadTime is how long a client may leave an answer unread before its connection counts as idle.
 const unreadTime = time.Second
 
-// unread is the answer to a request that needs no key. While its client does not read, the request does not work: else whoever asks for
-// much and reads nothing would keep a place until a write times out.
+// unread is the answer to a request that needs no key. While its client does not read, the request does not work: else a client
+// that asks for much and reads nothing would keep a place until a write times out.
 type unread struct {
 	http.ResponseWriter
 	of *work
@@ -126,7 +127,7 @@ func (u *unread) FlushError() (err error) {
 	return err
 }
 
-// wait does what may wait for the client to read.
+// wait calls send, which may wait for the client to read.
 func (u *unread) wait(send func()) {
 	var mu sync.Mutex
 	sent, idle := false, false

@@ -10,7 +10,7 @@ import (
 // AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
-// Adjustment is a correction that was posted, or could not be.
+// Adjustment is the result of a correction, whether or not it was posted.
 type Adjustment struct {
 	Done               bool // false: the month would fall below 0, and nothing was changed
 	DayBefore, Day     int64

@@ -7,8 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
-// about the team.
+// Admit places a hold in all of its units, or refuses it and takes nothing. The error is about the state, never about the team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	a := m.teams.Get(h.Team.ID)
 	t := a.termsOf(h.Team)
@@ -46,7 +45,7 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	return done, err
 }
 
-// SettleLater settles a hold. In memory that takes no time, so it is done at once.
+// SettleLater settles a hold. In memory that takes no time, so it is done immediately.
 func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
 // Maintain charges the holds whose lease has ended, of all teams, and counts those that are open.

@@ -9,9 +9,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// bucket is a token bucket in this process, as the scripts keep one in Redis (buckets.lua). Both reckon in the whole microseconds that
-// refilling takes, so these are the tokens of the [rate.Limiter]. The bucket may be in debt of one full refill. The caller hands in
-// a time that never goes back.
+// bucket is a token bucket in this process, as the scripts keep one in Redis (buckets.lua). Both count in whole microseconds of
+// refill, which are the tokens of the [rate.Limiter]. The bucket may be in debt of one full refill. The caller hands in a time
+// that never goes back.
 type bucket struct {
 	rate   teams.Rate
 	fullIn int64 // FullIn of rate
@@ -47,13 +47,13 @@ func (b *bucket) set(r *teams.Rate, now time.Time) {
 // inexact is a part of a microsecond that floating point may err by, and that is not rounded up to a whole one.
 const inexact = 1e-3
 
-// missing is how many microseconds it takes to be full. An admission looks once and reckons with it.
+// missing is how many microseconds it takes to be full. An admission reads it once and uses that value.
 func (b *bucket) missing(now time.Time) int64 {
 	return max(int64(math.Ceil(float64(b.fullIn)-b.micros.TokensAt(now)-inexact)), 0)
 }
 
-// remove removes microseconds, as far as the debt may go, and returns how many are missing then. A Limiter removes its burst at
-// once at most.
+// remove removes microseconds, down to the largest debt, and returns how many are missing then. A Limiter removes at most its
+// burst in one call.
 func (b *bucket) remove(micros int64, now time.Time) int64 {
 	missing := b.missing(now)
 	for left := min(micros, 2*b.fullIn-missing); left > 0; left -= b.fullIn {
@@ -78,10 +78,10 @@ func (b *bucket) give(n int64, now time.Time) {
 	b.micros.ReserveN(now, -int(Giving(b.rate, n)))
 }
 
-// fill says how full a bucket is that misses so many microseconds.
+// fill returns how full a bucket is that needs missing microseconds to refill.
 func (b *bucket) fill(missing int64) Fill { return fillOf(&b.rate, b.fullIn, missing) }
 
-// FillOf returns the content of a bucket that takes so many microseconds to be full.
+// FillOf returns the content of a bucket that needs missing microseconds to refill.
 func FillOf(r teams.Rate, missing int64) Fill { return fillOf(&r, FullIn(r), missing) }
 
 func fillOf(r *teams.Rate, fullIn, missing int64) Fill {
@@ -89,13 +89,12 @@ func fillOf(r *teams.Rate, fullIn, missing int64) Fill {
 	return Fill{Left: min(int64(left), r.Burst), Full: micros(missing)}
 }
 
-// FullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking is: else a request of just as
-// much would never fit. Its twins are in buckets.lua and in moment of common.lua.
+// FullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking is: else a request for a whole bucket
+// would never fit. Its twins are in buckets.lua and in moment of common.lua.
 func FullIn(r teams.Rate) int64 { return int64(math.Ceil(refill(&r, r.Burst))) }
 
-// Taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
-// passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
-// be. Its twin is span in buckets.lua.
+// Taking is how many microseconds it takes to refill n units, rounded up once per request, so that no rate is exceeded however
+// small a unit's share of a microsecond is. Three buckets exceed any possible debt. Its twin is span in buckets.lua.
 func Taking(r teams.Rate, n int64) int64 { return int64(math.Ceil(refill(&r, min(n, 3*r.Burst)))) }
 
 // Giving is Taking, rounded down: what is given back.
@@ -105,7 +104,7 @@ func refill(r *teams.Rate, n int64) float64 {
 	return float64(n) * float64(r.Per.Microseconds()) / float64(r.Limit)
 }
 
-// micros is so many microseconds, a century at most, which a Duration can hold.
+// micros is n microseconds as a Duration, a century at most, which a Duration can hold.
 func micros(n int64) time.Duration {
 	const century = 100 * 365 * 24 * time.Hour
 	return time.Duration(min(n, century.Microseconds())) * time.Microsecond
@@ -165,7 +164,7 @@ func (b *buckets) fills(s *Scope, missing *[RateCount]int64) (fills [RateCount]F
 	return fills
 }
 
-// correct brings the buckets that a hold was taken from to what was used. A rate that a reload has added since is left alone.
+// correct adjusts the buckets that a hold was taken from to what was used. A rate that a reload has added since is not changed.
 func (b *buckets) correct(s *Scope, rates RateSet, held, used *Amounts, now time.Time) {
 	for i := range s.Rates {
 		switch {

@@ -46,8 +46,8 @@ func (s *State) takes(t *Terms) RateSet {
 	return 0
 }
 
-// decide judges a hold by all limits of all scopes at once. waits are how long the rates let it wait. If several limits refuse, it names
-// the one with the longest wait: a client that waits that long passes. admit.lua does the same in Redis.
+// decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the
+// one with the longest wait: a client that waits that long passes. admit.lua does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
 	for k := range ScopeKind(TeamScopes) {
@@ -91,14 +91,14 @@ func (s *State) blame(limit int, wait time.Duration) {
 	}
 }
 
-// Judge decides a hold by quotas and open tasks alone.
+// Judge decides a hold only by quotas and open tasks.
 func (s *State) Judge(t *Terms, h *Hold) Verdict {
 	s.decide(t, h, &[TeamScopes][RateCount]time.Duration{})
 	return s.Verdict(t, h)
 }
 
-// NeverFits is the refusal of what can never fit, however long the client waits: more images than a bucket holds or a quota allows, or,
-// for images, more money. Tokens are estimates, and an estimate is never too large. It needs no look at the accounts.
+// NeverFits is the refusal of what can never fit, however long the client waits: more images than a bucket holds or a quota
+// allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	for i := range h.Outside {
 		if fault, never := h.neverOf(&h.Outside[i]); never {

@@ -6,8 +6,8 @@ import "errors"
 // call it is not known whether the call took effect.
 var ErrAway = errors.New("Redis is unavailable") //nolint:staticcheck // a name
 
-// ErrBusy means that Redis was not asked, because no connection was free for a while, or the caller's time was over: nothing was changed
-// there, and it says nothing of Redis.
+// ErrBusy means that Redis was not asked, because no connection was free in time, or the caller's deadline had passed: nothing
+// was changed there, and Redis may be available.
 var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
 
 // ErrRows means that the ledger has more rows for the days than the caller takes.

@@ -30,7 +30,7 @@ func (v *Verdict) Explain(h *Hold) string {
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
 }
 
-// forTag says for which value of the tag a quota is; empty: it is the team's.
+// forTag names the tag value that a quota is for; empty: the quota is the team's.
 func (v *Verdict) forTag(h *Hold) string {
 	switch key, value := h.Team.TagKey, v.Fault.Tag.Value(); {
 	case v.Fault.Tag == "":
@@ -44,7 +44,7 @@ func (v *Verdict) forTag(h *Hold) string {
 	}
 }
 
-// resets says what stands in the way of a request, and for how long.
+// resets describes what blocks a request, and for how long.
 func (v *Verdict) resets() string {
 	switch {
 	case v.Aside.Amount > 0:
@@ -57,7 +57,7 @@ func (v *Verdict) resets() string {
 	return "running requests hold the rest, which may be free in " + Shown(v.Wait)
 }
 
-// setAside says until when something is set aside for a replica that is not heard from, and when the request fits if that is sooner.
+// setAside describes until when an amount is set aside for a lost replica, and when the request fits if that is sooner.
 func (v *Verdict) setAside() string {
 	text := "are set aside for a replica that is not heard from, until it is back or for " + Shown(v.Aside.Back)
 	if v.Wait < v.Aside.Back {
@@ -66,7 +66,7 @@ func (v *Verdict) setAside() string {
 	return text
 }
 
-// Shown is a time as messages write it, at least 1ms.
+// Shown formats a duration for messages, at least 1ms.
 func Shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
 
 // Fields are the values of RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its window,

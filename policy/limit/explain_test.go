@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A refusal says what stands in the way: running requests, other replicas, or a replica that is not heard from, and until when.
+// A refusal names its cause: running requests, other replicas, or a lost replica, and until when.
 func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 	const wait, back = 5 * time.Second, time.Hour
 	quota := limit.Standing{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 1000, Left: 58, Reset: 12 * time.Hour}

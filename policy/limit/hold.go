@@ -20,7 +20,7 @@ type Hold struct {
 	Lease    time.Duration   // the hold expires after it, unless it was settled or extended
 }
 
-// Held is a hold that was admitted: what it takes to settle it, here or on another replica.
+// Held is an admitted hold: all that is needed to settle it, here or on another replica.
 type Held struct {
 	ID       string
 	Team     string
@@ -71,7 +71,7 @@ func (h *Held) in(k ScopeKind) (name string, charged bool) {
 	return "", true
 }
 
-// What is the name of the hold's entry in the ledger, and behind # its tag, if it has one.
+// What returns the name of the hold's entry in the ledger, followed by # and its tag if it has one.
 func (h *Held) What() string {
 	if h.Tag == "" {
 		return LedgerName(h.Model, h.Endpoint)
@@ -97,7 +97,7 @@ type Charge struct {
 	Left func()
 }
 
-// Join calls another charge's functions with this one's: both are of the same hold, and this one settles it.
+// Join makes this charge call the functions of another of the same hold, too. This one settles the hold.
 func (c *Charge) Join(other *Charge) {
 	if other == c {
 		return
@@ -120,7 +120,7 @@ func (c *Charge) Join(other *Charge) {
 	}
 }
 
-// Tell calls Taken, the first time. A charge may be sent again after it.
+// Tell calls Taken, the first time. The charge may still be sent again.
 func (c *Charge) Tell(first bool) {
 	if taken := c.Taken; taken != nil {
 		c.Taken = nil

@@ -64,8 +64,8 @@ func (l ledger) forget() { forgetDay(l) }
 type Query struct {
 	Teams []string // nil: all
 	Days  []int    // each yyyymmdd
-	Tags  bool     // those of the ledger of tags; use without a tag is in no row
-	Most  int      // how many there may be, else the error is [ErrRows]; 0: any number
+	Tags  bool     // those of the ledger of tags, which has no row for untagged use
+	Most  int      // the largest number of rows, beyond which the error is [ErrRows]; 0: any number
 }
 
 // QueryOf is the query for the days of one team, or of all if team is empty.
@@ -153,7 +153,7 @@ type Entry struct {
 	Day       string          `json:"day"`
 	Model     string          `json:"model,omitzero"`    // absent in the ledger of tags
 	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledger of tags
-	Tag       string          `json:"tag,omitzero"`      // in the ledger of tags alone
+	Tag       string          `json:"tag,omitzero"`      // only in the ledger of tags
 	Unit      teams.Unit      `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the estimated part of it

@@ -13,8 +13,8 @@ import (
 // sweepBatch is how many expired holds an admission charges before it decides.
 const sweepBatch = 16
 
-// LateTruth is how long after the end of its lease a hold may still be corrected, so that a replica that was cut off for two days can
-// tell what it cost. Settled tasks are remembered as long, because other replicas may see their end late.
+// LateTruth is how long after the end of its lease a hold may still be corrected, so that a replica that was cut off for two days
+// can still report its cost. Settled tasks are remembered as long, because other replicas may see their end late.
 const LateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
@@ -22,7 +22,7 @@ type Memory struct {
 	teams   PerTeam[account]
 	outside outside
 	dry     atomic.Bool               // buckets that are new now are empty instead of full
-	counted atomic.Pointer[OpenHolds] // as Maintain last saw them; nil: not yet
+	counted atomic.Pointer[OpenHolds] // as Maintain last counted them; nil: not yet
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.
@@ -85,8 +85,8 @@ func (a *account) termsOf(t *teams.Team) *Terms {
 	return &r.Terms
 }
 
-// Place is Admit without what is outside of the team, and returns the whole state. A hold without an id is not placed: the state
-// alone is returned.
+// Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only
+// the state is returned.
 func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.teams.Get(h.Team.ID).admit(h, t)
 }
@@ -184,7 +184,7 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
 }
 
-// Post is Settle without what is outside of the team. It refuses amounts that cannot be counted exactly.
+// Post is Settle without the scopes outside of the team. It refuses amounts that cannot be counted exactly.
 func (m *Memory) Post(c *Charge, t *Terms) (bool, error) {
 	return m.teams.Get(c.Held.Team).settle(c, t)
 }
@@ -236,7 +236,7 @@ func (m *Memory) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	return nil
 }
 
-// sweep lets holds expire whose lease has ended, and forgets those that expired long ago.
+// sweep expires holds whose lease has ended, and forgets those that expired long ago.
 func (a *account) sweep(now time.Time, most int) (n int) {
 	for ; n < most && len(a.due) > 0 && !a.due[0].due.After(now); n++ {
 		h := a.due[0]
@@ -252,7 +252,7 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 	return n
 }
 
-// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+// Sweep charges up to most holds of a team whose lease has ended, and returns how many it charged.
 func (m *Memory) Sweep(_ context.Context, team string, most int) (int, error) {
 	a := m.teams.Get(team)
 	a.mu.Lock()

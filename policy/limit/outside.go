@@ -59,7 +59,7 @@ func (o *outside) take(scopes []Scope, amounts *Amounts, force bool, replicas in
 	return fault, wait
 }
 
-// correct brings the rates that a hold was taken from to what was used.
+// correct adjusts the rates that a hold was taken from to what was used.
 func (o *outside) correct(c *Charge, replicas int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,11 +18,11 @@ const (
 	QuotaCount = unit.Count * len(teams.Periods)
 )
 
-// ScopeKind says of what a scope has the limits.
+// ScopeKind is what a scope limits.
 type ScopeKind int
 
-// The kinds of scopes. Those of the team's own accounts come first, in the order in which they are decided: the team's, and those inside
-// it. One call decides by all of them. The others' accounts are apart.
+// The kinds of scopes. Those of the team's own accounts come first, in the order in which they are decided: the team's, and those
+// inside it. One call decides by all of them. The other kinds have separate accounts.
 const (
 	ScopeTeam    ScopeKind = iota
 	ScopeTag               // each value of the team's tag
@@ -32,7 +32,7 @@ const (
 	InnerScopes = TeamScopes - 1
 )
 
-// Scope is the limits of one thing that a request is charged in: with those of all its other scopes, or in none.
+// Scope is the limits of one thing that a request is charged in. A request is charged in all of its scopes, or in none.
 type Scope struct {
 	Kind   ScopeKind
 	Name   string                // of the account's scopes: the models, so that a reload that moves them in the file changes no name
@@ -78,8 +78,8 @@ func AccountFor(limits []teams.AccountLimit, model string) (list []Scope) {
 	return list
 }
 
-// Takes returns what a hold takes from the scope's rates. The account's scopes take of a unit that is estimated no more than a quarter of
-// the bucket.
+// Takes returns what a hold takes from the scope's rates. Of an estimated unit, the account's scopes take a quarter of the bucket
+// at most.
 func (s *Scope) Takes(amounts *Amounts) Amounts {
 	a := *amounts
 	for u, r := range s.Rates {
@@ -123,8 +123,8 @@ func (s *Scope) share(replicas int) Scope {
 	return mine
 }
 
-// shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
-// replicas is 5 per 3 seconds each.
+// shareOf spreads a rate over its replicas. The period grows instead of the limit shrinking: 5 per second over three replicas is
+// 5 per 3 seconds each.
 func shareOf(r teams.Rate, replicas int64) teams.Rate {
 	if r.Limit == 0 {
 		return r

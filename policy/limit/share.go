@@ -6,15 +6,15 @@ import (
 	"sluice/policy/unit"
 )
 
-// Shares is one replica's share of all rates, the teams' and the upstream account's, for the times without Redis. Its buckets live
-// as long as the process and are debited while Redis is well, too, so that an outage brings no fresh burst.
+// Shares is one replica's share of all rates, the teams' and the upstream account's, for outages of Redis. Its buckets live as
+// long as the process, and are also debited while Redis is available, so that an outage brings no fresh burst.
 type Shares struct {
 	bank     *Memory
 	replicas int
 }
 
-// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because
-// it is not known what was spent before this process started.
+// NewShares returns the share of one of the replicas. Until Opened is called new buckets are empty, because it is not known what
+// was spent before this process started.
 func NewShares(replicas int, now func() time.Time) *Shares {
 	r := &Shares{bank: NewMemory(now), replicas: replicas}
 	r.bank.dry.Store(true)
@@ -98,7 +98,7 @@ func (r *Shares) Missing(team string) (n Amounts) {
 	return n
 }
 
-// takeShare decides a hold by the buckets of this process alone, and takes it from them if it fits.
+// takeShare decides a hold only by the buckets of this process, and takes it from them if it fits.
 func (a *account) takeShare(share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,8 +41,8 @@ func (s Stock) AtMost(o Stock) Stock {
 	return s
 }
 
-// LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is not
-// limited. Of a unit that quotas inside the team count it is nothing: without Redis it cannot be spent.
+// LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is
+// not limited. A unit that quotas inside the team count has 0: it cannot be spent without Redis.
 func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
 		left[i] = None

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Strikes slows down keys that send broken requests: those cost a team nothing, and this process time. It is in memory only: each
+// Strikes slows down keys that send broken requests: they cost a team nothing, but this process time. It is in memory only: each
 // process defends itself.
 type Strikes struct {
 	rate  rate.Limit
@@ -16,11 +16,11 @@ type Strikes struct {
 	now   func() time.Time
 	mu    sync.Mutex
 	keys  map[string]*rate.Limiter
-	most  int // keys at which those that sent nothing broken lately are forgotten
+	most  int // number of keys at which those without a recent broken request are forgotten
 	last  time.Time
 }
 
-// NewStrikes allows each key so many broken requests a second, and a burst of them.
+// NewStrikes allows each key perSecond broken requests a second, and a burst of them.
 func NewStrikes(perSecond, burst int64, now func() time.Time) *Strikes {
 	return &Strikes{rate: rate.Limit(perSecond), burst: int(burst), now: now, keys: make(map[string]*rate.Limiter), most: leastKeys}
 }
@@ -41,8 +41,8 @@ func (s *Strikes) Add(key string) {
 // leastKeys is how many keys may be remembered before any is forgotten.
 const leastKeys = 1000
 
-// forget drops keys whose limiters are full, once there are many: the subjects of an issuer have no end. Looking at all of them
-// costs little for each new one, because it happens when their number has doubled.
+// forget drops keys whose limiters are full, once there are many: an issuer's subjects are unbounded. The scan costs little per
+// new key, because it runs only when their number has doubled.
 func (s *Strikes) forget() {
 	if len(s.keys) < s.most {
 		return

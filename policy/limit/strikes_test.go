@@ -34,7 +34,7 @@ func TestStrikesAndClock(t *testing.T) {
 	}
 }
 
-// Keys without end leave nothing behind, and one that is out stays out.
+// An endless stream of keys leaves nothing behind, and a key that is out stays out.
 func TestStrikesForgetKeys(t *testing.T) {
 	c := limittest.NewClock()
 	s := NewStrikes(50, 200, c.Now)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Tag says for whom inside its team a hold is: by the value of the team's tag_key, and whether quotas of each value counted it when it
-// was made. The zero Tag is no value. A Tag that was counted may have the empty value: that of requests without the tag.
+// Tag is the value of the team's tag_key that a hold is for, and whether quotas of each value counted it when it was made. The
+// zero Tag has no value. A counted Tag may have the empty value: that of untagged requests.
 type Tag string
 
 // countedTag begins a Tag that was counted. No value has it.
 const countedTag = "@"
 
-// Other is the model of what is used once a day has a thousand rows, and the tag of what is used once it has a thousand tags.
+// Other is the model that collects a day's use beyond 1,000 rows, and the tag that collects its use beyond 1,000 tags.
 const Other = "other"
 
-// TagOf returns the Tag of a value. counted says that the team has quotas of each value.
+// TagOf returns the Tag of a value. counted: the team has quotas of each value.
 func TagOf(value string, counted bool) Tag {
 	if counted {
 		return Tag(countedTag + value)
@@ -28,7 +28,7 @@ func TagOf(value string, counted bool) Tag {
 // Counted reports whether quotas of each value counted the hold.
 func (t Tag) Counted() bool { return strings.HasPrefix(string(t), countedTag) }
 
-// Value is the value; empty: there is none.
+// Value is the value, or empty.
 func (t Tag) Value() string { return strings.TrimPrefix(string(t), countedTag) }
 
 // TagDay is what one value of a tag used and holds of one day.
@@ -38,9 +38,9 @@ type TagDay struct {
 	Used, Held Amounts
 }
 
-// TagStandings describes how values of a tag stand to a team's quotas of each value at a moment, by what they used and hold of the days
-// of [TagDays]. Those of one value are together, and the values that used the largest part of one of them are first. What no quota
-// counts is left out.
+// TagStandings describes how values of a tag stand to a team's quotas of each value at a moment, by what they used and hold of
+// the days of [TagDays]. The standings of one value are adjacent, and the values that used the largest part of a quota are first.
+// What no quota counts is left out.
 func TagStandings(t *Terms, at time.Time, days []TagDay) (list []Standing) {
 	date, values := CalendarOf(at), map[string]*Balance{}
 	for _, d := range days {

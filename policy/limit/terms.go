@@ -27,7 +27,7 @@ type Terms struct {
 	Shadow bool
 }
 
-// TermsOf returns a team's limits. nil has none.
+// TermsOf returns a team's limits. A nil team has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	if t == nil {
 		t = &teams.Team{}
@@ -78,6 +78,6 @@ func (t *Terms) InnerCounts(a *Amounts) bool {
 	return false
 }
 
-// holdsWait is how soon a refused request may try again if only open holds stand in its way: it is not known when they will be
-// settled, or for how much.
+// holdsWait is how soon a refused request may try again if only open holds block it: it is not known when they will be settled,
+// or for how much.
 const holdsWait = 5 * time.Second

@@ -29,7 +29,7 @@ type Verdict struct {
 	Fault  Standing      // the limit that refuses; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
-	Aside  Aside         // what of that limit is set aside for replicas that are not heard from; zero: nothing that is known
+	Aside  Aside         // what is set aside of that limit for lost replicas; zero: nothing known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
 }
@@ -60,7 +60,7 @@ func (s *Standing) Name() string {
 	return string(s.Unit) + "-" + string(s.Period)
 }
 
-// standing describes one limit of the team's accounts by number, which has to be set.
+// standing describes one limit of the team's accounts by number, which must be set.
 func (s *State) standing(t *Terms, number int, tag Tag) Standing {
 	k := ScopeKind(number / scopeLimits)
 	scope, b := t.Of(k), s.Of(k)
@@ -157,14 +157,14 @@ func unitOf(number int) int {
 	return (number - LimitQuotas) / 2
 }
 
-// Aside is a part of a quota, or open tasks, that is set aside for a replica that is not heard from.
+// Aside is a part of a quota, or open tasks, that is set aside for a lost replica.
 type Aside struct {
 	Amount int64
 	Back   time.Duration // until it is given back at the latest, if the replica does not come back
 }
 
-// TellAside adds to a refusal by a quota or by open tasks what is set aside of that limit for replicas that are not heard from. If the
-// request does not fit beside it even when all that is held is free, it waits until enough is given back.
+// TellAside adds to a refusal by a quota or by open tasks what is set aside of that limit for lost replicas. If the request would
+// not fit beside it even after all holds are released, it waits until enough is given back.
 func (v *Verdict) TellAside(list []Aside) {
 	free := v.Fault.Limit - v.Fault.Used
 	if v.Reason == ReasonTasks { // those that are open may end
@@ -181,13 +181,13 @@ func (v *Verdict) TellAside(list []Aside) {
 		}
 		v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount
 	}
-	if v.Reason == ReasonQuota { // nothing is set aside of a period that begins
+	if v.Reason == ReasonQuota { // nothing is set aside of a new period
 		v.Wait, v.Aside.Back = min(v.Wait, v.Fault.Reset), min(v.Aside.Back, v.Fault.Reset)
 	}
 	v.markReset()
 }
 
-// markReset makes the limit that refuses say when the request fits.
+// markReset sets the reset of the refusing limit to the time until the request fits.
 func (v *Verdict) markReset() {
 	for i := range v.Limits {
 		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {

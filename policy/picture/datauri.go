@@ -18,9 +18,9 @@ import (
 type DataURI struct {
 	Media  string // the media type in lower case
 	Size   int    // bytes of the decoded data, computed from the number of symbols
-	Padded bool   // the = that RFC 4648 puts at the end are there
+	Padded bool   // the = padding of RFC 4648 at the end is present
 
-	data strictjson.Cursor // stands before the first base64 symbol
+	data strictjson.Cursor // before the first base64 symbol
 }
 
 // maxMedia bounds the media type of a data URI; the longest that means anything here is a quarter of it.
@@ -50,7 +50,7 @@ func Base64Ahead(src []byte) (end int) {
 
 // ParseDataURI reads a data URI of the form that interface.md gives: one media type, no parameters, then base64 in the
 // standard alphabet without white space. The standard library cannot be used: its decoder skips line ends, and its
-// parser of media types takes parameters.
+// parser of media types accepts parameters.
 //
 // known is the result of [Base64Ahead] for the string, or 0.
 func ParseDataURI(raw []byte, escaped bool, known int) (u DataURI, ok bool) {
@@ -92,7 +92,7 @@ func ParseDataURI(raw []byte, escaped bool, known int) (u DataURI, ok bool) {
 	return u, len(c.Rest()) == 0 && symbols > 0 && symbols%4 != 1 && pads <= 2 && (u.Padded || pads == 0)
 }
 
-// isMediaByte reports whether a media type may hold b, beside its slash: the characters of RFC 6838's names.
+// isMediaByte reports whether a media type may hold b, apart from its slash: the characters of RFC 6838's names.
 func isMediaByte(b byte) bool {
 	l := lower(b)
 	return l >= 'a' && l <= 'z' || b >= '0' && b <= '9' || strings.IndexByte("!#$&-^_.+", b) >= 0
@@ -155,9 +155,9 @@ var base64Value = func() (values [256]byte) {
 const base64Symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 const (
-	// longRun is the least that vectors are worth their scratch memory for.
+	// longRun is the shortest run for which vectors are worth their scratch memory.
 	longRun = 32 << 10
-	// blockSymbols are decoded at once into scratch memory that stays in the processor's cache.
+	// blockSymbols is how many symbols are decoded together into scratch memory that stays in the processor's cache.
 	blockSymbols = 4096
 )
 
@@ -179,8 +179,8 @@ func base64Run(src []byte) int {
 	return n
 }
 
-// base64Blocks counts the symbols of the blocks at the start of src that have nothing but symbols: those fill their part of the scratch
-// memory. The decoder skips line ends and takes padding, so a block that has any fills less.
+// base64Blocks counts the symbols of the blocks at the start of src that consist of symbols only: those fill their part of the
+// scratch memory. The decoder skips line ends and accepts padding, so a block that has any fills less.
 func base64Blocks(src []byte) (n int) {
 	decoded := make([]byte, blockSymbols/4*3)
 	for ; n+blockSymbols <= len(src); n += blockSymbols {
@@ -217,6 +217,6 @@ func symbols(w uint64) uint64 {
 	x := w & sevens
 	y := x | ones*0x20 // A–Z become a–z, and nothing else does
 	good := (y + ones*(0x80-'a')) &^ (y + ones*(0x80-'{'))
-	good |= (x + ones*(0x80-'/')) &^ (x + ones*(0x80-':')) // the slash stands before the digits
+	good |= (x + ones*(0x80-'/')) &^ (x + ones*(0x80-':')) // the slash precedes the digits
 	return (good | ^((x ^ ones*'+') + sevens)) &^ w
 }

@@ -58,7 +58,7 @@ func base64Form(symbols, pads string) bool {
 	return len(symbols)%4 != 1 && (pads == "" || (len(symbols)+len(pads))%4 == 0)
 }
 
-// FuzzBase64Run compares it with a loop over single bytes, for the bytes alone and behind so many symbols that vectors are used.
+// FuzzBase64Run compares base64Run with a loop over single bytes, for short runs and after enough symbols that vectors are used.
 func FuzzBase64Run(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 40) + "\"\x00\x1f\x20\x7f\x80\xff\\"))
 	f.Add([]byte("@AZ[`az{/09:+,*"))
@@ -77,8 +77,8 @@ func FuzzBase64Run(f *testing.F) {
 	})
 }
 
-// TestBase64RunEndsAtEachByte: every byte that is no symbol ends a long run, wherever it stands in a block; among them the line ends and
-// the padding, which the decoder takes.
+// TestBase64RunEndsAtEachByte: every byte that is not a symbol ends a long run, wherever it is in a block, including line ends
+// and padding, which the decoder accepts.
 func TestBase64RunEndsAtEachByte(t *testing.T) {
 	if !vectors {
 		t.Log("this processor has no vectors for it")
@@ -97,7 +97,7 @@ func TestBase64RunEndsAtEachByte(t *testing.T) {
 		}
 		src[at] = was
 	}
-	for _, ending := range []string{"==", "=", "\r\n", "\n\n\n\n", "=\n", "Q===", "===="} { // whole blocks that the decoder takes
+	for _, ending := range []string{"==", "=", "\r\n", "\n\n\n\n", "=\n", "Q===", "===="} { // whole blocks that the decoder accepts
 		copy(src[2*blockSymbols-len(ending):], ending)
 		want := 2*blockSymbols - len(strings.TrimLeft(ending, base64Symbols))
 		if got := base64Run(src); got != want {

@@ -50,8 +50,7 @@ func (h *Header) chunks(w *window) {
 	}
 }
 
-// maxJPEGHeader is how far into a JPEG its frame header may be. Before it are thumbnails, colour profiles and notes of
-// cameras.
+// maxJPEGHeader is how far into a JPEG its frame header may be. It follows thumbnails, colour profiles and camera metadata.
 const maxJPEGHeader = 1 << 20
 
 // readJPEG walks the marker segments up to the first frame header, which has the sides. Like the common decoders, it
@@ -74,7 +73,7 @@ func readJPEG(w *window) Header {
 		case marker[1] == 0 || marker[1] >= 0xD0 && marker[1] <= 0xD8 || marker[1] == 1: // no segment follows
 			at += 2
 			continue
-		case marker[1] == 0xD9 || marker[1] == 0xDA: // the image ends, or its pixels begin, and no frame came
+		case marker[1] == 0xD9 || marker[1] == 0xDA: // the image ends, or its pixels begin, without a frame
 			h.Broken = malformed
 			return h
 		case isFrame(marker[1]):
@@ -90,7 +89,7 @@ func readJPEG(w *window) Header {
 	}
 }
 
-// isFrame reports whether a marker opens a frame header: SOF0 to SOF15 without DHT, JPG and DAC, which are among them.
+// isFrame reports whether a marker opens a frame header: SOF0 to SOF15 without DHT, JPG and DAC, which are in that range.
 func isFrame(marker byte) bool {
 	return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
 }

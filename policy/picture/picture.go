@@ -1,12 +1,12 @@
-// Package picture reads the images inside a request body: their data URIs, and from the images the header alone. It
-// decodes no pixels, keeps no copy and allocates little, whatever the size of the image.
+// Package picture reads the images inside a request body: their data URIs, and only the headers of the images. It decodes no
+// pixels, keeps no copy and allocates little, whatever the size of the image.
 //
-// It tells format and size of an image. The rules of package policy decide whether the service takes it.
+// It reports format and size of an image. The rules of package policy decide whether the service accepts it.
 package picture
 
 import "sluice/policy/strictjson"
 
-// Header tells the format by the first bytes of the data and reads its header.
+// Header recognizes the format by the first bytes of the data and reads its header.
 func (u DataURI) Header() Header { return readHeader(openWindow(u)) }
 
 func readHeader(w *window) Header {
@@ -33,17 +33,17 @@ type Header struct {
 	Alpha         bool   // a PNG colour type with an alpha channel
 	Clear         bool   // transparent in another way: PNG tRNS, WebP alpha
 	Animated      bool   // more than one frame
-	Broken        string // why the header cannot be believed, in words; empty when it can
+	Broken        string // why the header is invalid, in words; empty when it is valid
 }
 
-// Reasons why a header cannot be believed.
+// Reasons why a header is invalid.
 const (
 	tooShort  = "a header that is cut off"
 	malformed = "a malformed header"
 	tooLong   = "a header that is too long"
 )
 
-// SideFits reports whether the service takes a side of n pixels (interface.md, Limits).
+// SideFits reports whether the service accepts a side of n pixels (interface.md, Limits).
 func SideFits(n int) bool { return n >= 240 && n <= 8000 }
 
 // window shows the bytes of an image inside a data URI, a few at a time and only forward. It decodes only the base64 of

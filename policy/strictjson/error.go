@@ -9,7 +9,7 @@ import (
 // A Fault is the machine-readable word for what keeps the input from being one strict JSON document.
 type Fault string
 
-// The faults. All but FaultSyntax and FaultTrailing are documents that some parsers take, each in its own way.
+// The faults. All but FaultSyntax and FaultTrailing are documents that some parsers accept, each in its own way.
 const (
 	FaultSyntax     Fault = "syntax"           // not JSON, or JSON that ends too early
 	FaultTrailing   Fault = "trailing_data"    // something after the document
@@ -29,14 +29,14 @@ const (
 // a log at will.
 const MaxEcho = 64
 
-// Error says why the input is not one strict JSON document.
+// Error is why the input is not one strict JSON document.
 type Error struct {
 	Offset int    // byte of the input at which the fault shows, from 0
 	Fault  Fault  // what is wrong
 	Input  string // at most MaxEcho bytes of the input at that place; may be empty
 }
 
-// faultTexts say each fault in words, with %s for the input at the fault.
+// faultTexts describe each fault, with %s for the input at the fault.
 var faultTexts = map[Fault]string{
 	FaultSyntax:     "a syntax error at %s",
 	FaultTrailing:   "more data after the document at %s",
@@ -52,7 +52,7 @@ var faultTexts = map[Fault]string{
 	FaultLongNumber: "a number of more than 64 bytes",
 }
 
-// Error says the fault in words and its offset, and quotes the input in printable ASCII.
+// Error describes the fault with its offset, and quotes the input in printable ASCII.
 func (e *Error) Error() string {
 	text := faultTexts[e.Fault]
 	if strings.Contains(text, "%s") {

@@ -115,7 +115,7 @@ type openObject struct {
 	known *Names
 }
 
-// maxKept is for how many names a Reader may keep room: one body of ten thousand members must not hold memory forever.
+// maxKept is for how many names a Reader may keep memory: one body of ten thousand members must not hold it forever.
 const maxKept = 1024
 
 func (c *checks) begin() { c.objects = append(c.objects, openObject{names: c.open.begin()}) }
@@ -182,7 +182,7 @@ type nameRef struct {
 // objectNames is one object's share of openNames.
 type objectNames struct {
 	refs, text, slots int // where its share begins
-	size              int // slots in its hash table, a power of two; 0: it has none yet
+	size              int // slots in its hash table, a power of two; 0: no table yet
 }
 
 // fewNames is how many names of an object are compared with one another, which is faster than hashing. Comparing more

@@ -57,7 +57,7 @@ func TestNamesAgainstMap(t *testing.T) {
 	})
 }
 
-// addName adds a short name as the scanner adds one with escapes. Some names come twice.
+// addName adds a short name as the scanner adds one with escapes. Some names are added twice.
 func addName(t *rapid.T, n *openNames, o *objectNames, seen map[string]bool) {
 	name := rapid.StringN(0, 2, -1).Draw(t, "name")
 	from := len(n.text)

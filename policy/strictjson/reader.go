@@ -1,9 +1,9 @@
 // Package strictjson reads one JSON document in order, for a gateway that forwards the very bytes it judged. It does not decode into
 // Go values: the caller walks the document by loops and keeps what it needs.
 //
-// A [Reader] takes what RFC 8259 allows, in UTF-8 and without lone surrogates: an answer that is paid for must not fail. After
-// [Reader.Reset] it is strict: it also refuses what two parsers could take for two different documents: duplicate member names, known
-// names in another case, U+0000 in names, and documents of extreme depth, width or length of names and numbers.
+// A [Reader] accepts what RFC 8259 allows, in UTF-8 and without lone surrogates: an answer that is paid for must not fail. After
+// [Reader.Reset] it is strict: it also refuses what two parsers could take for two different documents: duplicate member names,
+// known names in another case, U+0000 in names, and documents of extreme depth, width or length of names and numbers.
 //
 // The package knows nothing of requests and answers, so that policy, telemetry and gateway may all import it.
 //
@@ -51,8 +51,8 @@ type Reader struct {
 // NewReader makes a Reader of a text.
 func NewReader(text []byte) Reader { return Reader{lexer: lexer{src: text}} }
 
-// NewCheckedReader makes a Reader of a text that another Reader took. It searches for the ends of strings only, because a string may be
-// an image of many megabytes.
+// NewCheckedReader makes a Reader of a text that another Reader accepted. It only searches for the ends of strings, because a
+// string may be an image of many megabytes.
 func NewCheckedReader(text []byte) Reader { return Reader{lexer: lexer{src: text, verified: true}} }
 
 // Reset makes the Reader a strict one of another text. Room for names is kept.
@@ -89,7 +89,7 @@ func (r *Reader) Object(known *Names) {
 	}
 }
 
-// Open enters an object or an array, as the byte says that begins it. A value of another kind has nothing inside.
+// Open enters an object or an array, depending on the byte that begins it. A value of another kind has nothing inside.
 func (r *Reader) Open(kind byte) {
 	if r.Kind() != kind {
 		r.Skip()
@@ -178,7 +178,7 @@ func (r *Reader) next(closing byte) bool {
 	return false
 }
 
-// Value steps over a value and returns it as it is written; nil: there is none.
+// Value steps over a value and returns it as written; nil: no value.
 func (r *Reader) Value() []byte {
 	r.Kind()
 	from := r.pos
@@ -222,7 +222,7 @@ func (r *Reader) SkipCounting(count *Count) {
 	r.count = nil
 }
 
-// Once reads the members of an object that must have each name once, for documents that nothing else holds to that. It compares each name
+// Once reads the members of an object whose names must be unique, for documents that are not read strictly. It compares each name
 // with all others, so their number is bounded, and the first need no memory beyond the stack.
 type Once struct {
 	Fault Fault // that ended the object: FaultDuplicate, FaultLongName, FaultMembers; empty: none

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// isDocument reports whether a Reader takes a text.
+// isDocument reports whether a Reader accepts a text.
 func isDocument(text []byte) bool {
 	r := NewReader(text)
 	r.Skip()
@@ -43,7 +43,7 @@ func TestReaderTakesJSONAlone(t *testing.T) {
 	}
 }
 
-// FuzzReader: a reader takes what the library takes.
+// FuzzReader: a reader accepts what the library accepts.
 func FuzzReader(f *testing.F) {
 	for _, text := range faulty {
 		f.Add([]byte(text))
@@ -83,7 +83,7 @@ func TestReadersFindWhatADecoderFinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(document(4).Draw(t, "document"))
 		var members map[string]json.RawMessage
-		_ = json.Unmarshal(text, &members) // of an array or a scalar there are none
+		_ = json.Unmarshal(text, &members) // an array or a scalar has none
 		seen := 0
 		for r := opened(text, '{'); r.Member(); seen++ {
 			name := string(r.Name)

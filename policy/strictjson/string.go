@@ -83,7 +83,7 @@ func escape(src []byte) (r rune, size int, fault Fault) {
 	return r, 12, ""
 }
 
-// SimpleEscape is the character that a backslash and c stand for, -1 if there is none.
+// SimpleEscape is the character of the escape of a backslash and c; -1: no such escape.
 func SimpleEscape(c byte) rune {
 	switch c {
 	case '"', '\\', '/':
@@ -117,7 +117,7 @@ func hex4(src []byte) (n rune) {
 	return n
 }
 
-// HexDigit is the value of a hexadecimal digit, -1 if c is none.
+// HexDigit is the value of a hexadecimal digit; -1 for other characters.
 func HexDigit(c byte) rune {
 	switch {
 	case c-'0' <= 9:
@@ -164,7 +164,7 @@ type Cursor struct {
 	escaped bool
 }
 
-// NewCursor puts a cursor before the first character of a string, by what [Text] says of it.
+// NewCursor puts a cursor before the first character of a string, by the members of its [Text].
 func NewCursor(raw []byte, escaped bool) Cursor { return Cursor{raw: raw, escaped: escaped} }
 
 // NotASCII stands for every character beyond ASCII in the results of Next.

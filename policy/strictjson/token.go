@@ -9,7 +9,7 @@ import (
 type lexer struct {
 	src      []byte
 	pos      int
-	wide     struct{ points, bytes int } // the characters beyond ASCII that stand in the document unescaped
+	wide     struct{ points, bytes int } // the characters beyond ASCII that are unescaped in the document
 	checks   *checks                     // nil: the document has no limits, and names are not compared
 	fault    Fault                       // the first; empty: none
 	at       int                         // where it shows
@@ -18,16 +18,16 @@ type lexer struct {
 	verified bool                        // the text is a document: strings need no second look
 }
 
-// At is the offset of what was not read.
+// At is the offset up to which the text was read.
 func (r *lexer) At() int { return r.pos }
 
-// Rest returns what was not read, beginning with the next value.
+// Rest returns the unread text, beginning with the next value.
 func (r *lexer) Rest() []byte {
 	r.Kind()
 	return r.src[r.pos:]
 }
 
-// Since is what was read since an offset; nil after a fault.
+// Since returns the text that was read since an offset; nil after a fault.
 func (r *lexer) Since(from int) []byte {
 	if r.fault != "" {
 		return nil
@@ -35,8 +35,8 @@ func (r *lexer) Since(from int) []byte {
 	return r.src[from:r.pos:r.pos]
 }
 
-// Kind is the byte that the next value begins with, which says its type; 0: there is none. A NUL byte in the input looks the same
-// and is as wrong.
+// Kind is the byte that the next value begins with, which determines its type; 0: no value. A NUL byte in the input looks the
+// same and is as wrong.
 func (r *lexer) Kind() byte {
 	for ; r.pos < len(r.src); r.pos++ {
 		if c := r.src[r.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -46,7 +46,7 @@ func (r *lexer) Kind() byte {
 	return 0
 }
 
-// Shape is the JSON type of a value, with true and false apart. The zero value stands for a member that is not there.
+// Shape is the JSON type of a value, with true and false apart. The zero value means an absent member.
 type Shape uint8
 
 // The shapes.
@@ -206,7 +206,7 @@ func (r *lexer) TextAfter(n int) Text {
 	return r.restOfText(start, i)
 }
 
-// String steps over a string and returns what is between its quotes, as it is written; nil: it is none.
+// String steps over a string and returns what is between its quotes, as written; nil: not a string.
 func (r *lexer) String() []byte {
 	if r.due = false; r.Kind() != '"' {
 		r.fail(r.pos, FaultSyntax)
@@ -224,7 +224,7 @@ func (r *lexer) String() []byte {
 	return r.restOfText(from, end).Raw
 }
 
-// toQuote is String for a text that was checked: the end is the next quote without a backslash, or behind an even number of them.
+// toQuote is String for a text that was checked: the end is the next quote without a backslash, or after an even number of them.
 func (r *lexer) toQuote() []byte {
 	from := r.pos + 1
 	r.escaped = false

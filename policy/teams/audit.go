@@ -10,9 +10,8 @@ import (
 // KeptDays is how long entries are kept, in days.
 const KeptDays = 400
 
-// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text has at most [MostEntry]: values that are too
-// long are cut, which the entry says. The text is what the chain is made of: each
-// entry has the SHA-256 of the text before it.
+// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text has at most [MostEntry] bytes: values
+// that are too long are cut and marked as cut. The chain is made of the texts: each entry has the SHA-256 of the text before it.
 type Entry struct {
 	Seq     int64           `json:"seq"` // 1 for the first
 	Time    time.Time       `json:"time"`
@@ -22,19 +21,20 @@ type Entry struct {
 	Team    string          `json:"team,omitempty"`
 	Key     string          `json:"key,omitempty"`    // the key's public part
 	Reason  string          `json:"reason,omitempty"` // as it was given
-	Before  json.RawMessage `json:"before,omitempty"` // what changed, as it was; nil: it was not there
-	After   json.RawMessage `json:"after,omitempty"`  // as it is; nil: it is no longer there
+	Before  json.RawMessage `json:"before,omitempty"` // what changed, as it was; nil: it did not exist
+	After   json.RawMessage `json:"after,omitempty"`  // as it is; nil: it no longer exists
 	Version int64           `json:"version"`          // of the directory afterwards
 	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
 	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
 }
 
-// Order is who orders a change, from where and when.
+// Order records who orders a change, from where and when.
 type Order struct {
 	Who, Address string // one line each, of at most MaxProse characters
 	Reason       string // may be empty
 	Now          time.Time
-	// Most is how many bytes the entries of the changed team may have on this day in UTC, with those of others' orders. 0: any number.
+	// Most bounds the bytes of the entries about the changed team on this day in UTC, including those of others' orders. 0: no
+	// bound.
 	Most int64
 }
 
@@ -66,7 +66,7 @@ func (o Order) check() error {
 // MostEntry is the longest text of an entry in bytes. Older entries may be longer.
 const MostEntry = 4 << 10
 
-// cutText stands in an entry in place of a value that is too long for it: how long its JSON was, and the SHA-256 of that.
+// cutText replaces a value that is too long for an entry, by the length and the SHA-256 of its JSON.
 func cutText(value []byte) json.RawMessage {
 	return encode(map[string]any{"cut": struct {
 		Bytes  int    `json:"bytes"`
@@ -74,8 +74,8 @@ func cutText(value []byte) json.RawMessage {
 	}{len(value), hexOf(value)}})
 }
 
-// Fitted is the entry in at most [MostEntry], for a new one, or for an old one in a list: the longest members of before and after are
-// cut out first. Who, address and reason fit beside what is left of them, because an order's texts are bounded.
+// Fitted is the entry in at most [MostEntry] bytes, for a new one, or for an old one in a list: the longest members of before and
+// after are cut first. Who, address and reason always fit beside the rest, because an order's texts are bounded.
 func (e Entry) Fitted() Entry {
 	if len(e.Text()) <= MostEntry {
 		return e
@@ -96,7 +96,7 @@ func (e Entry) Fitted() Entry {
 	return e
 }
 
-// membersOf reads an object; nil: it is none.
+// membersOf reads an object; nil: the text is not an object.
 func membersOf(text json.RawMessage) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
@@ -104,7 +104,7 @@ func membersOf(text json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
-// joined writes members as an object again, or the whole if that was none.
+// joined writes members as an object again, or returns the whole if it was not an object.
 func joined(members map[string]json.RawMessage, whole json.RawMessage) json.RawMessage {
 	if members == nil {
 		return whole
@@ -112,7 +112,7 @@ func joined(members map[string]json.RawMessage, whole json.RawMessage) json.RawM
 	return encode(members)
 }
 
-// cutLongest cuts the longest member of several objects. It returns false if that would make none shorter.
+// cutLongest cuts the longest member of several objects. It returns false if a cut would make none of them shorter.
 func cutLongest(objects ...map[string]json.RawMessage) bool {
 	var in map[string]json.RawMessage
 	longest, length := "", 0
@@ -131,8 +131,8 @@ func cutLongest(objects ...map[string]json.RawMessage) bool {
 	return true
 }
 
-// unlike are the members of a team that another version of it has not, or otherwise, and of its keys those alone that differ; nil:
-// there are none. Keys are without their hashes.
+// unlike returns the members of a team that another version of it lacks or has with other values, and of its keys only those that
+// differ, without their hashes; nil: no difference.
 func (s Spec) unlike(other Spec) json.RawMessage {
 	members := map[string]json.RawMessage{}
 	for name, value := range s.Members {

@@ -58,7 +58,7 @@ func TestAnEntryOfAKeyHasThatKeyAlone(t *testing.T) {
 	}
 }
 
-// TestAnEntryIsBounded: whatever was changed. What is too long is cut, with the digest of the whole; the rest is there.
+// TestAnEntryIsBounded, whatever was changed: what is too long is replaced by a digest of the whole; the rest is kept.
 func TestAnEntryIsBounded(t *testing.T) {
 	var many []string
 	for i := range 100 {
@@ -123,7 +123,7 @@ func TestAnyEntryIsBounded(t *testing.T) {
 	})
 }
 
-// TestOldLongEntriesAreProved: entries were whole teams once.
+// TestOldLongEntriesAreProved: older versions wrote whole teams as entries.
 func TestOldLongEntriesAreProved(t *testing.T) {
 	s := someTrail(t, 1)
 	e := s.last(t)

@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// Proof is a look at a whole trail. The zero Proof has seen nothing; give it every entry with [Proof.Add], the oldest first,
-// and end with [Proof.Verify].
+// Proof checks a whole trail. The zero Proof has seen no entry; give it every entry with [Proof.Add], the oldest first, and end
+// with [Proof.Verify].
 type Proof struct {
 	Count       int64 // entries seen
 	First, Last int64 // their first and last number
 
-	text   []byte // of the last one
+	text   []byte // of the last entry
 	faults []string
 }
 
-// Add looks at the next entry.
+// Add checks the next entry.
 func (p *Proof) Add(text []byte) {
 	text = bytes.Clone(text)
 	e, err := ReadEntry(text)
@@ -37,9 +37,9 @@ func (p *Proof) Add(text []byte) {
 	p.Count, p.Last, p.text = p.Count+1, e.Seq, text
 }
 
-// Verify lists what is wrong with the trail as a whole, at most ten faults; nil: every entry is as it was written and in its
-// place, none is missing, and the directory is as the last one left it. What s says about the ends of the trail is trusted:
-// who can write everything that the store keeps can also write another trail, so keep a head elsewhere.
+// Verify lists what is wrong with the trail as a whole, at most ten faults; nil: every entry is unchanged and in its place, none
+// is missing, and the directory is as the last one left it. It trusts s about the ends of the trail: an attacker who can write
+// the whole store can also write another trail, so keep a head elsewhere.
 func (p *Proof) Verify(s State) []string {
 	faults := p.faults
 	switch {
@@ -63,8 +63,8 @@ func (p *Proof) Verify(s State) []string {
 	return faults[:min(len(faults), 10)]
 }
 
-// Prove looks at the whole trail of a store, and returns the state at its end. A change that is made meanwhile is no fault: the
-// trail is read again.
+// Prove checks the whole trail of a store, and returns the state at its end. A concurrent change is no fault: the trail is read
+// again.
 func Prove(ctx context.Context, kept Store) (*Proof, State, error) {
 	for {
 		was, err := kept.Read(ctx)

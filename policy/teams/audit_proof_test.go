@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// order is of the tests.
+// order is the order of the tests' changes.
 var order = teams.Order{Who: "test", Address: "127.0.0.1", Now: today}
 
 // trail is what a store keeps after some changes.
@@ -127,7 +127,7 @@ func TestADocumentWithoutItsEntryIsNotOpened(t *testing.T) {
 	}
 }
 
-// TestNothingContainsAKey: no document, entry, error or text of a whole life of keys.
+// TestNothingContainsAKey: no document, entry, error or text does, over the whole life of keys.
 func TestNothingContainsAKey(t *testing.T) {
 	s := &trail{}
 	s.then(t, teams.CreateTeam{Team: spec("search", "key_days", "90")})

@@ -17,10 +17,10 @@ type State struct {
 	First    int64  // the number of the oldest entry that is kept; 0: none
 }
 
-// Head is the SHA-256 of the last entry; empty: there is none. Any change changes it.
+// Head is the SHA-256 of the last entry; empty: no entry. Any change changes it.
 func (s State) Head() string { return hexOf(s.Last) }
 
-// Open reads the document, if [State.Check] does not refuse it.
+// Open reads the document, unless [State.Check] refuses it.
 func (s State) Open() (Document, error) {
 	digest, err := s.check()
 	if err != nil || s.Document == nil {
@@ -42,11 +42,11 @@ type opened struct {
 	Document
 }
 
-// latest is the last one: a change, and everybody who looks after it, would read the same large text again.
+// latest caches the last one: otherwise a change, and every reader after it, would read the same large text again.
 var latest atomic.Pointer[opened]
 
-// Check refuses a document that is not as the last entry says: it was changed without an entry. It does not read the document, which
-// takes long for many teams.
+// Check refuses a document that does not match the last entry: it was changed without an entry. It does not read the document,
+// which takes long for many teams.
 func (s State) Check() error {
 	_, err := s.check()
 	return err
@@ -100,7 +100,7 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	return State{Document: document, Last: text, First: max(s.First, 1)}, nil
 }
 
-// hexOf is the SHA-256 of a text in hexadecimal; empty: there is no text.
+// hexOf is the SHA-256 of a text in hexadecimal; empty: no text.
 func hexOf(text []byte) string {
 	if text == nil {
 		return ""
@@ -109,8 +109,8 @@ func hexOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Lost reports whether a store that has one state has lost what follows: it has an older document than known, or the same
-// with an older end of its trail.
+// Lost reports whether a store with the state has lost changes that known includes: its document is older, or the same with an
+// older end of its trail.
 func Lost(has, known State) bool {
 	if known.Last == nil {
 		return false
@@ -122,13 +122,13 @@ func Lost(has, known State) bool {
 	return is.Version < was.Version
 }
 
-// Before reports whether a state is one that another followed, by their last entries.
+// Before reports whether a state is older than another, by their last entries.
 func (s State) Before(other State) bool {
 	is, was := s.last(), other.last()
 	return cmp.Or(cmp.Compare(is.Version, was.Version), cmp.Compare(is.Seq, was.Seq)) < 0
 }
 
-// readLast is the last entry; the zero Entry: there is none.
+// readLast is the last entry; the zero Entry if the trail is empty.
 func (s State) readLast() (last Entry, err error) {
 	if s.Last != nil {
 		last, err = ReadEntry(s.Last)
@@ -142,8 +142,8 @@ func (s State) last() Entry {
 	return last
 }
 
-// Restored is the state of a store that has lost what known has, or has an older copy of it: known's document, with an
-// entry that says so. The numbers of the entries go on, so that lost ones can be seen.
+// Restored is the state of a store after its repair, if it lost changes that known includes: known's document, with an entry
+// about the restore. The numbers of the entries continue, so that lost ones are noticed.
 func Restored(has, known State, order Order) (State, error) {
 	if has.Last == nil {
 		return known.Next(nil, Entry{What: "directory.restore"}, order)

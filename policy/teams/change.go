@@ -18,8 +18,8 @@ type Change interface {
 	apply(d *Document) (Entry, error)
 }
 
-// Apply makes a change. If it makes no difference, the document that is returned has the version of the one given, and no
-// entry is due. An error is of type [*Problem].
+// Apply makes a change. If it makes no difference, the returned document has the version of the given one, and no entry is
+// needed. An error is of type [*Problem].
 func Apply(d Document, change Change) (Document, Entry, error) {
 	next := Document{Version: d.Version, Teams: slices.Clone(d.Teams)}
 	entry, err := change.apply(&next)
@@ -65,7 +65,7 @@ func (c CreateTeam) apply(d *Document) (Entry, error) {
 	return Entry{What: "team.create", Team: team.ID, After: visible(team)}, nil
 }
 
-// normalMembers are given members in the form of a document. The strict reader judges them.
+// normalMembers brings members to the form of a document. The strict reader judges them.
 func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	for name, value := range given {
@@ -76,7 +76,7 @@ func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage
 			}
 			return nil, &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
 		}
-		if string(text) != "null" { // no value is the same as no member
+		if string(text) != "null" { // null equals no member
 			members[name] = text
 		}
 	}
@@ -96,11 +96,11 @@ func normal(value json.RawMessage) (json.RawMessage, error) {
 
 var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
 
-// ReplaceTeam replaces every member of a team but its id and keys. The keys stay as they are, but a key_days that is set or lowered
-// gives each key an end that has none, or a later one.
+// ReplaceTeam replaces every member of a team but its id and keys. The keys stay as they are, but setting or lowering key_days
+// gives an earlier end to each key that has none or a later one.
 type ReplaceTeam struct {
-	Team    Spec   // Keys are nil, or as they are, because they are changed one by one
-	IfMatch string // the ETag that the team must have, or several of which it must have one, as in HTTP; "*": any
+	Team    Spec   // Keys are nil or unchanged, because they are changed one by one
+	IfMatch string // as in HTTP: the ETag that the team must have, or a list of which it must have one; "*": any
 	Now     time.Time
 }
 
@@ -132,7 +132,7 @@ func (c ReplaceTeam) apply(d *Document) (Entry, error) {
 	return Entry{What: "team.change", Team: after.ID, Before: before.unlike(after), After: after.unlike(before)}, nil
 }
 
-// sameKeys reports whether given keys, whose digests are not known, say the same as those of a team.
+// sameKeys reports whether given keys equal those of a team, except for the digests, which are not known.
 func sameKeys(given, keys []Key) bool {
 	return slices.EqualFunc(given, keys, func(g, k Key) bool {
 		return g.Expires.Equal(k.Expires) && g.ID == k.ID && g.Note == k.Note && g.Disabled == k.Disabled
@@ -157,8 +157,8 @@ func (d *Document) need(id, ifMatch string) (int, Spec, error) {
 	return at, d.Teams[at], nil
 }
 
-// EndTeam disables a team, so that its keys end at once, and says that it is to be removed. Until then it can be enabled again, by
-// replacing it without both members.
+// EndTeam disables a team, so that its keys stop working immediately, and marks it for removal. Until it is removed it can be
+// enabled again, by replacing it without both members.
 type EndTeam struct {
 	ID, IfMatch string // as in ReplaceTeam
 	Now         time.Time
@@ -174,7 +174,7 @@ func (c EndTeam) apply(d *Document) (Entry, error) {
 	return ReplaceTeam{Team: Spec{ID: c.ID, Members: members}, IfMatch: "*", Now: c.Now}.apply(d)
 }
 
-// RemoveTeam removes a team that is to be removed, once [Removable] allows it: its requests end before its name is gone.
+// RemoveTeam removes a team that is marked for removal, once [Removable] allows it: its requests end before its name is free.
 type RemoveTeam struct{ ID string }
 
 func (c RemoveTeam) apply(d *Document) (Entry, error) {
@@ -191,14 +191,14 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 	return Entry{What: "team.remove", Team: team.ID, Before: visible(team)}, nil
 }
 
-// mostImported is the largest version that an import begins with, so that there are larger ones for every change to come.
+// mostImported is the largest version that an import begins with, which leaves larger ones for all later changes.
 const mostImported = MaxAmount / 2
 
-// Import replaces all teams by those of a document. It keeps the document's version where there was no directory, so that
-// a restored directory is equal to the one that was exported.
+// Import replaces all teams by those of a document. It keeps the document's version if there was no directory, so that a restored
+// directory equals the exported one.
 //
-// If the document says which version it is made from, and the directory has another by now, it is refused, because it
-// would undo what was changed since. Importing it a second time makes no difference.
+// If the document names the version it is made from, and the directory has another by now, it is refused, because it would undo
+// later changes. A second import makes no difference.
 type Import struct {
 	Document Document
 	Force    bool // replaces any version
@@ -223,7 +223,7 @@ func (c Import) apply(d *Document) (Entry, error) {
 	return Entry{What: "directory.import", Before: before, After: after}, nil
 }
 
-// difference has, by their ids, the teams of a document that another has not, and what of the others differs; nil: nothing.
+// difference returns by id the teams of a document that another lacks, and the differing parts of the others; nil: no difference.
 func difference(d, other Document) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, team := range d.Teams {

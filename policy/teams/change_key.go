@@ -11,26 +11,26 @@ import (
 // maxKeys is how many keys a team of the directory may have.
 const maxKeys = 100
 
-// KeyOrder is a key that somebody wants.
+// KeyOrder describes a key that is ordered.
 type KeyOrder struct {
 	// Expires is the first moment at which it no longer works. Nil: as late as the team's key_days allow, else never.
 	Expires *time.Time `json:"expires"`
-	// Note is for people, as in the teams file. If it is empty, a new key takes over that of the one it replaces.
+	// Note is for people, as in the teams file. If it is empty, a new key keeps that of the one it replaces.
 	Note string `json:"note"`
 	// Replaces is the id of a key that ends; empty: none.
 	Replaces string `json:"replaces"`
-	// OldEnds is when that one ends, if not before. Nil: in 24 hours.
+	// OldEnds is when the replaced key ends, unless it ends earlier. Nil: in 24 hours.
 	OldEnds *time.Time `json:"old_ends"`
 }
 
-// NewKey is a key that was made. The key itself is shown once to whoever ordered it, and kept nowhere.
+// NewKey is a key that was made. The key itself is shown once to the person who ordered it, and kept nowhere.
 type NewKey struct {
 	ID      string     `json:"id"`
 	Key     string     `json:"key"` // the whole key
 	Expires *time.Time `json:"expires"`
 }
 
-// rotateAfter is how long the old key works beside the new one, if the order does not say.
+// rotateAfter is how long the old key works beside the new one by default.
 const rotateAfter = 24 * time.Hour
 
 // AddKey adds a key to a team. A key that it replaces ends later, so that clients can move in between, but never later than it did.
@@ -68,7 +68,7 @@ func (c AddKey) apply(d *Document) (Entry, error) {
 	return d.rekey(at, what, key.ID, append(keys, key)), nil
 }
 
-// endOld gives the key that is replaced its end.
+// endOld sets the end of the replaced key.
 func (c AddKey) endOld(team Spec, keys []Key) error {
 	ends := c.Now.Add(rotateAfter)
 	if c.Order.OldEnds != nil {
@@ -126,7 +126,7 @@ func (c AddKey) key(team Spec) (Key, error) {
 	return key, nil
 }
 
-// RemoveKey removes a key, which no longer works then.
+// RemoveKey removes a key, which no longer works afterwards.
 type RemoveKey struct{ Team, Key string }
 
 func (c RemoveKey) apply(d *Document) (Entry, error) {
@@ -141,7 +141,7 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 	return d.rekey(at, "key.remove", c.Key, slices.Delete(slices.Clone(team.Keys), i, i+1)), nil
 }
 
-// rekey gives a team other keys. Its entry has those alone that change: members make many such changes.
+// rekey replaces the keys of a team. Its entry has only those that change, because members make many such changes.
 func (d *Document) rekey(at int, what, key string, keys []Key) Entry {
 	before := d.Teams[at]
 	after := before
@@ -158,7 +158,7 @@ func noKey() error {
 	return &Problem{Code: CodeMissing, Field: "key", Text: "the team has no such key", Advice: "look at the team's keys"}
 }
 
-// keyDays is the longest life of a new key in days; 0: any. A team without the member has the defaults'.
+// keyDays is the longest life of a new key in days; 0: any. A team without the member has that of the defaults.
 func (s Spec) keyDays(defaults int) int {
 	value, given := s.Members["key_days"]
 	if !given {
@@ -171,7 +171,7 @@ func (s Spec) keyDays(defaults int) int {
 	return days
 }
 
-// endOf is so many days from now, in whole seconds.
+// endOf is days from now, in whole seconds.
 func endOf(now time.Time, days int) time.Time {
 	return now.UTC().Truncate(time.Second).AddDate(0, 0, days)
 }

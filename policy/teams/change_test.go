@@ -26,7 +26,7 @@ func minted(t tb, number int) teams.MintedKey {
 	return key
 }
 
-// team is a team with members as in a teams file.
+// spec is a team with members as in a teams file.
 func spec(id string, members ...string) teams.Spec {
 	all := map[string]json.RawMessage{}
 	for i := 0; i < len(members); i += 2 {

@@ -10,11 +10,11 @@ import (
 // commitTries is how many races a change may lose.
 const commitTries = 10
 
-// Decide judges the document that is to be changed, for example by a version that its caller knows, and says how.
+// Decide returns the change to make to a document, after judging it, for example by a version that its caller knows.
 type Decide func(Document) (Change, error)
 
-// Commit makes a change of what the store has and writes it with its entry. If another change was faster, decide is asked
-// again. A change that makes no difference is not written.
+// Commit changes what the store has and writes it with its entry. If another change was faster, decide is called again. A change
+// that makes no difference is not written.
 func Commit(ctx context.Context, store Store, order Order, decide Decide) (d Document, err error) {
 	err = commit(ctx, store, order, func(was State) (next State, err error) {
 		next, d, err = step(was, order, decide)
@@ -34,7 +34,7 @@ func Note(ctx context.Context, store Store, order Order, entry Entry) error {
 	})
 }
 
-// commit writes the state that follows what the store has, until no other change is faster.
+// commit writes the state that follows the store's, and tries again if another change was faster.
 func commit(ctx context.Context, store Store, order Order, follow func(State) (State, error)) error {
 	for try := range commitTries {
 		if err := store.Pause(ctx, try); err != nil {
@@ -65,7 +65,7 @@ func commit(ctx context.Context, store Store, order Order, follow func(State) (S
 	return &Problem{Code: CodeConflict, Text: fmt.Sprintf("%d other changes were faster", commitTries), Advice: "try again"}
 }
 
-// step is the state after the change of an order; the same state if the change makes no difference.
+// step is the state after the change of an order, unchanged if the change makes no difference.
 func step(was State, order Order, decide Decide) (State, Document, error) {
 	before, err := was.Open()
 	if err != nil {
@@ -86,7 +86,7 @@ func step(was State, order Order, decide Decide) (State, Document, error) {
 	return next, after, err
 }
 
-// room refuses an entry beyond the order's part of the audit.
+// room refuses an entry that exceeds the order's part of the audit.
 func (o Order) room(ctx context.Context, store Store, next State) error {
 	if o.Most == 0 {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// deaf is a store whose answers to writes are lost. The methods that it lacks are not called.
+// deaf is a store whose replies to writes are lost. The methods that it lacks are not called.
 type deaf struct {
 	teams.Store
 	teams.State
-	reached bool // the writes reach it all the same
+	reached bool // the writes reach it nevertheless
 	writes  int
 }
 
@@ -29,7 +29,7 @@ func (d *deaf) Write(_ context.Context, _, next teams.State) error {
 	return errDeaf
 }
 
-// TestALostAnswerIsNoFailure of a change that was made: its caller would make it once more. One that was not made is a failure.
+// TestALostAnswerIsNoFailure: a change that was made succeeds, or its caller would repeat it. A change that was not made fails.
 func TestALostAnswerIsNoFailure(t *testing.T) {
 	for _, reached := range []bool{true, false} {
 		store := &deaf{reached: reached}

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice
-// runs. A document has the schema of a teams file with version and teams alone; its teams start from the file's defaults.
-// The file itself does not change.
+// Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice runs.
+// A document has the schema of a teams file with only version and teams; its teams start from the file's defaults. The file
+// itself does not change.
 //
-// A name has one owner. A team of the document whose id stands in the file is ignored, and so is a key whose id or SHA-256
-// does, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type
-// [Faults], means that the document is faulty as a whole.
+// A name has one owner. A team of the document whose id is in the file is ignored, and so is a key whose id or SHA-256 is in the
+// file, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type [Faults],
+// means that the document is faulty as a whole.
 func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Faults, err error) {
 	_, list, _, err := readDirectory(document, f.defaults)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Fau
 	return joined, ignored, nil
 }
 
-// ofTheFile are the fields of a teams file that a directory's document has not.
+// ofTheFile are the fields of a teams file that a directory's document lacks.
 var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases|issuers)$`)
 
 // readDirectory reads a directory's document.

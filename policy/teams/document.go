@@ -8,7 +8,7 @@ import (
 
 // Document is the directory at one version. Its teams are ordered by id. What it points to MUST NOT be changed.
 type Document struct {
-	Version int64 // grows by one with every change; 0: no directory was ever written
+	Version int64 // grows by one with every change; 0: no directory was written yet
 	Teams   []Spec
 }
 
@@ -51,19 +51,19 @@ func (d Document) find(id string) (int, bool) {
 	return slices.BinarySearchFunc(d.Teams, id, func(t Spec, id string) int { return cmp.Compare(t.ID, id) })
 }
 
-// Removing are the ids of the teams that are to be removed.
+// Removing returns the ids of the teams that are marked for removal.
 func (d Document) Removing() (ids []string) {
 	for _, team := range d.Teams {
-		if team.Flag("removing") { // the strict reader sees to it that it is disabled then
+		if team.Flag("removing") { // the strict reader ensures that it is disabled then
 			ids = append(ids, team.ID)
 		}
 	}
 	return ids
 }
 
-// Both are the teams of both owners. If an id stands with both, the file's team counts.
+// Both are the teams of both owners. If both have an id, the file's team counts.
 type Both struct {
-	File      *File // may be one with the directory's teams in it
+	File      *File // may include the directory's teams
 	Directory Document
 }
 
@@ -75,13 +75,13 @@ func (b Both) Team(id string) (team Spec, ok bool) {
 	return b.Directory.Team(id)
 }
 
-// IDs are those of all teams, in order.
+// IDs returns the ids of all teams, in order.
 func (b Both) IDs() (ids []string) {
 	for _, team := range b.Directory.Teams {
 		ids = append(ids, team.ID)
 	}
 	for _, team := range b.File.List {
-		if team.Owner == OwnerFile { // else it is of an older directory
+		if team.Owner == OwnerFile { // otherwise it is of an older directory
 			ids = append(ids, team.ID)
 		}
 	}

@@ -20,14 +20,14 @@ import (
 
 var updateTeams = flag.Bool("update-teams", false, "write the golden files of the teams file's faults and warnings")
 
-// TestDocuments: each document of the file gives what stands under it, and nothing that it says has a key or several lines.
+// TestDocuments: each document of the file yields the lines below it, and none of them has a key or a line end.
 func TestDocuments(t *testing.T) {
 	const name = "testdata/documents.txt"
 	var got strings.Builder
 	var kind, template string
 	for line := range strings.Lines(string(readDoc(t, name))) {
 		switch {
-		case strings.HasPrefix(line, "      "): // what was said before
+		case strings.HasPrefix(line, "      "): // the earlier messages
 			continue
 		case strings.HasPrefix(line, "  "):
 			given := strings.TrimSuffix(line[2:], "\n")
@@ -55,7 +55,7 @@ func decoded(text string) []byte {
 	}))
 }
 
-// saidOf reads a document and returns the lines about it.
+// saidOf reads a document and returns the messages about it.
 func saidOf(t *testing.T, kind string, doc []byte) (said []string) {
 	t.Helper()
 	file, err := teams.Parse(doc)
@@ -87,7 +87,7 @@ func saidOf(t *testing.T, kind string, doc []byte) (said []string) {
 	return said
 }
 
-// TestAllFaultsOfAFileAtOnce: one file with every fault gives all of them at once, in the order of its lines.
+// TestAllFaultsOfAFileAtOnce: one file with every fault yields all of them together, in the order of its lines.
 func TestAllFaultsOfAFileAtOnce(t *testing.T) {
 	faults := faultsOf(t, readDoc(t, "testdata/faults.yaml"))
 	goldenDoc(t, "testdata/faults.golden", faults.Error()+"\n")
@@ -114,7 +114,8 @@ func TestAllWarningsOfAFile(t *testing.T) {
 	goldenDoc(t, "testdata/warnings.golden", strings.Join(file.Warnings(), "\n")+"\n")
 }
 
-// TestFilesAsRead: each file of a directory of them is read as the file beside it says, a line for each team, zero members left out.
+// TestFilesAsRead: each file of the directory is read as in the golden file beside it, a line for each team, zero members left
+// out.
 func TestFilesAsRead(t *testing.T) {
 	names, err := filepath.Glob("testdata/read/*.yaml")
 	if err != nil || len(names) < 5 {
@@ -195,7 +196,7 @@ func goldenDoc(t *testing.T, name, got string) {
 	}
 }
 
-// TestFaultCaret: the caret stands under the word, and only the word is drawn.
+// TestFaultCaret: the caret is under the word, and only the word is drawn.
 func TestFaultCaret(t *testing.T) {
 	const before = "    keys: [{id: 7f3k9q2m4x1c, sha256: hunter2, "
 	got := ""

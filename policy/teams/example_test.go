@@ -18,7 +18,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A faulty teams file gives all faults at once, each with the allowed values, and never a key.
+// A faulty teams file yields all faults together, each with the allowed values, and never a key.
 func ExampleParse() {
 	_, err := teams.Parse([]byte(`
 teams:
@@ -60,7 +60,7 @@ teams:
 	// false
 }
 
-// TestThousandsOfTeams: a file of thousands of teams is read and each key leads to its team, from many requests at once.
+// TestThousandsOfTeams: a file of thousands of teams is read and each key leads to its team, in concurrent requests.
 func TestThousandsOfTeams(t *testing.T) {
 	const count = 3000
 	var doc strings.Builder
@@ -176,8 +176,8 @@ func offeredFields(faults teams.Faults) map[string]bool {
 	return offered
 }
 
-// TestTornFileIsNoFileWithoutTeams: a partly written file is refused or has teams; no beginning of it is accepted as a file without
-// teams, which would lock out everybody.
+// TestTornFileIsNoFileWithoutTeams: a partly written file is refused or has teams; no beginning of it is accepted as a file
+// without teams, which would lock out every client.
 func TestTornFileIsNoFileWithoutTeams(t *testing.T) {
 	doc := regexp.MustCompile(`(?m)^ *#.*\n`).ReplaceAll(readDoc(t, exampleFile), nil) // comments are long and change nothing
 	for end := range doc {

@@ -41,7 +41,7 @@ func (f Fault) String() string {
 	return place + f.Detail()
 }
 
-// Detail says what was given and what is allowed, without the place.
+// Detail is what was given and what is allowed, without the place.
 func (f Fault) Detail() string {
 	text := f.Text
 	if text == "" {
@@ -89,8 +89,8 @@ func (f Faults) sorted() Faults {
 // maxShown is how many bytes of an input a fault may show.
 const maxShown = 64
 
-// secretLike finds what may be a secret: a key of Sluice's own form, or a long run of letters and digits. A run that is
-// a plain word is not one.
+// secretLike finds what may be a secret: a key of Sluice's own form, or a long run of letters and digits. Plain words do not
+// count.
 var secretLike = regexp.MustCompile(`slk_[A-Za-z0-9_]*|[A-Za-z0-9+/=_]{20,}`)
 
 var plainWord = regexp.MustCompile(`^[a-z_]*$`)

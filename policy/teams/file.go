@@ -1,13 +1,13 @@
-// Package teams is which teams there are: their keys, what each may use, and its limits. They come from two owners, the teams file and
+// Package teams defines the teams: their keys, what each may use, and its limits. They come from two owners, the teams file and
 // the directory, which is changed while Sluice runs.
 //
-// [Parse] reads a file and reports everything that is wrong with it at once; [File.Join] adds the teams of the directory;
-// [File.Lookup] finds whose key was presented. What a team has left of its limits is in package limit.
+// [Parse] reads a file and reports everything that is wrong with it together; [File.Join] adds the teams of the directory;
+// [File.Lookup] finds the team of a presented key. Package limit knows what a team has left of its limits.
 //
-// A [Spec] is a team as its owner wrote it, and a [Document] those of the directory at one version. [Apply] makes a new document and
-// an entry of the audit out of a document and a [Change]; [State.Next] chains the entry to the one before it. A [Store] writes both
-// in one step, so that no change is without its entry, and [Commit] repeats a change that lost a race. [Proof] proves a trail. What
-// is refused is a [Problem].
+// A [Spec] is a team as its owner wrote it, and a [Document] has those of the directory at one version. [Apply] makes a new
+// document and an entry of the audit out of a document and a [Change]; [State.Next] chains the entry to the one before it. A
+// [Store] writes both in one step, so that no change is without its entry, and [Commit] repeats a change that lost a race.
+// [Proof] proves a trail. A refusal is a [Problem].
 //
 // Apart from [Commit], [Note] and [Prove], which call the store, everything here is pure: no I/O, no clock, no environment, no log.
 // Equal input gives equal output, a returned value never changes, and no text of it contains a secret; no entry has the hash of a key.
@@ -37,7 +37,7 @@ type File struct {
 	Catalogue []string
 	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
 	Aliases map[string]string
-	// Issuers are those whose tokens stand in place of keys. Nil: none.
+	// Issuers are the parties whose tokens are accepted in place of keys. Nil: none.
 	Issuers []*Issuer
 
 	defaults Team // what every team starts from
@@ -48,23 +48,23 @@ type File struct {
 	specs    map[string]Spec
 }
 
-// Warnings lists what the file says and its author may not have meant, one line each, in the order of the file.
+// Warnings lists settings that are legal but maybe not meant, one line each, in the order of the file.
 func (f *File) Warnings() []string { return slices.Clone(f.warnings) }
 
 // Team returns the team with this id, or nil.
 func (f *File) Team(id string) *Team { return f.byID[id] }
 
-// Spec returns a team as the teams file has it; ok is false if it does not. What it points to MUST NOT be changed.
+// Spec returns a team as the teams file has it; ok is false if the file lacks it. What it points to MUST NOT be changed.
 func (f *File) Spec(id string) (team Spec, ok bool) {
 	team, ok = f.specs[id]
 	return team, ok
 }
 
-// DefaultKeyDays is the KeyDays of a team that has no key_days; 0: any.
+// DefaultKeyDays is the KeyDays of a team without key_days; 0: any.
 func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
 
-// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
-// there: a team that holds it could bypass the gateway.
+// HasKey reports whether the file has a key with this SHA-256, usable or not. It must not have the upstream key: a team that
+// holds that could bypass the gateway.
 func (f *File) HasKey(sum Digest) bool {
 	_, found := f.keys[sum]
 	return found
@@ -80,7 +80,7 @@ func (f *File) Price(model string) (price Price, ok bool) {
 	return Price{}, false
 }
 
-// Resolve returns the service's name of a model: what an alias stands for, any other name unchanged.
+// Resolve returns the service's name of a model: that of an alias, any other name unchanged.
 func (f *File) Resolve(name string) string {
 	if model, ok := f.Aliases[name]; ok {
 		return model
@@ -107,8 +107,8 @@ func (f *File) Names(team *Team) []string {
 	return slices.Compact(names)
 }
 
-// Label is the word for a model in metrics: its name if the teams file has just that name as a pattern, else the first
-// pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
+// Label is the label of a model in metrics: its name if the teams file has just that name as a pattern, else the first pattern
+// with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * is no label.
 func (f *File) Label(model string) string { return f.labels.of(model) }
 
 // Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
@@ -117,8 +117,8 @@ func (f *File) Label(model string) string { return f.labels.of(model) }
 // A file must have at least "teams: []", which is allowed with a warning. An empty file, or one that ends before its
 // teams, is refused: it is more likely half-written than meant, and to accept it would lock every team out.
 //
-// A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
-// none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
+// A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word none
+// removes a limit of the defaults. Without a limit in the team or the defaults, use is unlimited.
 func Parse(doc []byte) (*File, error) {
 	f := &File{specs: map[string]Spec{}}
 	r, err := readWhole(doc, false, f.read)
@@ -182,7 +182,7 @@ func (f *File) index() {
 	f.labels = newLabels(f.Catalogue, patterns)
 }
 
-// warn warns of what is legal in the file and maybe not meant.
+// warn warns of settings that are legal but maybe not meant.
 func (f *File) warn(r *reader) {
 	n := r.root
 	if len(f.List) == 0 {

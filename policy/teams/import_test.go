@@ -82,7 +82,7 @@ func TestAnImportLeavesRoomForChanges(t *testing.T) {
 	}
 }
 
-// TestTextsStayAsTheyAre: whatever a person writes into a text is kept letter for letter, or refused.
+// TestTextsStayAsTheyAre: any text that a person writes is kept letter for letter, or refused.
 func TestTextsStayAsTheyAre(t *testing.T) {
 	letters := rapid.RuneFrom([]rune("\"'\\/:,#{}[]&*!|>%@`~-?=<. \u00a0ntux0aä搜😀\u200d\u202e\u0301\ufeff\t\u2028\u0085"))
 	rapid.Check(t, func(t *rapid.T) {

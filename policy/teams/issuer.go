@@ -2,7 +2,7 @@ package teams
 
 import "slices"
 
-// Issuer is a party whose signed tokens (JWT) stand in place of keys.
+// Issuer is a party whose signed tokens (JWT) are accepted in place of keys.
 type Issuer struct {
 	// URL names the issuer exactly as its tokens do; its keys are found from there. https, or http on this machine.
 	URL string
@@ -10,7 +10,7 @@ type Issuer struct {
 	Audience string
 	// Algorithms are the signatures that are accepted. Default RS256 and ES256.
 	Algorithms []string
-	// Claim is the member of a token that tells the team. Default sub.
+	// Claim is the member of a token that identifies the team. Default sub.
 	Claim string
 	// Teams has the team's id for each value of the claim. Values are compared letter for letter.
 	Teams map[string]string
@@ -22,7 +22,7 @@ const (
 	maxClaimValues = 10_000 // of one issuer
 )
 
-// Algorithms are the signatures that an issuer may use. None of them takes a shared secret.
+// Algorithms are the signatures that an issuer may use. None of them uses a shared secret.
 var Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 var (
@@ -30,7 +30,7 @@ var (
 	teamOfClaim = spelled(teamID, "the id of a team")
 )
 
-// readIssuers reads whose tokens are taken.
+// readIssuers reads the issuers whose tokens are accepted.
 func readIssuers(n node) (all []*Issuer) {
 	count := n.items("a list of issuers", func(item node) {
 		i := &Issuer{Algorithms: []string{"RS256", "ES256"}, Claim: "sub"}

@@ -34,22 +34,22 @@ func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:
 // maxPresented is the longest string in bytes that is looked up as a key.
 const maxPresented = 256
 
-// keyOwner is whose a key is. It repeats the digest, to compare it in constant time.
+// keyOwner is a key with its team. It repeats the digest, to compare it in constant time.
 type keyOwner struct {
 	digest Digest
 	team   *Team
 	key    *Key
 }
 
-// noOwner stands in for the owner of an unknown key, so that it costs what a known one does.
+// noOwner replaces the owner of an unknown key, so that its look-up costs the same as a known one's.
 var noOwner = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
 
-// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
-// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
-// stands in the file is a key, in Sluice's own form or not.
+// Lookup finds the team of a presented key. It is ok if the key is known, neither disabled nor expired at now, and its team is
+// not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256 is in the file
+// is a key, in Sluice's own form or not.
 //
-// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
-// and the found digest is compared in constant time.
+// The presented bytes are only hashed: the map is keyed by digest, so the time of its search reveals nothing about a key, and the
+// found digest is compared in constant time.
 func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
 	if len(presented) > maxPresented {
 		return nil, nil, false
@@ -67,8 +67,8 @@ func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok
 	return owner.team, owner.key, true
 }
 
-// usable is 1 if neither key nor team is disabled and the key has not expired. It evaluates every condition each time,
-// so that its time does not tell which one failed.
+// usable is 1 if neither key nor team is disabled and the key has not expired. It evaluates every condition each time, so that
+// its time does not reveal which one failed.
 func usable(owner keyOwner, now time.Time) int {
 	expires := owner.key.Expires
 	dead := bit(owner.team.Disabled) | bit(owner.key.Disabled) | bit(!expires.IsZero())&bit(!now.Before(expires))

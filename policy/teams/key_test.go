@@ -62,7 +62,7 @@ func TestLookup(t *testing.T) {
 		{strings.Repeat("k", 255), ""},
 		{strings.Repeat("k", 256), "ffffffffffff"},
 		{strings.Repeat("k", 257), ""},
-		{strings.Repeat("x", 1<<20), ""}, // hostile ones are hashed alone, whatever they contain
+		{strings.Repeat("x", 1<<20), ""}, // hostile ones are only hashed, whatever they contain
 		{"' OR 1=1 --", ""}, {"sl1:{open}:open", ""}, {"{open}", ""}, {"*", ""}, {"plain word\r\n", ""}, {"plain\x00word", ""}, {"\xff\xfe", ""},
 	} {
 		team, key, ok := teams.Lookup(tt.presented, noon)
@@ -110,7 +110,7 @@ func TestHasKey(t *testing.T) {
 	}
 }
 
-// TestZeroFileKnowsNobody lets no key in before a file is read.
+// TestZeroFileKnowsNobody: no key is accepted before a file is read.
 func TestZeroFileKnowsNobody(t *testing.T) {
 	var list teams.File
 	if _, _, ok := list.Lookup("", noon); ok {

@@ -42,11 +42,11 @@ var Periods = [...]Period{PeriodDay, PeriodMonth}
 // Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
 type Rate struct {
-	Unit    Unit          // one whose row of the table of units says that it has rates
+	Unit    Unit          // one that has rates in the table of units
 	Per     time.Duration // 1s to 1h, whole seconds
 	PerText string        // Per as the file writes it, "1m"
 	Limit   int64         // units per Per, at least 1
-	Burst   int64         // capacity in units, at least 1; a file without it gets Limit
+	Burst   int64         // capacity in units, at least 1; default Limit
 }
 
 // Quota bounds the use of a team in one calendar period in UTC.
@@ -113,7 +113,7 @@ func quotaFields(quotas *[]Quota) (units []field) {
 
 func compareUnits(a, b Unit) int { return slices.Index(Units[:], a) - slices.Index(Units[:], b) }
 
-// without copies a list without some elements; nil: none are left. The list may be one of the defaults.
+// without copies a list without some elements; nil: no element is left. The list may be one of the defaults.
 func without[T any](list []T, drop func(T) bool) (kept []T) {
 	for _, item := range list {
 		if !drop(item) {

@@ -36,9 +36,9 @@ func readPrices(n node) (all []Price) {
 	return all
 }
 
-// covered reports whether one of the prices matches every model that the pattern matches. It does where it matches the
-// pattern's own text, because only a star matches a star. Two prices that cover the pattern together do not count; for
-// a warning that is near enough.
+// covered reports whether one of the prices matches every model that the pattern matches. A price does if it matches the
+// pattern's own text, because only a star matches a star. Prices that cover the pattern only together do not count, which is good
+// enough for a warning.
 func covered(prices []Price, pattern policy.Pattern) bool {
 	return slices.ContainsFunc(prices, func(p Price) bool { return p.Pattern.Match(string(pattern)) })
 }
@@ -64,8 +64,8 @@ func readAliases(n node) map[string]string {
 // OtherModel is the label of a model that the teams file does not name.
 const OtherModel = "other"
 
-// labels are the words that stand for models in metrics. Clients may send any name, so only what the operator wrote
-// becomes a series: their number is bounded.
+// labels are the labels of models in metrics. Clients may send any name, so only what the operator wrote becomes a series: their
+// number is bounded.
 type labels struct {
 	exact map[string]bool
 	wild  []policy.Pattern // in the order of the file, prices first

@@ -14,8 +14,8 @@ var (
 	modeName  = choice(policy.ModeRefuse, policy.ModeWarn, policy.ModeOff)
 )
 
-// ParseModes reads the modes of a setting, "id=refuse,other=warn". Spaces around an item do not count; empty text sets
-// none. Its error, if any, is of type [Faults], without lines, and holds everything that is wrong.
+// ParseModes reads the modes of a setting, "id=refuse,other=warn". Spaces around an item are ignored; empty text sets none. Its
+// error, if any, is of type [Faults], without lines, and holds everything that is wrong.
 func ParseModes(text string) (policy.Modes, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -40,7 +40,7 @@ func TestEveryRuleTakesEveryMode(t *testing.T) {
 	}
 }
 
-// TestParseModesFaults: all faults at once, with the nearest known id, and no secret.
+// TestParseModesFaults: all faults together, with the nearest known id, and no secret.
 func TestParseModesFaults(t *testing.T) {
 	modes, err := teams.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off,header.sse =off,header.sse= off," +
 		"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")

@@ -21,7 +21,7 @@ type node struct {
 type reader struct {
 	faults    Faults
 	warnings  Faults
-	first     map[string]int // the line where each unique name first stood, by kind and name
+	first     map[string]int // the line where each unique name was first found, by kind and name
 	directory bool           // the document is a directory's, not a teams file
 	root      node
 	places    []node // the teams
@@ -76,7 +76,7 @@ func (n node) atMost(bound, count int, of string) {
 	}
 }
 
-// once notes a name that must be unique in the file and stood there before.
+// once notes a name that must be unique in the file, and refuses it if it occurred before.
 func (n node) once(what, name string) {
 	id := what + " " + name
 	if line, twice := n.first[id]; twice {
@@ -119,8 +119,8 @@ func must(name string, read func(node)) field { return field{name, read, true} }
 
 const unknownField = "unknown field"
 
-// fields reads a mapping that has no other members than these, and returns the names that it has; nil: it is no mapping. No value
-// counts as an empty one.
+// fields reads a mapping that has no other members than these, and returns the names that it has; nil: not a mapping. A missing
+// value counts as an empty mapping.
 func (n node) fields(known ...field) (given map[string]bool) {
 	given = map[string]bool{}
 	names := make([]string, len(known))
@@ -150,7 +150,7 @@ func (n node) fields(known ...field) (given map[string]bool) {
 // group returns what reads a mapping with these fields.
 func group(known ...field) func(node) { return func(n node) { n.fields(known...) } }
 
-// pairs calls read for every member of a mapping, and reports whether it is one. A name that comes again is a fault.
+// pairs calls read for every member of a mapping, and reports whether it is one. A repeated name is a fault.
 func (n node) pairs(wanted string, read func(name string, key, value node)) bool {
 	if n.isNull() {
 		return true
@@ -185,7 +185,8 @@ func (n node) pairs(wanted string, read func(name string, key, value node)) bool
 	return true
 }
 
-// items calls read for every element of a sequence, and returns how many there are; -1: it is none. No value counts as an empty one.
+// items calls read for every element of a sequence, and returns their number; -1: not a sequence. A missing value counts as an
+// empty one.
 func (n node) items(wanted string, read func(node)) int {
 	if n.isNull() {
 		return 0
@@ -201,7 +202,7 @@ func (n node) items(wanted string, read func(node)) int {
 	return len(sequence.Values)
 }
 
-// scalar returns the text of a single value as it is written, without quotes. So no digit of a number is lost.
+// scalar returns the text of a single value as written, without quotes, so that no digit of a number is lost.
 func scalar(n ast.Node) (text string, ok bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Code says for programs what is wrong with a request. Package gateway/console has the HTTP status of each.
+// Code is the machine-readable reason of a refusal. Package gateway/console has the HTTP status of each.
 type Code string
 
-// The codes of what is decided about teams.
+// The codes of decisions about teams.
 const (
 	CodeInvalid   Code = "invalid"   // the request is faulty
-	CodeMissing   Code = "missing"   // there is no such team, key or task, or it is not the person's
+	CodeMissing   Code = "missing"   // the team, key or task does not exist, or is not the person's
 	CodeForbidden Code = "forbidden" // the person may look, but not change
 	CodeConflict  Code = "conflict"  // the content forbids the change
 	CodeLost      Code = "lost"      // another change was faster: the ETag is no longer the team's
 	CodeAway      Code = "away"      // the directory or the accounts cannot be reached
-	CodeOften     Code = "attempts"  // the members of the team have changed too much lately
+	CodeOften     Code = "attempts"  // the members of the team have changed too much recently
 	CodeFull      Code = "audit"     // the entries of the team have filled its part of the audit for the day
 )
 
-// Problem is why something was refused, from where it is found to the page or the answer that shows it. No field that is shown
-// contains a secret, or an id that is not known.
+// Problem is the reason of a refusal, from where it is found to the page or the answer that shows it. No field that is shown
+// contains a secret or an unknown id.
 type Problem struct {
 	Text    string        `json:"detail"` // the problem in words: a clause without a full stop
 	Code    Code          `json:"code"`
@@ -32,7 +32,7 @@ type Problem struct {
 	Allowed string        `json:"allowed,omitempty"` // what is allowed in its place
 	Advice  string        `json:"advice,omitempty"`  // what to do
 	Wait    time.Duration `json:"-"`                 // after which the same may be done; 0: not known
-	Cause   error         `json:"-"`                 // for the log alone
+	Cause   error         `json:"-"`                 // only for the log
 }
 
 // Error renders the problem on one line.
@@ -53,7 +53,7 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Unwrap returns what is for the log alone, if there is something.
+// Unwrap returns the cause, which is only for the log, if there is one.
 func (p *Problem) Unwrap() error { return p.Cause }
 
 // Away is the problem of something that cannot be reached.
@@ -77,12 +77,12 @@ func problemOf(err error) *Problem {
 	return &Problem{Code: CodeInvalid, Field: field, Text: first.Detail(), Given: first.Given, Allowed: first.Allowed}
 }
 
-// teamPath is where a team stands in the document, and a key in its team: places that a client does not see.
+// teamPath is the path of a team in the document, and of a key in its team: places that a client does not see.
 var teamPath = regexp.MustCompile(`^teams\[[0-9]+\]\.?(keys\[[0-9]+\]\.)?`)
 
 var plainID = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 
-// shownID is an id for a problem. What has not the form of one may be a secret in the wrong place.
+// shownID is an id for a problem. A text of another form may be a secret in the wrong place.
 func shownID(id string) string {
 	if !plainID.MatchString(id) {
 		return "[hidden]"

@@ -31,7 +31,7 @@ func TestAProblemSaysWhatWasGivenAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestATeamThatEndsIsDisabledAndMarked, unless somebody else has changed it meanwhile; replacing it without both keeps it.
+// TestATeamThatEndsIsDisabledAndMarked, unless another client has changed it meanwhile; replacing it without both keeps it.
 func TestATeamThatEndsIsDisabledAndMarked(t *testing.T) {
 	d := changed(t, teams.Document{}, teams.CreateTeam{Team: spec("search", "concurrent", "3")})
 	was, _ := d.Team("search")
@@ -52,7 +52,7 @@ func TestATeamThatEndsIsDisabledAndMarked(t *testing.T) {
 	}
 }
 
-// TestTheFileCounts: of a team that both owners have, the file's is shown.
+// TestTheFileCounts: if both owners have a team, the file's is shown.
 func TestTheFileCounts(t *testing.T) {
 	both := teams.Both{File: mustParse(t, "teams: [{id: ads, description: 5, models: [llm, 7]}]"), Directory: changed(t, teams.Document{},
 		teams.CreateTeam{Team: spec("ads")}, teams.CreateTeam{Team: spec("maps")})}

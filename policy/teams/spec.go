@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// Spec is a team as its owner wrote it, without the defaults: in the teams file, in the directory, in the console's API and on its
-// pages. [Team] is what it means.
+// Spec is a team as its owner wrote it, without the defaults: in the teams file, in the directory, in the console's API and on
+// its pages. [Team] is its meaning.
 type Spec struct {
 	ID    string
 	Owner Owner // where it is written
 	Keys  []Key // in the order in which they were made
 	// Members are the team's other members as in the teams file, by name, as JSON in the form of [Document.Text].
 	Members map[string]json.RawMessage
-	// Used has the hours in which keys were last used, by their ids, for those who look at the team; nil: not known here.
+	// Used has the hours in which keys were last used, by their ids, for display; nil: not known here.
 	Used map[string]time.Time
 }
 
-// specOf is a team that the strict reader took.
+// specOf is a team that the strict reader accepted.
 func specOf(n node, team *Team) Spec {
 	s := Spec{ID: team.ID, Owner: team.Owner, Keys: team.Keys, Members: map[string]json.RawMessage{}}
 	n.pairs("", func(name string, _, value node) {
-		if name != "id" && name != "keys" && !value.isNull() { // no value is the same as no member
+		if name != "id" && name != "keys" && !value.isNull() { // null equals no member
 			s.Members[name] = appendJSON(nil, value.ast)
 		}
 	})
 	return s
 }
 
-// MarshalJSON writes id, keys and then the other members by name, as they stand in a document.
+// MarshalJSON writes id, keys and then the other members by name, as in a document.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	out := append([]byte(`{"id":`), encode(s.ID)...)
 	if len(s.Keys) > 0 {
@@ -63,20 +63,20 @@ func wordOf(value json.RawMessage) (text string, err error) {
 	return text, err
 }
 
-// Word is a member that is a text; empty if it is none.
+// Word is a member that is a text; empty if it is not a text.
 func (s Spec) Word(name string) string {
 	value := s.Members[name]
 	if value == nil || strings.ContainsRune(`[{`, rune(value[0])) {
 		return ""
 	}
-	text, _ := wordOf(value) // which the strict reader took
+	text, _ := wordOf(value) // which the strict reader accepted
 	return text
 }
 
-// Words is a member that is a list of texts; nil if it is none.
+// Words is a member that is a list of texts; nil if it is not such a list.
 func (s Spec) Words(name string) (all []string) {
 	var list []json.RawMessage
-	_ = json.Unmarshal(s.Members[name], &list) // else there is no list
+	_ = json.Unmarshal(s.Members[name], &list) // otherwise the list stays empty
 	for _, value := range list {
 		if text, err := wordOf(value); err == nil {
 			all = append(all, text)

@@ -21,7 +21,7 @@ const (
 	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
 )
 
-// document finds the root; false: there is none, or not one alone.
+// document finds the root; false: there is not exactly one.
 func (r *reader) document(doc []byte) bool {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	r.plainKeys(doc)
@@ -61,10 +61,10 @@ func notText(doc []byte) *Fault {
 // plainKey is a whole key of Sluice's own form.
 var plainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
 
-// HasPlainKey reports whether a whole key of Sluice's own form stands in a text.
+// HasPlainKey reports whether a text contains a whole key of Sluice's own form.
 func HasPlainKey(text []byte) bool { return plainKey.Match(text) }
 
-// plainKeys notes every whole key in the file, also in comments: everyone who can read the file could use it.
+// plainKeys notes every whole key in the file, also in comments: every reader of the file could use it.
 func (r *reader) plainKeys(doc []byte) {
 	for _, at := range plainKey.FindAllIndex(doc, -1) {
 		f := faultAt(doc, at[0])

@@ -22,7 +22,7 @@ type Team struct {
 	KeyDays int
 	// Disabled makes every key of the team unusable. Default false.
 	Disabled bool
-	// Removing: the team is disabled, and removed once nothing of it is open. Of the directory alone. Default false.
+	// Removing: the team is disabled, and removed once nothing of it is open. Only in the directory. Default false.
 	Removing bool
 	// Keys are the team's keys in the order of the file. Two valid ones let a team rotate. May be empty.
 	Keys []Key
@@ -40,7 +40,7 @@ type Team struct {
 	OpenTasks int
 	// Shadow: rates, quotas, Concurrent and OpenTasks refuse nothing, and would-be refusals are reported. Default false.
 	Shadow bool
-	// TagKey names the tag whose values the ledger of tags keeps apart. Empty: it keeps none.
+	// TagKey names the tag by whose values the ledger of tags is split. Empty: the team has no such ledger.
 	TagKey string
 	// TagQuotas are quotas of each value of that tag, ordered as Quotas. A team that has any has a TagKey. Nil: none.
 	TagQuotas []Quota
@@ -88,11 +88,11 @@ const (
 	maxMembers = 100 // groups and e-mails
 )
 
-// unreadTag stands for a tag_key that is faulty, so that it does not seem to be missing, too.
+// unreadTag replaces a faulty tag_key, so that it does not seem to be missing, too.
 const unreadTag = "?"
 
-// shared are the fields that a team and the defaults have in common. They replace what t has of the defaults, and set where tag_quotas
-// stand.
+// shared are the fields that a team and the defaults have in common. They replace what t has of the defaults, and set where
+// tag_quotas is.
 func (t *Team) shared(tagQuotas *node) []field {
 	return []field{
 		may("models", some(&t.Models, "model patterns", modelPattern)),
@@ -118,7 +118,7 @@ func (t *Team) shared(tagQuotas *node) []field {
 	}
 }
 
-// needTagKey refuses quotas of each value of a tag without the tag.
+// needTagKey refuses quotas for the values of a tag if no tag is named.
 func (t *Team) needTagKey(n node) {
 	if len(t.TagQuotas) > 0 && t.TagKey == "" {
 		n.fault(Fault{Given: "tag_quotas without a tag_key", Allowed: "with a tag_key, which names the tag that they count by"})
@@ -166,8 +166,8 @@ func readTeam(n node, defaults Team) *Team {
 		n.fault(Fault{Given: "removing without disabled", Allowed: "both, or neither to keep the team"})
 	}
 	if t.Owner == OwnerDirectory && t.TagKey == "" {
-		// The defaults of the file change without regard to the directory's teams, and to refuse its document for one without a tag
-		// would close all of them.
+		// The file's defaults change without regard to the directory's teams. Refusing its document for one team without a tag
+		// would lock all of them out.
 		t.TagQuotas = without(t.TagQuotas, func(q Quota) bool { return slices.Contains(defaults.TagQuotas, q) })
 	}
 	t.needTagKey(tagQuotas)

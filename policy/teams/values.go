@@ -125,7 +125,7 @@ func one[T any](to *T, f form[T]) func(node) {
 	return func(n node) { *to, _ = read(n, f) }
 }
 
-// unique returns what reads a word that must stand in the file only once.
+// unique returns what reads a word that may occur in the file only once.
 func unique(to *string, what string, f form[string]) func(node) {
 	return func(n node) {
 		var ok bool
@@ -151,7 +151,7 @@ func oneOrNone[T any](to *T, f form[T]) func(node) {
 	}
 }
 
-// list reads values of a form. Where once says that each may stand there once, another is refused.
+// list reads values of a form. With once, a repeated value is refused: once is what is allowed instead.
 func list[T comparable](n node, of string, f form[T], once string) (all []T) {
 	n.items("a list of "+of, func(item node) {
 		value, ok := read(item, f)
@@ -206,9 +206,9 @@ func IsIssuerURL(text string) bool {
 
 var decimalForm = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$`)
 
-// Decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is 15e-1:
-// every JSON number, also with a plus sign or without digits on one side of the point. It reads the digits, because no float is
-// exactly 0.1, and reports false for a part of the last place and beyond ±MaxAmount. The time it takes grows with the text alone,
+// Decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is
+// 15e-1: every JSON number, also with a plus sign or without digits on one side of the point. It reads the digits, because no
+// float is exactly 0.1, and reports false for a part of the last place and beyond ±MaxAmount. Its time grows only with the text,
 // whatever the exponent.
 func Decimal(text string, decimals int) (n int64, ok bool) {
 	parts := decimalForm.FindStringSubmatch(text)

@@ -1,4 +1,5 @@
-// Package unit has the table of what limits count and the ledger reports. Whoever walks it needs no change for another unit.
+// Package unit has the table of what limits count and the ledger reports. Code that walks the table needs no change for another
+// unit.
 package unit
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// Name names a unit, in letters alone: scripts and fields of Redis read it as such.
+// Name names a unit, in letters only: scripts and fields of Redis use it as it is.
 type Name string
 
 // Unit is a row of the table.
@@ -20,11 +21,11 @@ type Unit struct {
 	AtOnce    int64 // no replica's share of a bucket is smaller, because one request may need that much; 0: 1
 	Decimals  int   // an amount of 1 is written as 10 to the power of -Decimals
 
-	Charged string // what the metric "sluice.<name>" says of the amounts that were charged; empty: other metrics have them
+	Charged string // description of the metric "sluice.<name>" of the amounts that were charged; empty: other metrics have them
 	UCUM    string // that metric's unit in the Unified Code for Units of Measure; empty: none
 }
 
-// The units as indices of Table and of Amounts. A new one is the last: what Redis keeps is in this order.
+// The units as indices of Table and of Amounts. Append new ones: Redis keeps amounts in this order.
 const (
 	Requests = iota
 	Tokens
@@ -40,7 +41,7 @@ var Table = [...]Unit{
 	Spend:    {Name: "spend", Estimated: true, Decimals: 9, Charged: "money that was charged, in the teams file's currency"},
 }
 
-// InWhole is an amount as logs and traces have it: spend in the currency. Amount reads it.
+// InWhole is an amount as logs and traces show it: spend in the currency.
 func (u *Unit) InWhole(n int64) float64 {
 	if u.Decimals == 0 {
 		return float64(n)
@@ -48,7 +49,7 @@ func (u *Unit) InWhole(n int64) float64 {
 	return float64(n) / math.Pow10(u.Decimals)
 }
 
-// Amount is the amount that [Unit.InWhole] wrote.
+// Amount is the inverse of [Unit.InWhole].
 func (u *Unit) Amount(whole float64) int64 { return int64(math.Round(whole * math.Pow10(u.Decimals))) }
 
 // Count is how many units there are.
@@ -62,7 +63,7 @@ var Names = func() (names [Count]Name) {
 	return names
 }()
 
-// Index is a unit's index; -1: there is none of that name.
+// Index is a unit's index; -1: no unit has that name.
 func Index(name Name) int { return slices.Index(Names[:], name) }
 
 // Most is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
@@ -114,7 +115,7 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return a
 }
 
-// Written is an amount of a unit as people write it, without zeros behind the point.
+// Written is an amount of a unit as people write it, without trailing zeros.
 func Written(name Name, n int64) string {
 	places := decimals(name)
 	if places == 0 {

@@ -55,7 +55,7 @@ func (a *answer) beginChoice() {
 	a.reason = ""
 }
 
-// endChoice keeps the choice's finish reason. It is called when the choice is closed, because its index may come late.
+// endChoice keeps the choice's finish reason. It is called when the choice is closed, because its index may arrive late.
 func (a *answer) endChoice() {
 	a.seen |= 1 << a.slot
 	if a.reason != "" {
@@ -63,7 +63,7 @@ func (a *answer) endChoice() {
 	}
 }
 
-// text returns the text that a string at a place belongs to, nil if it is none of the model's.
+// text returns the text that a string at a place belongs to; nil: it is not the model's.
 func (a *answer) text(p place) *prose {
 	kind, ok := p.prose()
 	if !ok {
@@ -147,7 +147,7 @@ func (a *answer) takeNumber(path, token []byte, tooLong bool) {
 	}
 }
 
-// saysEnd reports whether a stream has said that it ends.
+// saysEnd reports whether a stream has marked its end.
 func (a *answer) saysEnd() bool {
 	if a.finished || a.Failed {
 		return true
@@ -186,7 +186,8 @@ func keepString(s *string, token []byte) {
 	}
 }
 
-// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not say.
+// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not have
+// it.
 type Reading struct {
 	Usage Usage // of each number the largest value in any part of the answer
 	Odd   bool  // a usage number was ignored: negative, too large, a string, or null if the interface has no null for it
@@ -194,7 +195,7 @@ type Reading struct {
 	FinishReasons []string // one per choice that ended, in the order of the choices; null and "null" do not count
 	ResponseID    string   // request_id
 	TaskID        string   // output.task_id
-	TaskStatus    string   // output.task_status, as it came
+	TaskStatus    string   // output.task_status, as received
 	ImageCount    int      // pictures with an address, counted in the answer; see [Reading.Images]
 
 	Failed       bool   // an error body, an error frame, or a task that failed with a code
@@ -207,13 +208,12 @@ type Reading struct {
 	Frames    int  // frames of a stream; 0 for other answers
 
 	Closed   bool // no document or frame is open: the answer may end here
-	Complete bool // it is closed and says that it ends: see [Meter.End]
+	Complete bool // it is closed and marks its end: see [Meter.End]
 	Opaque   bool // nothing could be read: compressed, or neither JSON nor a stream of events
-	GaveUp   bool // a document was not JSON to its end; the Reading has what came before the fault
+	GaveUp   bool // a document was not JSON to its end; the Reading has what preceded the fault
 }
 
-// Images returns the number of pictures to charge: usage.image_count, or else those counted in the answer; false if there is
-// neither.
+// Images returns the number of pictures to charge: usage.image_count, or else those counted in the answer; false without either.
 func (r *Reading) Images() (int64, bool) {
 	if n, ok := r.Usage.Get(ImageCount); ok {
 		return n, true

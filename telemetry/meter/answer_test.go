@@ -243,7 +243,7 @@ func TestWordsAreNoNumbers(t *testing.T) {
 	}
 }
 
-// An empty code has no meaning, wherever it stands.
+// An empty code has no meaning, wherever it is.
 func TestEmptyCodeHidesNoFailure(t *testing.T) {
 	for _, body := range []string{
 		`{"output":{"task_id":"t","task_status":"FAILED","code":"X","message":"m"},"code":"","message":""}`,

@@ -7,9 +7,9 @@ const (
 	proseSlots = 4 // choices that are distinguished; a request asks for at most four
 )
 
-// prose measures the length of one text of an answer over all frames. Frames have the whole text so far, or only what is new,
-// and no answer says which. It is the whole text if every frame begins with all of the frame before. Length and checksum
-// decide that, because to keep the text would take as much memory as the answer.
+// prose measures the length of one text of an answer over all frames. Frames have the whole text so far, or only what is new, and
+// no answer states which. It is the whole text if every frame begins with all of the frame before. Length and checksum decide
+// that, because keeping the text would take as much memory as the answer.
 type prose struct {
 	raw     int    // bytes so far in this frame, with the escapes of JSON
 	crc     uint32 // of them

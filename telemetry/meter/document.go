@@ -241,7 +241,7 @@ func (p place) into(name []byte) place {
 	return nowhere
 }
 
-// object returns the place of an object that stands at p, nowhere if none is expected.
+// object returns the place of an object at p; nowhere if none is expected.
 func (p place) object() place {
 	switch {
 	case p == placeNumber:

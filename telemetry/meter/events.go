@@ -161,7 +161,7 @@ func (e *events) endFrame() {
 	e.document.restart()
 }
 
-// indexFrom is the index of c in p at i or later, len(p) if there is none.
+// indexFrom is the index of c in p at i or later, len(p) if it is absent.
 func indexFrom(p []byte, i int, c byte) int {
 	if n := bytes.IndexByte(p[i:], c); n >= 0 {
 		return i + n

@@ -10,7 +10,7 @@ package meter
 
 import "strings"
 
-// byteOrderMark may stand before a JSON document or a stream.
+// byteOrderMark may precede a JSON document or a stream.
 const byteOrderMark = "\xef\xbb\xbf"
 
 // form is how an answer is read.
@@ -26,7 +26,7 @@ const (
 // between the pieces make no difference. It keeps one short value at a time, so an answer of any size can be read.
 //
 // The Content-Type decides whether an answer is a stream of events. Everything else is tried as JSON, because an answer with
-// a wrong type still costs what it says. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves
+// a wrong type still costs the usage that it reports. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves
 // one goroutine at a time.
 type Meter struct {
 	form     form
@@ -93,12 +93,12 @@ func (m *Meter) skipMark(p []byte) []byte {
 	return p
 }
 
-// End returns what the answer has said so far. It may be called at any time; reading can go on after it.
+// End returns what the answer has reported so far. It may be called at any time; reading can continue after it.
 //
-// A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it has
-// said that it ends: every choice has a finish reason, the task's status is final, output.finished was true, or an error
-// frame came. Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even
-// if it has not said that it ends.
+// A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it has marked
+// its end: every choice has a finish reason, the task's status is final, output.finished was true, or an error frame arrived.
+// Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even if it has not
+// marked its end.
 func (m *Meter) End() Reading {
 	if strange := m.document.scan.state == atLoss && !m.document.scan.begun; m.form == opaque || strange && m.form == whole {
 		return Reading{Opaque: true}

@@ -17,7 +17,7 @@ const (
 	scanOpened                  // an object or an array begins
 	scanClosed                  // it ends
 	scanNamed                   // a member's name, which is the token; its value comes next
-	scanPart                    // a part of a string that goes on in the next piece
+	scanPart                    // a part of a string that continues in the next piece
 	scanEnded                   // a string ends: its last part, and the token
 	scanWord                    // a number or a literal, or a text that is neither: the token
 )
@@ -122,7 +122,7 @@ func (s *scanner) next() scanEvent {
 	return scanMore
 }
 
-// behindValue takes the comma behind a value, if that is next.
+// behindValue takes the comma after a value, if that is next.
 func (s *scanner) behindValue() {
 	if s.state = atComma; s.pos < len(s.src) && s.src[s.pos] == ',' {
 		s.pos++
@@ -219,7 +219,7 @@ func (s *scanner) begin() scanEvent {
 	return s.string()
 }
 
-// ended takes the end of a string; behind a name also the colon, if that is next.
+// ended takes the end of a string; after a name also the colon, if that is next.
 func (s *scanner) ended(token []byte) scanEvent {
 	s.found = token
 	switch s.state {

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scanned is what a scanner finds in a document that comes in pieces of so many bytes, a line for each event. Parts of strings are put together.
+// scanned is what a scanner finds in a document that comes in pieces of size bytes, a line for each event. Parts of strings are
+// put together.
 func scanned(document []byte, size int) string {
 	var out strings.Builder
 	var raw []byte
@@ -48,7 +49,7 @@ func scanned(document []byte, size int) string {
 	return out.String()
 }
 
-// decoded is what the library finds in a document that it takes.
+// decoded is what the library finds in a document that it accepts.
 func decoded(document []byte) string {
 	var out strings.Builder
 	d := jsontext.NewDecoder(bytes.NewReader(document), jsontext.AllowDuplicateNames(true))
@@ -73,7 +74,7 @@ func decoded(document []byte) string {
 	}
 }
 
-// FuzzScanner: where a document is cut makes no difference, and of a document that the library takes a scanner finds the same.
+// FuzzScanner: where a document is cut makes no difference, and in a document that the library accepts a scanner finds the same.
 func FuzzScanner(f *testing.F) {
 	for _, text := range []string{
 		`{"a" : [ 1 , { } ] }`, `{]`, `{,}`, `{"a":1,}`, `{} {}`, `{"a":tru}`, `{"\u00e4":"\ud83d\ude00\n\""}`, `{"a":"\u12`, `"a"`, "{\"\xff\":-1.5e3}", `{"a":1 "b":2}`,

@@ -175,7 +175,7 @@ func parseNumber(token []byte) (float64, bool) {
 	return float64(n), len(token) > 0
 }
 
-// parseFloat reads decimal numbers alone: ParseFloat also accepts NaN, Inf, hexadecimal digits and underscores.
+// parseFloat reads only decimal numbers: ParseFloat also accepts NaN, Inf, hexadecimal digits and underscores.
 func parseFloat(token []byte) (float64, bool) {
 	for _, c := range token {
 		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {

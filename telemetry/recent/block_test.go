@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lastLines against a model: the last lines come out in their order and whole, at most a block's more, also in memory that was used before.
+// lastLines against a model: it returns the last lines in order and whole, at most a block's more, also in memory that was used before.
 func TestLastLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := lastLines{most: rapid.IntRange(1, 50).Draw(t, "most")}

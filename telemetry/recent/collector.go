@@ -14,7 +14,7 @@ import (
 // Every is how often a process posts.
 const Every = 10 * time.Second
 
-// postTime bounds one post. It is made beside the requests, so it may take long.
+// postTime bounds one post. Posts run beside the requests, so they may take long.
 const postTime = 3 * time.Second
 
 // mostWaiting is how many minutes of teams wait at most while the store is away: a day of seventy teams.
@@ -35,8 +35,8 @@ type Config struct {
 	// Failed is called when posts begin to fail, with the error, and when they succeed again, with nil and how many minutes of
 	// teams were dropped meanwhile. Nil: not called.
 	Failed func(err error, dropped int64)
-	// Crowded is called when there was between two posts more of one team or without a team than is kept while others have lines.
-	// Nil: not called.
+	// Crowded is called when, between two posts, one team, or the requests without a team, had more lines than are kept while
+	// others have some. Nil: not called.
 	Crowded func()
 }
 
@@ -71,7 +71,7 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	s.listFor(r.Team, counts).add(r.Time, line)
 }
 
-// State is nil while posts succeed; otherwise it says so, in words without secrets.
+// State is nil while posts succeed; otherwise an error, in words without secrets.
 func (c *Collector) State() error {
 	if !c.failing.Load() {
 		return nil
@@ -91,12 +91,12 @@ func (c *Collector) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			_ = c.Post(ctx) // Failed has it
+			_ = c.Post(ctx) // Failed reports it
 		}
 	}
 }
 
-// Close posts everything that waits. Its error says that something could not be posted and is lost.
+// Close posts everything that waits. Its error means that something could not be posted and is lost.
 func (c *Collector) Close(ctx context.Context) error {
 	err := c.Post(ctx)
 	for err == nil && c.left() {
@@ -111,7 +111,7 @@ func (c *Collector) left() bool {
 	return len(c.waiting.hours) > 0
 }
 
-// Post posts what was taken. What fails is posted again the next time.
+// Post posts what was taken. What could not be posted is posted again the next time.
 func (c *Collector) Post(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -301,7 +301,7 @@ func TestARequestIsAsItsLine(t *testing.T) {
 	})
 }
 
-// TestTheMemberTag is that of a line also if an older replica wrote it, which calls it tags.
+// TestTheMemberTag is that of a line even if an older replica wrote it, which names it tags.
 func TestTheMemberTag(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		c := collector(s, clock)

@@ -1,11 +1,10 @@
-// Package recent keeps what requests did lately: counts by team and minute of the last two days, and the last requests of all
+// Package recent keeps what requests did recently: counts by team and minute of the last two days, and the last requests of all
 // replicas, each as its log line.
 //
 // It is for charts and lists of the console. It is not for billing: the ledger of package limit is. A [Collector] takes what the
-// process did, and posts it every few seconds to a store that all replicas share. There are two forms of that: [Memory] and
-// [Redis].
+// process did, and posts it every few seconds to a store that all replicas share. The store has two forms: [Memory] and [Redis].
 //
-// It promises that a request neither waits for a store nor for the requests of other cores, that each count arrives once also if
+// It promises that a request waits neither for a store nor for the requests of other cores, that each count arrives once even if
 // a reply is lost, that memory is bounded while the store is away, and that no prompt, body or key is in it.
 package recent
 
@@ -73,7 +72,7 @@ func (c *Counts) request(r *telemetry.Record) {
 }
 
 // The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them, a rule by its id
-// with a mark behind it.
+// with a mark after it.
 const (
 	nameRequests = "n"
 	nameErrors   = "e"
@@ -107,7 +106,7 @@ func (c *Counts) text() string {
 	return string(b)
 }
 
-// read adds the counts of a text. What it does not know it leaves out: a newer version may have written it.
+// read adds the counts of a text. It ignores unknown names, which a newer version may have written.
 func (c *Counts) read(text string) {
 	for part := range strings.SplitSeq(text, " ") {
 		name, value, _ := strings.Cut(part, "=")

@@ -35,10 +35,10 @@ type Page struct {
 	Next     string // the cursor of the next page; empty: this is the last one
 }
 
-// ErrCursor is the error of a cursor that no page had.
+// ErrCursor is the error of a cursor that no page returned.
 var ErrCursor = errors.New("the cursor is not one of a page")
 
-// cursor is a place in the list: behind the first skip of the requests that arrived at a time.
+// cursor is a place in the list: after the first skip requests that arrived at a time.
 type cursor struct {
 	at   int64 // microseconds since 1970
 	skip int

@@ -15,8 +15,8 @@ import (
 	"sluice/telemetry"
 )
 
-// How many requests are kept, of all replicas together. Those without a team have a list of their own, and no team fills the list of
-// the teams, so that nobody pushes out the requests of others.
+// How many requests are kept, of all replicas together. Those without a team have a list of their own, and no team fills the list
+// of the teams, so that no client pushes out the requests of others.
 const (
 	MostLines   = 10_000
 	MostOfTeam  = MostLines / 4 // while other teams have some
@@ -32,7 +32,7 @@ type Line struct {
 	Text string    // its log line, in JSON, without a line end
 
 	read  *fields // of Text; nil: they were not read yet
-	owner string  // the team, as far as it was looked for
+	owner string  // the team, once it was looked up
 }
 
 func (l Line) compare(other Line) int {
@@ -41,7 +41,7 @@ func (l Line) compare(other Line) int {
 
 func (l Line) equal(other Line) bool { return l.compare(other) == 0 }
 
-// team is the team in the text; empty: there is none.
+// team is the team in the text; empty: no team.
 func (l Line) team() string {
 	if l.read != nil {
 		return l.read.team
@@ -100,11 +100,11 @@ func shares(lines []Line) (most, share int) {
 	return most, MostLines
 }
 
-// fields are those of a line by which requests are chosen. They are read once, for all who look at the line.
+// fields are those of a line by which requests are selected. They are read once, for all readers of the line.
 type fields struct {
 	id, team, model, refusal string
 	status                   int
-	whole                    atomic.Pointer[Request] // nil: nobody has seen it yet
+	whole                    atomic.Pointer[Request] // nil: not read yet
 }
 
 // read reads the fields of lines, in place.
@@ -130,12 +130,12 @@ func (l Line) fields() *fields {
 	}
 	_, rest, _ := strings.Cut(l.Text, `,"status":`)
 	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
-	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // else it is 0, which nobody looks for
+	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // otherwise it is 0, which no filter selects
 	return f
 }
 
-// member is the text of a member; empty: there is none. Quotes within texts are escaped, so a name that is found is a member's. plain
-// is false if the text has an escape, and is not what it says.
+// member is the text of a member; empty: no such member. Quotes within texts are escaped, so a name that is found is a member's.
+// plain is false if the text has an escape, and so is not the value.
 func (l Line) member(name string) (text string, plain bool) {
 	_, rest, found := strings.Cut(l.Text, name)
 	if !found {
@@ -158,7 +158,7 @@ func (l Line) whole() (*Request, error) {
 	return &r, nil
 }
 
-// Request is a finished request as its log line tells it.
+// Request is a finished request as read from its log line.
 type Request struct {
 	At       time.Time `json:"time"` // when it arrived, in UTC
 	ID       string    `json:"id"`
@@ -172,7 +172,7 @@ type Request struct {
 	Task     string    `json:"task"`            // that it made or concerns
 	Status   int       `json:"status"`          // 499: the client left first
 	Refusal  string    `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
-	Cache    string    `json:"cache"`           // of a poll: where its answer came from
+	Cache    string    `json:"cache"`           // of a poll: the source of its answer
 	Front    string    `json:"front"`           // openai, or empty
 	Upstream int       `json:"upstream_status"` // the service's status; 0: none
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// mostKept is how many minutes of teams the memory form keeps at most; beyond it the oldest hours go first.
+// mostKept is how many minutes of teams the memory form keeps at most; beyond it the oldest hours are dropped first.
 const mostKept = 200_000
 
 // Memory keeps what one process did. Its zero value is not usable; create it with [NewMemory]. It is safe for concurrent use.
@@ -19,7 +19,7 @@ type Memory struct {
 	hours map[hourOf]*keptHour
 	size  int    // minutes in hours
 	lines []Line // that are kept, sorted and read; never changed, only replaced
-	fresh []Line // posted since somebody looked at them
+	fresh []Line // posted since the lines were last read
 }
 
 // keptHour is an hour of a team.
@@ -47,8 +47,8 @@ func (m *Memory) Post(_ context.Context, p *Post) error {
 	return nil
 }
 
-// keep keeps the lines of a post. They are sorted for a reader: at each post that would hold requests up. So of those that wait for one
-// twice as many are left as are kept, by the order of posts.
+// keep keeps the lines of a post. They are sorted only when read, because sorting at each post would delay requests. Until then
+// twice as many stay as are kept, by the order of posts.
 func (m *Memory) keep(lines []Line) {
 	if m.fresh = append(m.fresh, lines...); len(m.fresh) > 3*MostLines {
 		m.fresh = last(m.fresh, 2)
@@ -85,7 +85,7 @@ func (m *Memory) add(from string, h *Hour) {
 	}
 }
 
-// expire drops hours that are too old, and the oldest of those that are too many.
+// expire drops hours that are too old, and the oldest if there are too many.
 func (m *Memory) expire() {
 	m.drop(m.now().Add(-Kept).Unix() / 3600)
 	for m.size > mostKept {

@@ -12,7 +12,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// The lines of a post come in any order. Those that a later post pushes out are the oldest of them all the same.
+// The lines of a post come in any order. Those that a later post pushes out are nevertheless the oldest.
 func TestALaterPostPushesOutTheOldest(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		const each = recent.MostLines / 5 * 3

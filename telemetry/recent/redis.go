@@ -135,14 +135,14 @@ func namesOf(lines []Line) (names []any) {
 	return names
 }
 
-// addLines adds lines to the streams, in one round trip. It notes before them the teams that have lines from now on: what a team may have
-// depends on that.
+// addLines adds lines to the streams, in one round trip. First it notes the teams that have lines from now on, because the share
+// of a team depends on that.
 func (r *Redis) addLines(ctx context.Context, lines []Line, named []any) error {
 	pipe := r.client.Pipeline()
 	if len(named) > 0 {
 		pipe.SAdd(ctx, teamsKey, named...)
 	}
-	r.posted.tell(ctx, pipe, toldAtOnce) // the entries of the trip before
+	r.posted.tell(ctx, pipe, toldAtOnce) // the entries of the previous trip
 	added := make([]*redis.StringCmd, len(lines))
 	for i, line := range lines {
 		stream, most := requestsKey, int64(MostLines)

@@ -63,7 +63,7 @@ func (r *Redis) lines(ctx context.Context) ([]Line, error) {
 	return r.copy.lines, nil
 }
 
-// following is the least id of a stream behind another.
+// following is the least id of a stream after another.
 func following(id string) string {
 	ms, number, _ := strings.Cut(id, "-")
 	n, _ := strconv.ParseUint(number, 10, 64) // Redis wrote it
@@ -87,10 +87,10 @@ func (r *Redis) forget() {
 }
 
 const (
-	// watchedFrom is from how many lines on a process tells Redis which entries are a team's, so that it can drop some. A team with less at
-	// each replica stays below its share, and costs nothing more than its lines.
+	// watchedFrom is from how many lines on a process reports to Redis which entries are a team's, so that it can drop some. A
+	// team with fewer at each replica stays below its share, and costs nothing more than its lines.
 	watchedFrom = MostOfTeam / 16
-	// toldAtOnce is how many it tells while a post goes on. Only so many more than its share has a team for a moment.
+	// toldAtOnce is how many it reports during a post. A team may exceed its share by that many for a moment.
 	toldAtOnce = 20
 )
 
@@ -104,15 +104,15 @@ var (
 type posted struct {
 	mu    sync.Mutex // held during a post
 	teams map[string]*postedOf
-	order []*postedOf // whose each entry is, the oldest first
-	queue []*postedOf // those with entries to be told
+	order []*postedOf // the team of each entry, the oldest first
+	queue []*postedOf // those with entries to report
 }
 
-// postedOf are those of a team.
+// postedOf are the entries of a team.
 type postedOf struct {
 	team   string
 	ids    []string // the oldest first
-	told   int      // of them
+	told   int      // how many of them were reported
 	queued bool
 }
 
@@ -141,7 +141,7 @@ func (of *postedOf) dropFirst(teams map[string]*postedOf) {
 	}
 }
 
-// tell tells Redis the entries of teams that have at least so many to be told.
+// tell reports the entries of teams to Redis that have at least that many to report.
 func (p *posted) tell(ctx context.Context, pipe redis.Pipeliner, least int) {
 	later := p.queue[:0]
 	for _, of := range p.queue {

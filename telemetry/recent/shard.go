@@ -12,8 +12,8 @@ import (
 // them wait for ten.
 const blocksAtOnce = 8
 
-// shards take what the process does. Each call takes one of them at random, so cores seldom meet, as they would at one lock or at
-// one queue.
+// shards take what the process does. Each call takes one of them at random, so cores seldom contend, as they would for one lock
+// or one queue.
 type shards struct {
 	list []shard
 	mask uint32
@@ -35,7 +35,7 @@ func newShards() *shards {
 	return s
 }
 
-// take returns a shard, locked. It passes by one that is locked, because its owner may have lost its core.
+// take returns a shard, locked. It skips a locked one, because its owner may have lost its core.
 func (s *shards) take() *shard {
 	first := rand.Uint32()
 	for i := range uint32(len(s.list)) {
@@ -62,7 +62,7 @@ type noted struct {
 	Counts
 }
 
-// The lists of a shard. The lines of a team go to the second one once it has its part of the first, where the teams with less are.
+// The lists of a shard. A team's lines go to the second one once it has its part of the first, which is left to teams with fewer.
 const (
 	ofTeams = iota
 	beyondPart
@@ -70,7 +70,7 @@ const (
 	lists
 )
 
-// shard is a part of what was not taken out yet.
+// shard holds a part of what was not taken out yet.
 type shard struct {
 	mu      sync.Mutex
 	minutes map[minuteOf]*noted
@@ -100,7 +100,7 @@ func (s *shard) listFor(team string, c *noted) *lastLines {
 }
 
 // drain empties the shards, one after another. It hands over their counts, which are valid during the call, and appends the last
-// lines of each. lost says that there were more lines without a team than are kept.
+// lines of each. lost reports that there were more lines without a team than are kept.
 func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) (_ []Line, lost bool) {
 	for i := range s.list {
 		minutes, blocks := s.list[i].empty()
@@ -114,7 +114,7 @@ func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) (_ []
 					time.Sleep(time.Millisecond)
 				}
 			}
-			over := max(first, len(lines)-s.list[i].lines[list].most) // a block more than that may have come
+			over := max(first, len(lines)-s.list[i].lines[list].most) // a block more than that is possible
 			lost = lost || list == ofNoTeam && over > first
 			lines = slices.Delete(lines, first, over)
 		}

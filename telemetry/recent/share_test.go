@@ -96,7 +96,7 @@ func TestTheFirstFloodOfATeamLeavesTheOnlyOther(t *testing.T) {
 	})
 }
 
-// One team alone has the whole list; the lines without a team do not count as another's.
+// A single team has the whole list; the lines without a team do not count as another's.
 func TestATeamAloneHasTheWholeList(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		c := collector(s, clock)
@@ -116,7 +116,7 @@ func TestATeamAloneHasTheWholeList(t *testing.T) {
 	})
 }
 
-// Many teams share the list by time, and Redis is told nothing more of them.
+// Many teams share the list by time, and nothing more of them is reported to Redis.
 func TestManyTeamsShareTheList(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, client redis.UniversalClient) {
 		c := collector(s, clock)
@@ -141,7 +141,8 @@ func TestManyTeamsShareTheList(t *testing.T) {
 	})
 }
 
-// While replicas of the version before run, lines of theirs are in the stream without a word of their team, and they read its entries.
+// While replicas of the previous version run, their lines are in the stream without a report of their team, and they read its
+// entries.
 func TestLinesOfTheVersionBefore(t *testing.T) {
 	clock, client := limittest.NewClock(), limittest.RealRedis(t)
 	s := recent.NewRedis(client, clock.Now)
@@ -170,7 +171,7 @@ func TestLinesOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// What was crowded out is told once a post.
+// Crowding out is reported once a post.
 func TestACrowdIsTold(t *testing.T) {
 	clock := limittest.NewClock()
 	told := 0

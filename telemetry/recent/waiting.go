@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Post is what a process posts at once.
+// Post is one post of a process.
 type Post struct {
 	From  string // names the process
 	Hours []*Hour
@@ -31,8 +31,8 @@ type hourOf struct {
 	hour int64
 }
 
-// hour is what waits of one. What was sent stays as it is until the store has answered, because it may have arrived: then it must
-// come again under the same number. Meanwhile the rest gathers in next.
+// hour holds the counts of one that were not posted yet. What was sent stays unchanged until the store has replied, because it
+// may have arrived: then it must be sent again under the same number. Meanwhile new counts gather in next.
 type hour struct {
 	number int64
 	sent   map[int]*Counts // nil: nothing is under way
@@ -102,7 +102,7 @@ func (w *waiting) posted(p *Post) {
 	}
 }
 
-// bound drops the oldest hours, so that at most so many minutes of teams are left, and returns how many it dropped.
+// bound drops the oldest hours until at most that many minutes of teams are left, and returns how many it dropped.
 func (w *waiting) bound(most int) (dropped int64) {
 	size := 0
 	for _, h := range w.hours {
@@ -123,10 +123,10 @@ func (w *waiting) bound(most int) (dropped int64) {
 	return dropped
 }
 
-// blockBytes is how long the lines of a block are together, unless a single one is longer: about a hundred.
+// blockBytes bounds the lines of a block, unless a single one is longer: about a hundred.
 const blockBytes = 64 << 10
 
-// block has some lines, so that many are handed over, dropped, and their memory used again at once. It has no pointers for the
+// block has some lines, so that many are handed over, dropped, and their memory reused together. It has no pointers for the
 // collector to follow.
 type block struct {
 	text  []byte
@@ -164,7 +164,7 @@ func (b *block) appendTo(lines []Line) []Line {
 
 func (b *block) clear() { b.text, b.lines = b.text[:0], b.lines[:0] }
 
-// lastLines keeps the last lines of a shard, and a block's more at most.
+// lastLines keeps the last lines of a shard, and at most a block more.
 type lastLines struct {
 	most   int      // how many to keep
 	number int      // how many there are

@@ -1,4 +1,4 @@
-// Package browsertest drives a real browser, for tests alone.
+// Package browsertest drives a real browser, only for tests.
 package browsertest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lifetime is how long a browser may run. It ends only tests that hang, so it is longer than a busy machine needs.
+// lifetime is how long a browser may run. It only ends hanging tests, so it exceeds what a busy machine needs.
 const lifetime = 10 * time.Minute
 
-// New starts Chromium with a temporary profile and returns chromedp's context of its first tab, which is blank. A further tab
-// is chromedp.NewContext of it. The browser and all its processes end with the test. Without Chromium the test is skipped; if
-// CI_REQUIRES_BROWSER is set, it fails. Flags are further ones of the browser, such as ignore-certificate-errors.
+// New starts Chromium with a temporary profile and returns chromedp's context of its first tab, which is blank. Open further tabs
+// with chromedp.NewContext. The browser and all its processes end with the test. Without Chromium the test is skipped; if
+// CI_REQUIRES_BROWSER is set, it fails. Flags are additional browser flags, such as ignore-certificate-errors.
 func New(t testing.TB, flags ...string) context.Context {
 	t.Helper()
 	ctx, stop, err := start(executable(t), t.Logf, flags)
@@ -80,7 +80,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// executable is where Chromium is.
+// executable is the path of Chromium.
 func executable(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -93,7 +93,7 @@ func executable(t testing.TB) string {
 	return path
 }
 
-// start starts Chromium. What stop does is needed also after an error.
+// start starts Chromium. Call stop also after an error.
 func start(path string, logf func(string, ...any), flags []string) (ctx context.Context, stop func() error, err error) {
 	home, err := os.MkdirTemp(shortTemp(), "browser")
 	if err != nil {
@@ -102,7 +102,7 @@ func start(path string, logf func(string, ...any), flags []string) (ctx context.
 	limited, enough := context.WithTimeout(context.Background(), lifetime) // the test's own context ends before its cleanups
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
-		chromedp.Env("HOME="+home, "TMPDIR="+home), // reports of crashes would be in the user's
+		chromedp.Env("HOME="+home, "TMPDIR="+home), // crash reports would be in the user's
 		chromedp.NoSandbox,                         // root has none
 	)
 	for _, flag := range append(flags, "no-proxy-server") {
@@ -125,11 +125,11 @@ func start(path string, logf func(string, ...any), flags []string) (ctx context.
 	return ctx, stop, nil
 }
 
-// longestTemp is how long the name of the directory for temporary files may be: the browser has a socket three levels below it, whose
-// path has at most 107 bytes.
+// longestTemp is the longest allowed path of the temporary directory: the browser has a socket three levels below it, whose path
+// has at most 107 bytes.
 const longestTemp = 45
 
-// shortTemp is the directory for temporary files, or /tmp if its name is too long for the browser.
+// shortTemp is the temporary directory, or /tmp if its path is too long for the browser.
 func shortTemp() string {
 	if directory := os.TempDir(); len(directory) <= longestTemp {
 		return directory
@@ -137,7 +137,7 @@ func shortTemp() string {
 	return "/tmp"
 }
 
-// endProcesses kills what was started with this home and outlives the browser: its reporters of crashes, which leave its group.
+// endProcesses kills processes that were started with this home and outlive the browser: crash reporters leave its group.
 func endProcesses(home string) error {
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		left := processesWith("HOME=" + home)

@@ -30,7 +30,7 @@ func Evaluate[T any](ctx context.Context, t testing.TB, script string) T {
 	return result
 }
 
-// Await waits until a condition holds in the page of ctx, whichever page that is by then.
+// Await waits until a condition holds in the page of ctx, whichever page is open by then.
 func Await(ctx context.Context, t testing.TB, condition string) {
 	t.Helper()
 	var holds bool
@@ -74,7 +74,7 @@ func keep(t testing.TB, name string, draw func() ([]byte, error)) {
 	}
 	picture, err := draw()
 	if err == nil {
-		err = os.MkdirAll(directory, 0o750) //nolint:gosec // who runs the tests names it
+		err = os.MkdirAll(directory, 0o750) //nolint:gosec // the developer who runs the tests names it
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(directory, name), picture, 0o600) //nolint:gosec // the same

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// processesWith are the processes that have this text in their environment or among their arguments. Where there is no /proc,
-// there are none.
+// processesWith lists the processes with this text in their environment or arguments. Without /proc the list is empty.
 func processesWith(text string) (ids []int) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, directory := range directories {

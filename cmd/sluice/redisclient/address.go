@@ -17,13 +17,13 @@ const (
 	sentinel topology = "sentinel"
 )
 
-// Address says where Redis is and which user and password to use there. Make one with [ParseAddress].
+// Address is Redis's location, with user and password. Make one with [ParseAddress].
 type Address struct {
 	topology topology
 	tls      bool
 	user     string
 	password string
-	hosts    []string // each with its port; those of the sentinels if they name the master
+	hosts    []string // each with its port; of the sentinels, if they name the master
 	master   string
 	db       int
 }

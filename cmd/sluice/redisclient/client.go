@@ -1,10 +1,10 @@
 // Package redisclient is the process's one client of Redis: single, behind sentinels or in cluster mode. It keeps the
 // connections, a circuit breaker for each node and a probe that closes it again, and knows how Redis keeps its data.
 //
-// A call waits for its turn at a connection here, and its time begins when it is sent: a deadline of its context says how long Redis may
-// take from then on, Config.Timeout at least. Calls whose context is [Aside] have connections and a breaker of their own.
+// A call waits for its turn at a connection here, and its time begins when it is sent: the context's deadline limits how long
+// Redis may take from then on, at least Config.Timeout. Calls whose context is [Aside] have their own connections and breaker.
 //
-// It sends no command twice by itself: the caller knows what may be sent again. It knows nothing of teams, limits or tasks.
+// It never retries a command: only the caller knows which are idempotent. It knows nothing of teams, limits or tasks.
 package redisclient
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// PoolSize is how many connections are open to one Redis node at most.
+	// PoolSize is the most open connections to one Redis node.
 	PoolSize = 64
-	// SpareConnections is how many of them are made before they are needed.
+	// SpareConnections is how many of them are made in advance.
 	SpareConnections = 24
 	// asidePool and asideSpare are the same for calls whose context is Aside.
 	asidePool, asideSpare = 16, 2
-	// Connections is how many connections to one node there are at most, of both kinds.
+	// Connections is the most connections to one node, of both kinds.
 	Connections = PoolSize + asidePool
 )
 
@@ -43,15 +43,15 @@ type Config struct {
 	Timeout time.Duration
 	// KeyPrefix begins the keys whose slots the probe may write to.
 	KeyPrefix string
-	// Away is the error of a call that was not sent because the breaker is open. Busy is in that of a call that was not sent because no
-	// connection was free, or its caller's time was over: it says nothing of Redis.
+	// Away is the error of a call that was not sent because the breaker is open. Busy is wrapped if no connection was free or the
+	// caller's time was over: that does not count against Redis.
 	Away, Busy error
 	// Aside is in place of Away for calls whose context is [Aside]. Nil: these go over the same connections as all others.
 	Aside error
 	Log   *slog.Logger
 	// Learned is called once with how Redis keeps its data, as soon as that is known. Nil: not called.
 	Learned func(Facts)
-	// Measure is called after each call with the command, why it failed ("": it did not) and how long it took. Nil: not called.
+	// Measure is called after each call with the command, the failure ("": none) and the duration. Nil: not called.
 	Measure func(command, failure string, took time.Duration)
 }
 
@@ -59,18 +59,18 @@ type Config struct {
 type Client struct {
 	redis.UniversalClient
 	config    Config
-	aside     *Client // for calls whose context is Aside; nil: there is none, or this is it
+	aside     *Client // for calls whose context is Aside; nil: none, or this is it
 	size      int     // connections to a node at most
-	spare     int     // of them made before they are needed
+	spare     int     // of them made in advance
 	conns     conns
 	connected atomic.Pointer[func(ctx context.Context, run string) error] // called for each connection; nil: for none
-	full      atomic.Pointer[func()]                                      // called when a call waited for one in vain; nil: nothing is
+	full      atomic.Pointer[func()]                                      // called when a call waited for one in vain; nil: not called
 
 	mu     sync.Mutex
 	guards []*guard
 	policy string // Redis's eviction policy; empty: not known yet
 
-	trouble chan struct{} // tells the probe that a node is away, or new
+	trouble chan struct{} // notifies the probe that a node is away, or new
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
@@ -81,7 +81,7 @@ func Open(config Config) *Client {
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
 		own := config
-		own.Away, own.Learned, own.Log = config.Aside, nil, slog.New(slog.DiscardHandler) // what happens to Redis is told once
+		own.Away, own.Learned, own.Log = config.Aside, nil, slog.New(slog.DiscardHandler) // report what happens to Redis once
 		c.aside = &Client{config: own, size: asidePool, spare: asideSpare}
 		c.aside.open()
 	}
@@ -97,7 +97,7 @@ func (c *Client) open() {
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		CredentialsProvider:   c.credentials,
-		MaxRetries:            -1, // the caller knows which commands may be sent again
+		MaxRetries:            -1, // only the caller knows which commands may be retried
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,
 		ConnMaxIdleTime: 5 * time.Minute,
@@ -143,7 +143,7 @@ func (c *Client) DropConnections() {
 	}
 }
 
-// busy is the error of a call that was not sent for a reason that says nothing of Redis.
+// busy is the error of a call that was not sent for a reason that does not count against Redis.
 func (c *Client) busy(why error) error { return fmt.Errorf("%w: %w", c.config.Busy, why) }
 
 // Close ends the probing and closes the connections.
@@ -157,9 +157,9 @@ func (c *Client) Close() error {
 	return err
 }
 
-// OnConnect sets a function that is called for each new connection, before anything else is sent over it, with the context of the
-// call that makes it and the name of Redis's process (run_id) at the other end; empty if Redis refuses to say it. If the function
-// returns an error the connection is closed and the call fails with that error. Sentinels and a cluster's nodes are not asked.
+// OnConnect sets a function that is called for each new connection, before anything else is sent over it, with the context of the call
+// that makes it and the name of Redis's process (run_id) at the other end; empty if Redis refuses to return it. If the function returns
+// an error the connection is closed and the call fails with that error. Sentinels and a cluster's nodes are not asked.
 func (c *Client) OnConnect(connected func(ctx context.Context, run string) error) {
 	c.connected.Store(&connected)
 	if c.aside != nil {
@@ -182,10 +182,10 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	}
 	info, err := conn.Info(context.WithValue(ctx, connecting{}, true), "server").Result()
 	var said redis.Error
-	if err != nil && !errors.As(err, &said) { // else Redis refused to say it
+	if err != nil && !errors.As(err, &said) { // else Redis refused to return it
 		return err
 	}
-	if strings.Contains(info, "redis_mode:sentinel") { // it only tells the master's address
+	if strings.Contains(info, "redis_mode:sentinel") { // it only knows the master's address
 		return nil
 	}
 	_, run, _ := strings.Cut(info, "run_id:")
@@ -195,8 +195,8 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 
 type aside struct{}
 
-// Aside marks a context: its calls go over connections of their own, behind a breaker of their own, so that they keep no other call
-// waiting and their failures stop no other. It is for what people look at, not for the work on requests.
+// Aside marks a context: its calls use their own connections and breaker, so that they delay and fail no other call. It is for
+// what people look at, not for the work on requests.
 func Aside(ctx context.Context) context.Context { return context.WithValue(ctx, aside{}, true) }
 
 // divertHook sends the calls whose context is Aside through another client.
@@ -204,7 +204,7 @@ type divertHook struct{ to *Client } // nil: to none
 
 func (d divertHook) takes(ctx context.Context) bool { return d.to != nil && ctx.Value(aside{}) != nil }
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (divertHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook diverts a call.

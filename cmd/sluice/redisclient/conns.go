@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// leastDialTime is the least time that one step of connecting has. It has the operator's timeout if that is longer.
+	// leastDialTime is the least timeout of one step of connecting; the operator's applies if it is longer.
 	leastDialTime = 100 * time.Millisecond
-	// dialSteps is how many there are at most: a sentinel tells the master's address, the connection, and two round trips of TLS.
+	// dialSteps is the most steps of a dial: the sentinel's answer, the connection, and two round trips of TLS.
 	dialSteps = 4
 )
 
-// conns are the open connections, so that those to a server that is no longer the master can be dropped.
+// conns tracks the open connections, to drop those to a server that is no longer the master.
 type conns struct {
 	mu   sync.Mutex
 	open map[*tracked]string // with the address that each was dialled to
@@ -28,11 +28,11 @@ type tracked struct {
 	all *conns
 }
 
-// lateTime is how long is tried once more when the time is over and this process may have been late itself.
+// lateTime is the time of a retry after a timeout for which this process itself may have been late.
 const lateTime = 5 * time.Millisecond
 
-// Read looks once more when the time is over: the reply may have come while this process had no processor to read it, and the runtime
-// then reports the timeout although the reply is there. That is not Redis's slowness.
+// Read retries once after a timeout: the reply may have arrived while this process was starved of CPU, and the runtime then
+// reports the timeout although the reply is there. Redis was not slow.
 func (t *tracked) Read(b []byte) (int, error) {
 	n, err := t.Conn.Read(b)
 	if n == 0 && isTimeout(err) && t.SetReadDeadline(time.Now().Add(lateTime)) == nil {
@@ -41,7 +41,7 @@ func (t *tracked) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write tries once more if nothing was written when the time was over: it may have been over before the system was asked.
+// Write retries once if nothing was written at the timeout: it may have expired before the system call.
 func (t *tracked) Write(b []byte) (int, error) {
 	n, err := t.Conn.Write(b)
 	if n == 0 && isTimeout(err) && t.SetWriteDeadline(time.Now().Add(lateTime)) == nil {
@@ -85,7 +85,7 @@ func (c *conns) dialer(secure bool, timeout time.Duration) func(ctx context.Cont
 	}
 }
 
-// connected connects. It tries once more if the timeout came late: then this process had no processor for so long, and Redis may have
+// connected connects. It retries once if the timeout fired late: then this process was starved of CPU, and Redis may have
 // accepted the connection in time.
 func connected(ctx context.Context, plain *net.Dialer, network, address string) (net.Conn, error) {
 	begun := time.Now()
@@ -134,19 +134,19 @@ func isTimeout(err error) bool {
 	return ok && failed.Timeout()
 }
 
-// call is the context of one call of Redis. Its time begins when the library first asks for the deadline, which it does to send: a
-// connection that has to be made before is not Redis's slowness. The library looks at nothing else while it waits for the reply.
+// call is the context of one call of Redis. Its time begins when the library first asks for the deadline, which it does to send:
+// connecting first does not count as Redis being slow. The library checks nothing else while it waits for the reply.
 type call struct {
 	context.Context // for its values
 	lasts           time.Duration
 	until           atomic.Int64 // in Unix nanoseconds; 0: nothing was sent yet
 }
 
-// lasting returns the context of a call that may take so long.
+// lasting returns the context of a call that may take that long.
 func lasting(parent context.Context, d time.Duration) *call { return &call{Context: parent, lasts: d} }
 
-// timeOf is how long a call may take: as long as its caller still has when it asks, however long it waits for a connection, and at least
-// least. So a caller's deadline ends a sequence of calls, and shortens none of them.
+// timeOf returns how long a call may take: the caller's remaining time when it calls, not counting the wait for a connection, but
+// at least least. So a caller's deadline ends a sequence of calls without shortening any.
 func timeOf(ctx context.Context, least time.Duration) time.Duration {
 	if until, bounded := ctx.Deadline(); bounded {
 		return max(time.Until(until), least)
@@ -154,21 +154,21 @@ func timeOf(ctx context.Context, least time.Duration) time.Duration {
 	return callTimeout
 }
 
-// Deadline is the moment at which Redis's time is over.
+// Deadline is the moment at which Redis's time expires.
 func (c *call) Deadline() (time.Time, bool) {
 	now := time.Now()
 	c.until.CompareAndSwap(0, now.Add(c.lasts).UnixNano())
 	return now.Add(time.Duration(c.until.Load() - now.UnixNano())), true // of the monotonic clock
 }
 
-// Done is nil: the library takes no call back that it has begun.
+// Done is nil: the library cannot cancel a call that it has begun.
 func (*call) Done() <-chan struct{} { return nil }
 
 // Err is nil, as Done.
 func (*call) Err() error { return nil }
 
-// connecting marks in a context the calls of a connection that is being made, which no place and no breaker holds up.
+// connecting marks the context of calls on a connection that is being made: they need no place and pass the breaker.
 type connecting struct{}
 
-// making marks in a context the call that makes a connection.
+// making marks the context of a call that makes a connection.
 type making struct{}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestConnectingHasTheOperatorsTime: the client waits for a TLS handshake that is slower than leastDialTime. The error shows that it
-// did: it is about the certificate, which comes late in the handshake, and is not a timeout.
+// TestConnectingHasTheOperatorsTime: the client waits for a TLS handshake that is slower than leastDialTime. The error proves it:
+// it concerns the certificate, which arrives late in the handshake, and is not a timeout.
 func TestConnectingHasTheOperatorsTime(t *testing.T) {
 	certificate := httptest.NewTLSServer(nil)
 	defer certificate.Close()
@@ -45,8 +45,8 @@ func TestConnectingHasTheOperatorsTime(t *testing.T) {
 	}
 }
 
-// TestAReplyThatIsThereIsRead: a reply that came before the deadline is read after it, as by a process that had no processor meanwhile. One
-// that did not come is a timeout.
+// TestAReplyThatIsThereIsRead: a reply that arrived before the deadline is read after it, as by a process that was starved of
+// CPU. A missing one is a timeout.
 func TestAReplyThatIsThereIsRead(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

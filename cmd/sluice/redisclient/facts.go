@@ -14,14 +14,14 @@ import (
 
 const noEviction = "noeviction"
 
-// Facts tells how Redis keeps its data. It is read from INFO, because CONFIG is often forbidden.
+// Facts describes how Redis persists its data. It is read from INFO, because CONFIG is often forbidden.
 type Facts struct {
 	EvictionPolicy string
 	MaxMemory      int64         // in bytes; 0: unbounded
 	Uptime         time.Duration // zero: it does not say
 	appends        bool          // to a file
-	snapshots      bool          // it took one since its start, takes one, or began with one; INFO does not tell whether it will
-	hidden         bool          // it says nothing about its persistence
+	snapshots      bool          // it took one since its start, takes one, or began with one; INFO does not show whether it will
+	hidden         bool          // it does not report its persistence
 }
 
 func readFacts(info string) (f Facts) {
@@ -61,8 +61,8 @@ func (f Facts) with(other Facts) Facts {
 // Forgets reports whether nothing shows that the data outlives the server.
 func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
 
-// RequireNoEviction fails where Redis says that it evicts keys when its memory is full. Where Redis is away it logs that,
-// and the probe asks again.
+// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If Redis is away it logs that, and the
+// probe asks again.
 func (c *Client) RequireNoEviction(ctx context.Context) error {
 	if c.learn(ctx) == "" {
 		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; maxmemory-policy must be "+noEviction)
@@ -70,7 +70,7 @@ func (c *Client) RequireNoEviction(ctx context.Context) error {
 	return c.EvictionFault()
 }
 
-// EvictionFault is an error where Redis is known to evict keys when its memory is full.
+// EvictionFault returns an error if Redis is known to evict keys when its memory is full.
 func (c *Client) EvictionFault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

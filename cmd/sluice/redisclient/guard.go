@@ -12,15 +12,15 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// The breaker of one Redis node opens after so many failures in a row, or when half of the calls of one window fail.
+// The breaker of one Redis node opens after failuresInRow consecutive failures, or when half of the calls of one window fail.
 const (
 	failuresInRow = 5
-	failuresOf    = 20          // the least calls in a window of which half fail
+	failuresOf    = 20          // the fewest calls in a window for half of them to count
 	breakerWindow = time.Second // at least
 )
 
-// guard is the circuit breaker of one node and the places at its connections, as a hook on the node's client. While the breaker is open
-// no call is sent; the probe alone is, and closes it again.
+// guard is the circuit breaker of one node and the places at its connections, as a hook on the node's client. While the breaker
+// is open no call is sent but the probe, which closes it again.
 type guard struct {
 	client  *Client
 	node    *redis.Client // nil: Redis is one node, or behind sentinels
@@ -55,7 +55,7 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	return g
 }
 
-// windowOf is how long calls are counted together: long enough for failuresInRow calls that time out one after another.
+// windowOf returns the breaker's window: long enough for failuresInRow calls that time out one after another.
 func windowOf(timeout time.Duration) time.Duration {
 	return max(breakerWindow, 2*failuresInRow*timeout)
 }
@@ -81,7 +81,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	}
 }
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (g *guard) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook guards a call.
@@ -108,10 +108,10 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// do sends a call when it has a place, unless the breaker is open, and counts its failure. That a call was not sent, because its caller
-// has left or no connection was free, is no failure.
+// do sends a call when it has a place, unless the breaker is open, and counts its failure. A call that was not sent, because its
+// caller has left or no connection was free, is not a failure.
 func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
-	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands, each with a time of its own
+	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands, each with its own timeout
 		return next(lasting(ctx, g.client.config.Timeout)), true
 	}
 	if ctx.Value(probing{}) != nil { // a probe passes an open breaker
@@ -136,7 +136,7 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 	if err = g.places.take(ctx); err != nil {
 		return g.noPlace(err), false
 	}
-	defer func() { // after an error that is no answer the library has closed the connection
+	defer func() { // after any other error the library has closed the connection
 		var said redis.Error
 		g.places.give(sent && err != nil && !errors.As(err, &said))
 	}()
@@ -190,8 +190,8 @@ func opens(cmd redis.Cmder) bool {
 	return false
 }
 
-// operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few; Sluice
-// sends some of those too, such as hget, mget and sadd, in its work behind the requests.
+// operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few;
+// Sluice's background work sends some of those too, such as hget, mget and sadd.
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
 	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
@@ -200,7 +200,7 @@ func operation(cmd redis.Cmder) string {
 	return "other"
 }
 
-// callFailure is why a call failed: refused, timeout or lost; empty: it did not.
+// callFailure returns why a call failed: refused, timeout or lost; empty: it succeeded.
 func callFailure(err error) string {
 	var said redis.Error
 	switch {
@@ -239,7 +239,7 @@ func (g *guard) judge(err error) error {
 	}
 	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before Redis's error
 	if strings.HasPrefix(text, "READONLY") {
-		g.drop() // it is the master no more; the next connection finds the new one
+		g.drop() // it is no longer the master; the next connection finds the new one
 		return err
 	}
 	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {
@@ -261,11 +261,10 @@ func (noRetry) NoRetry() bool { return true }
 // noRetryHook makes every command of a cluster's client a noRetry.
 type noRetryHook struct{}
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook wraps a call. DEL is left alone: the library splits it over nodes if it knows the type, and to send it twice
-// does no harm.
+// ProcessHook wraps a call. DEL stays as it is: the library splits it over nodes if it knows the type, and it is idempotent.
 func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "del" {

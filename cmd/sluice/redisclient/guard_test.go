@@ -12,7 +12,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Callers without time left tell nothing about the node: the breaker stays closed for all.
+// Expired callers do not count against the node: the breaker stays closed.
 func TestExpiredCallersOpenNoBreaker(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
@@ -28,7 +28,7 @@ func TestExpiredCallersOpenNoBreaker(t *testing.T) {
 	}
 }
 
-// Nodes that hang keep no other node away: it is back while they are still being probed.
+// Hanging nodes do not delay others: a node is back while they are still being probed.
 func TestNodesAreLookedAtAlone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
 	if err != nil {

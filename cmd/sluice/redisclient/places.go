@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// PlaceWait is how long a call waits for a connection at most. That time is not Redis's: a call that waited in vain says nothing of it.
+	// PlaceWait is how long a call waits for a connection at most. That time is not Redis's: a call that waited in vain does not
+	// count against it.
 	PlaceWait = 2 * time.Second
 	// ownConnections is how many connections of a pool are kept for the client's own calls: a probe, and a look at Redis's facts.
 	ownConnections = 2
@@ -18,21 +19,21 @@ const (
 // errNoPlace means that no connection was free for PlaceWait.
 var errNoPlace = errors.New("all connections were busy")
 
-// places are the connections to one node that calls may use, one call each. A call that finds none waits, in the order of coming,
-// for one that another call gives back or that is made for it: the library's own pool would let it connect within its own time.
+// places are the connections to one node that calls may use, one call each. A call without a place waits, first come, first
+// served, for one that is given back or newly made: the library's own pool would make it connect within its own time.
 //
-// The pool of the library keeps the connections, and how many there are is known only nearly: a call for which there is none after
-// all connects by itself, on a time of its own.
+// The library's pool keeps the connections, so their number is only approximate: a call that finds none after all connects by
+// itself, with a time of its own.
 type places struct {
 	most int          // that may be open
 	make func() error // makes a connection, and leaves it in the pool
 
 	mu      sync.Mutex
-	open    int // connections that calls may use, as far as is known
+	open    int // connections that calls may use, approximately
 	used    int
 	making  int
 	answers int       // calls that Redis has answered
-	waiting list.List // of chan error: nil is a place, and else why there is none
+	waiting list.List // of chan error: nil grants a place, an error says why not
 }
 
 // take waits for a place, which give gives back. A deadline of ctx does not end the wait, because the time until then is Redis's.
@@ -64,7 +65,7 @@ func (p *places) take(ctx context.Context) error {
 	}
 }
 
-// leave ends a wait. A place that came meanwhile goes to the next.
+// leave ends a wait. A place granted meanwhile is passed to the next.
 func (p *places) leave(at *list.Element, turn chan error, why error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +81,7 @@ func (p *places) leave(at *list.Element, turn chan error, why error) error {
 	return why
 }
 
-// give gives a place back. lost says that its connection is open no more.
+// give gives a place back. lost reports that its connection is no longer open.
 func (p *places) give(lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +95,7 @@ func (p *places) give(lost bool) {
 	p.grant()
 }
 
-// begin announces connections that are made before calls need them, and returns how many there is room for.
+// begin announces connections made in advance, and returns how many there is room for.
 func (p *places) begin(n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,7 @@ func (p *places) begin(n int) int {
 	return n
 }
 
-// made tells that n announced connections were tried, and how many are open now.
+// made records that n announced connections were tried, and how many are open now.
 func (p *places) made(n, open int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +113,7 @@ func (p *places) made(n, open int) {
 	p.grant()
 }
 
-// drop tells that every connection that no call is using is closed. Those in use are given back as lost.
+// drop records that every idle connection is closed. Those in use are given back as lost.
 func (p *places) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +133,7 @@ func (p *places) next() chan error {
 	return p.waiting.Remove(p.waiting.Front()).(chan error)
 }
 
-// grant lets calls have the places that are free. The lock is held.
+// grant gives the free places to calls. The lock is held.
 func (p *places) grant() {
 	for p.used < p.open && p.waiting.Len() > 0 {
 		p.used++
@@ -149,9 +150,9 @@ func (p *places) makeMore() {
 	}
 }
 
-// makeOne makes a connection. If that fails, the call that has waited longest fails with the reason. But if Redis has answered another
-// call meanwhile, it goes on waiting for a connection that is given back: Redis may take no more of them, or this process may be too busy
-// to make one in time.
+// makeOne makes a connection. If that fails, the call that has waited longest fails with the reason. But if Redis has answered
+// another call meanwhile, it keeps waiting for a connection that is given back: Redis may take no more of them, or this process
+// may be too busy to make one in time.
 func (p *places) makeOne() {
 	p.mu.Lock()
 	answers := p.answers

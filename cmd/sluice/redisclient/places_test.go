@@ -13,8 +13,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// TestABurstOpensNoBreaker: many more calls than there are connections, which all take a while, are answered, each in its turn, and none
-// counts as a failure of Redis: neither one that waited, nor one whose caller has left, nor one that waited in vain.
+// TestABurstOpensNoBreaker: many more slow calls than connections are answered, each in its turn, and none counts as a failure of
+// Redis: neither one that waited, nor one whose caller has left, nor one that waited in vain.
 func TestABurstOpensNoBreaker(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	var failed atomic.Int64
@@ -41,8 +41,8 @@ func TestABurstOpensNoBreaker(t *testing.T) {
 	})
 }
 
-// TestWaitingForAPlaceIsNoFailure: while all connections are busy, a call whose caller leaves, and one that waits in vain, get the error
-// that says nothing of Redis. Neither counts.
+// TestWaitingForAPlaceIsNoFailure: while all connections are busy, a call whose caller leaves, and one that waits in vain, get
+// the error that does not count against Redis.
 func TestWaitingForAPlaceIsNoFailure(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
@@ -107,8 +107,8 @@ func TestACallsTimeBeginsWhenItIsSent(t *testing.T) {
 	})
 }
 
-// TestPlacesAreGivenInTurn: a place that comes free goes to the call that has waited longest, one that comes to a call that has left
-// goes on to the next, and no more are in use than there are connections.
+// TestPlacesAreGivenInTurn: a freed place goes to the call that has waited longest, or to the next if that has left, and no more
+// are in use than there are connections.
 func TestPlacesAreGivenInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &places{most: 2, make: func() error { return nil }}
@@ -137,7 +137,7 @@ func TestPlacesAreGivenInTurn(t *testing.T) {
 			}
 			p.give(false)
 			synctest.Wait()
-			if n == 1 { // nobody waits any more
+			if n == 1 { // no call waits any more
 				break
 			}
 		}
@@ -171,8 +171,8 @@ func TestACallFailsWithItsConnection(t *testing.T) {
 	}
 }
 
-// TestCallsAsideTakeNoPlaces: calls aside have connections and a breaker of their own. While all of those are taken, or their breaker is
-// open, other calls are answered.
+// TestCallsAsideTakeNoPlaces: calls aside have their own connections and breaker. While all of those are taken, or their breaker
+// is open, other calls are answered.
 func TestCallsAsideTakeNoPlaces(t *testing.T) {
 	config := configOf(t, startRedis(t), patience)
 	config.Aside = errors.New("aside")
@@ -216,8 +216,8 @@ func TestCallsAsideTakeNoPlaces(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsMadeOnItsOwnTime: a call is answered although its deadline is over before its connection is made: by the client, or,
-// where that believed that there was one, by the library inside the call.
+// TestAConnectionIsMadeOnItsOwnTime: a call is answered although its deadline passes before its connection is made: by the client
+// or, if that counted one too many, by the library inside the call.
 func TestAConnectionIsMadeOnItsOwnTime(t *testing.T) {
 	address := startRedis(t)
 	for name, believed := range map[string]int{"by the client": 0, "inside the call": 1} {
@@ -239,8 +239,8 @@ func TestAConnectionIsMadeOnItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatFailsTellsLittleWhileOthersAnswer: a call waits on for a connection that is given back if Redis has answered another
-// call while none could be made for it; if Redis has answered nothing, it fails with the reason, so that a Redis that hangs is noticed.
+// TestAConnectionThatFailsTellsLittleWhileOthersAnswer: if no connection can be made, a call keeps waiting for one that is given
+// back if Redis has answered another call meanwhile; otherwise it fails with the reason, so that a hanging Redis is noticed.
 func TestAConnectionThatFailsTellsLittleWhileOthersAnswer(t *testing.T) {
 	for name, answers := range map[string]bool{"answers": true, "hangs": false} {
 		t.Run(name, func(t *testing.T) {

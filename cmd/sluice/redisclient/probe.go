@@ -16,7 +16,7 @@ import (
 
 const (
 	probeEvery = 250 * time.Millisecond
-	probeTime  = time.Second // the least time that a probe has: it may have to dial first, over a slow network
+	probeTime  = time.Second // the least timeout of a probe: it may dial first, over a slow network
 )
 
 // probing marks in a context the calls that pass an open breaker.
@@ -31,7 +31,7 @@ func (c *Client) probe(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.trouble:
-			if !rests { // another trouble must not put the next look off
+			if !rests { // another trouble must not postpone the next look
 				continue
 			}
 			rests = false
@@ -76,13 +76,13 @@ func (c *Client) probeAll(ctx context.Context) (more bool) {
 func (c *Client) beginProbing() {
 	select {
 	case c.trouble <- struct{}{}:
-	default: // it is told already
+	default: // already notified
 	}
 }
 
-// tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
-// Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
-// connections are made before requests need them: over a slow network that takes several times as long as a call.
+// tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use. Old
+// connections are dropped first: one whose packets vanish would hang until the probe's timeout. New connections are made in
+// advance: over a slow network that takes several times as long as a call.
 func (g *guard) tryNode(ctx context.Context) {
 	probe := context.WithValue(ctx, probing{}, true)
 	if g.stale.CompareAndSwap(true, false) {
@@ -106,10 +106,10 @@ func (g *guard) probeNode(ctx context.Context) error {
 	key := g.key.Load()
 	if g.node != nil {
 		err := g.node.Ping(ctx).Err()
-		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the cluster has the node no more
+		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the node has left the cluster
 			g.client.forget(g)
 		}
-		if err != nil || key == nil { // nil: it was only asked for the cluster's slots
+		if err != nil || key == nil { // nil: it only served the cluster's slots
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (c *Client) forget(gone *guard) {
 	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
 }
 
-// warmUp makes spare connections. A call that has to make one also waits for the connection's first commands. The library's own spare
+// warmUp makes spare connections. A call that makes one also waits for the connection's first commands. The library's own spare
 // connections are only dialled.
 func (g *guard) warmUp(ctx context.Context) {
 	client := g.pooled()
@@ -172,7 +172,7 @@ func (g *guard) drop() {
 	g.places.drop()
 }
 
-// beside is a key in the slot of another key, for the probe alone.
+// beside returns a key in the slot of another key, only for the probe.
 func (c *Client) beside(key string) string {
 	if end := strings.IndexByte(key, '}'); end >= 0 {
 		return key[:end+1] + ":probe"

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Closed sends the request on all connections at once, each time again when its answer has ended, for as long as told. It counts
-// the answers. A connection that fails is not used further; the first failure is returned.
+// Closed sends the request on all connections concurrently, again whenever its answer has ended, until lasts is over. It counts
+// the answers. A failed connection is not used further; the first failure is returned.
 func Closed(conns []*Conn, request []byte, lasts time.Duration) (int, error) {
 	var (
 		answers atomic.Int64

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bodies sends the request on every connection but keeps its last part back until all have sent theirs so far, so that a gateway
-// that gathers bodies has them all at once. It returns how long it took until the last answer.
+// Bodies sends the request on every connection but holds back its last part until all others are sent, so that a gateway that
+// buffers bodies has all of them in memory. It returns the time until the last answer.
 func Bodies(conns []*Conn, request []byte) (time.Duration, error) {
 	const last = 64 << 10
 	begun := time.Now()
@@ -41,7 +41,7 @@ func Streams(conns []*Conn, request []byte) error {
 	return nil
 }
 
-// each calls do for all connections at once and returns a failure if any failed.
+// each calls do for all connections concurrently and returns a failure if any failed.
 func each(conns []*Conn, do func(*Conn) error) error {
 	failures := make([]error, len(conns))
 	var all sync.WaitGroup

@@ -39,7 +39,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestOpen: one connection takes what is due all at once, one after the other, and every wait counts.
+// TestOpen: one connection sends requests that are due together one after the other, and every wait counts.
 func TestOpen(t *testing.T) {
 	conns := dial(t, 1)
 	pausing := []byte("POST /api/v1/text HTTP/1.1\r\nX-Service-SSE: enable\r\nContent-Length: 25\r\n\r\n{\"model\":\"llm-pause-1ms\"}") // 49 ms a stream

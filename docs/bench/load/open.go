@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Open sends the request rate times a second, whatever becomes of those before. Each answer's time is counted from the moment
-// when its request was due: a request that had to wait for a free connection, or for this program, counts with its wait.
-// The times are returned in order of size.
+// Open sends the request rate times a second, whatever happens to earlier ones. Each answer's time is counted from the moment
+// when its request was due: a wait for a free connection, or for this program, counts. The times are returned sorted.
 func Open(conns []*Conn, request []byte, rate int, lasts time.Duration) ([]time.Duration, error) {
 	free := make(chan *Conn, len(conns))
 	for _, conn := range conns {
@@ -48,7 +47,7 @@ func Open(conns []*Conn, request []byte, rate int, lasts time.Duration) ([]time.
 	return took, failed
 }
 
-// Quantile is the least of the times that q of them do not exceed; q is in 0…1.
+// Quantile returns the least time that a share q of them does not exceed; q is in 0…1.
 func Quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -56,13 +55,13 @@ func Quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// preciseSleep makes the kernel end this thread's sleeps in time; by default they may last 50 µs longer.
+// preciseSleep makes the kernel end this thread's sleeps on time; by default they may last 50 µs longer.
 func preciseSleep() {
 	const setTimerSlack = 29
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
 }
 
-// sleep sleeps in the kernel. time.Sleep waits in steps of a millisecond when a program has nothing else to do.
+// sleep sleeps in the kernel. time.Sleep waits in steps of a millisecond when a program is idle.
 func sleep(d time.Duration) {
 	if d > 0 {
 		left := syscall.NsecToTimespec(d.Nanoseconds())

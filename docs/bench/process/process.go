@@ -1,4 +1,4 @@
-// Package process starts what is measured, each program on its core, and reads what the kernel knows of it. It is for Linux.
+// Package process starts the measured programs, each on its core, and reads the kernel's figures of them. It is for Linux.
 package process
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Process is a program that runs, with the children it has started.
+// Process is a running program with its children.
 type Process struct {
 	Address string // where it listens
 	cmd     *exec.Cmd
@@ -24,9 +24,9 @@ type Process struct {
 type Config struct {
 	Command []string // without taskset
 	Core    string   // what taskset takes
-	Log     string   // the file for its output; it is written anew
+	Log     string   // the file for its output; truncated first
 	Address string   // where it will listen
-	Env     []string // more of its environment
+	Env     []string // additional environment variables
 }
 
 // Start starts a program and waits until it listens.
@@ -77,7 +77,7 @@ func (p *Process) Stop() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM)
 	select {
 	case <-p.ended:
-	case <-time.After(time.Second): // streams that are open keep some alive
+	case <-time.After(time.Second): // open streams keep some alive
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		<-p.ended
 	}

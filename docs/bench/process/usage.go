@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CPU is the time that the program and its children have spent on a core, by the scheduler's nanoseconds. Threads that have
-// ended are not in it; the programs measured here keep theirs.
+// CPU returns the CPU time of the program and its children, from the scheduler's nanoseconds. Ended threads are missing; the
+// programs measured here keep theirs.
 func (p *Process) CPU() (total time.Duration) {
 	for _, pid := range p.pids() {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -24,7 +24,7 @@ func (p *Process) CPU() (total time.Duration) {
 	return total
 }
 
-// Wakes is how often the program's threads have gone to sleep: as often they were woken.
+// Wakes returns how often the program's threads have gone to sleep, and so how often they were woken.
 func (p *Process) Wakes() (total int64) {
 	for _, pid := range p.pids() {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -40,8 +40,8 @@ func (p *Process) Wakes() (total int64) {
 	return total
 }
 
-// Memory is what the program and its children have resident, and the most they had since they were started, in bytes. Pages
-// that they share are counted for each.
+// Memory returns the resident memory of the program and its children, and its peak since the start, in bytes. Pages that they
+// share are counted for each.
 func (p *Process) Memory() (now, most int64) {
 	for _, pid := range p.pids() {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -61,12 +61,12 @@ func kilobytes(status, name string) int64 {
 	return n << 10
 }
 
-// pids are the processes of the program's group: itself and its children.
+// pids returns the processes of the program's group: itself and its children.
 func (p *Process) pids() (all []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
-		_, rest, _ := strings.Cut(string(text), ") ") // behind the name: state, parent, group
+		_, rest, _ := strings.Cut(string(text), ") ") // after the name: state, parent, group
 		fields := strings.Fields(rest)
 		if len(fields) > 2 && fields[2] == strconv.Itoa(p.cmd.Process.Pid) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))

@@ -8,14 +8,14 @@ import (
 // Frames is how many a stream has, its last included.
 const Frames = 50
 
-// form is an API's way to say things, ready to be written.
+// form has an API's answers, ready to be written.
 type form struct {
 	answer, streamHead []byte
 	frames             [][]byte
 	streamEnd          []byte
 }
 
-// loadBalancer is what a service behind a load balancer adds to its answers.
+// loadBalancer has the headers that a service behind a load balancer adds.
 const loadBalancer = "Server: istio-envoy\r\nVary: Origin\r\nX-Request-Id: 7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0\r\nX-Service-Uid: 1234567890\r\n" +
 	"X-Service-Call-Gateway: true\r\nReq-Cost-Time: 812\r\nReq-Arrive-Time: 1770000000000\r\nResp-Start-Time: 1770000000812\r\n" +
 	"Date: Mon, 02 Feb 2026 02:40:00 GMT\r\n"
@@ -53,7 +53,7 @@ var openAI = form{
 
 var streamHead = []byte("HTTP/1.1 200 OK\r\n" + loadBalancer + "Content-Type: text/event-stream;charset=UTF-8\r\nTransfer-Encoding: chunked\r\n\r\n")
 
-// A task has ended when it is asked for the first time.
+// A task has ended by its first poll.
 var (
 	taskMade  = whole(`{"output":{"task_id":"` + Task + `","task_status":"PENDING"},"request_id":"7f3c"}`)
 	taskEnded = whole(taskEnd)

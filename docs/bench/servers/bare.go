@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Bare is an httputil.ReverseProxy over a tuned http.Transport: connections enough for every client, buffers of 8 KB, lent copy
-// buffers, no compression. It reads nothing, counts nothing and logs nothing.
+// Bare is an httputil.ReverseProxy over a tuned http.Transport: enough connections for every client, buffers of 8 KB, pooled copy
+// buffers, no compression. It parses, counts and logs nothing.
 //
-// The server must not close a request's body when the answer begins: the Transport may still look whether the body has ended, and takes
-// a closed one for a broken request. It then breaks the answer off.
+// The server must not close a request's body when the answer begins: the Transport may still check whether the body has ended,
+// takes a closed one for a broken request, and aborts the answer.
 func Bare(listener net.Listener, upstream string) error {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
@@ -36,7 +36,7 @@ func Bare(listener net.Listener, upstream string) error {
 	}))
 }
 
-// Handler answers every request with the header and body of a task's end, as a gateway that knows it does.
+// Handler answers every request with the header and body of a task's end, like a gateway that has it cached.
 func Handler(listener net.Listener) error {
 	return serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
@@ -55,7 +55,7 @@ func serve(listener net.Listener, handler http.Handler) error {
 	return server.Serve(listener)
 }
 
-// buffers lends the proxy's copy buffers.
+// buffers pools the proxy's copy buffers.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

@@ -1,5 +1,5 @@
-// Package servers has the service that all gateways are in front of, the bare proxy they are compared with, and the handler that
-// cached polls are compared with.
+// Package servers has the service behind all gateways, the bare proxy as their baseline, and the handler as the baseline of
+// cached polls.
 package servers
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sluice/docs/bench/wire"
 )
 
-// Service is the simulated service. It answers every request at once and with the same bytes: 1 KB of JSON, a stream, a task.
+// Service is the simulated service. It answers every request immediately and with the same bytes: 1 KB of JSON, a stream, a task.
 // Requests for /v1/ get OpenAI's form, all others the service's own.
 func Service(listener net.Listener) error {
 	for {
@@ -65,7 +65,7 @@ func serveOne(out io.Writer, in *bufio.Reader) error {
 	return err
 }
 
-// pauseOf reads from the model's name how long a stream rests between two frames.
+// pauseOf reads from the model's name how long a stream pauses between frames.
 func pauseOf(body []byte) time.Duration {
 	_, name, found := bytes.Cut(body, []byte("llm-pause-"))
 	if !found {
@@ -76,7 +76,7 @@ func pauseOf(body []byte) time.Duration {
 	return time.Duration(milliseconds) * time.Millisecond
 }
 
-// stream writes the frames, each in a write and a chunk by itself.
+// stream writes the frames, each in its own write and chunk.
 func stream(out io.Writer, form form, pause time.Duration) error {
 	if _, err := out.Write(form.streamHead); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package wire reads HTTP/1.1 messages at little cost. The load and the service share a core, so what they spend on
-// a message is missing in the rate at which they drive a gateway. net/http's client and server do more for each than is needed here.
-// It trusts both sides: what it reads comes from programs of this benchmark or through a proxy.
+// Package wire reads HTTP/1.1 messages at little cost. The load and the service share a core, so time they spend on a message
+// lowers the rate at which they drive a gateway. net/http does more per message than is needed here. It trusts both sides: all
+// messages are from this benchmark's programs or through a proxy.
 package wire
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Head is what a message's first lines say.
+// Head is a message's start line and headers.
 type Head struct {
 	Get     bool   // a request's method is GET
 	Path    []byte // a request's path; valid until the next read
@@ -47,7 +47,7 @@ func ReadHead(in *bufio.Reader) (h Head, err error) {
 	return h, err
 }
 
-// field takes what matters from a header line.
+// field takes the relevant values from a header line.
 func (h *Head) field(line []byte) {
 	switch line[0] | 0x20 {
 	case 'c':

@@ -12,27 +12,27 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The reasons why somebody is not let in. None of them tells what exists.
+// The reasons why a login is refused. None of them reveals what exists.
 var (
 	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
 	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
-	ErrOften    = errors.New("too many logins")                            // of this person, or that begin at this address
-	ErrCookies  = errors.New("too many cookies of no session")             // from this address; this one was such, too
+	ErrOften    = errors.New("too many logins")                            // by this person, or begun at this address
+	ErrCookies  = errors.New("too many cookies of no session")             // from this address, including this one
 	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
 	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
-	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. Nothing was spent for it.
+	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. It did not count as an attempt.
 	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
 )
 
-// Visitor is where a login comes from.
+// Visitor is the origin of a login.
 type Visitor struct {
 	Client string // the address
 	Agent  string // the browser's User-Agent
-	// Foreign says that another site's page led the browser here. What fails then is not the visitor's doing, and is not counted.
+	// Foreign reports that another site's page led the browser here. A failure is not the visitor's fault then, and is not counted.
 	Foreign bool
 }
 
-// away is an error of the store as [ErrAway].
+// away returns an error of the store as [ErrAway].
 func away(err error) error {
 	if err == nil {
 		return nil
@@ -43,15 +43,14 @@ func away(err error) error {
 // AttemptsWindow begins with the first login that fails.
 const AttemptsWindow = 10 * time.Minute
 
-// How many logins may fail within it before they are refused as too many: more than people mistype. A right secret is never refused for
-// them.
+// How many logins may fail within it before further ones are refused: more than people mistype. A right secret is never refused.
 const (
 	attemptsOfAddress = 20
 	attemptsOfAccount = 100
 )
 
-// How many logins may succeed for one person, and begin at the issuer from one address, within the same time: the store drops the oldest when
-// it has too many, which would be others'.
+// How many logins may succeed for one person, and begin at the issuer from one address, within the same time: a full store evicts
+// the oldest, which would be those of others.
 const (
 	loginsOfPerson   = 100
 	signOnsOfAddress = 300
@@ -62,7 +61,7 @@ const CookiesWindow = time.Minute
 
 const cookiesOfAddress = 20
 
-// Bounds are called when a bound turns somebody away. Nil: nobody is told.
+// Bounds are called when a bound refuses a login. Nil: no call.
 type Bounds struct {
 	Attempts func() // of wrong tokens, keys and links, by address and account
 	Cookies  func() // of cookies that belong to no session, by address
@@ -70,8 +69,8 @@ type Bounds struct {
 	SignOns  func() // that begin at one address
 }
 
-// attempts counts what may happen only so often: here first, which spares the store, and then in the store for all replicas. While the
-// store is away, each replica counts by itself.
+// attempts counts bounded events: here first, which spares the store, and then in the store for all replicas. While the store is
+// away, each replica counts by itself.
 type attempts struct {
 	shared Store
 	now    func() time.Time
@@ -80,7 +79,7 @@ type attempts struct {
 	log    *slog.Logger
 }
 
-// network is a client's address, of IPv6 the network of one customer, as a name.
+// network returns a client's address as a name; for IPv6 the network of one customer.
 func network(client string) string {
 	if address, err := netip.ParseAddr(client); err == nil {
 		bits := 64
@@ -95,7 +94,7 @@ func network(client string) string {
 
 var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_`)
 
-// accountOf is the account that a presented secret is for: the public part of a team's key, or the console's token.
+// accountOf returns the account of a presented secret: the public part of a team's key, or the console's token.
 func accountOf(secret string) string {
 	if parts := keyForm.FindStringSubmatch(secret); parts != nil {
 		return parts[1]
@@ -103,7 +102,7 @@ func accountOf(secret string) string {
 	return "token"
 }
 
-// counts counts something, and reports whether there were no more than that within [AttemptsWindow].
+// counts counts an event, and reports whether the bound holds within [AttemptsWindow].
 func (a *attempts) counts(ctx context.Context, name string, most int) bool {
 	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {
 		return false
@@ -116,7 +115,7 @@ func (a *attempts) counts(ctx context.Context, name string, most int) bool {
 func (a *attempts) failed(ctx context.Context, v Visitor, way Way, account string) error {
 	if !a.counts(ctx, network(v.Client), attemptsOfAddress) || account != "" && !a.counts(ctx, "account "+account, attemptsOfAccount) {
 		a.bounds.Attempts()
-		return ErrTooMany // not noted: the log would be as long as somebody likes
+		return ErrTooMany // not logged: an attacker could fill the log
 	}
 	return a.refused(ctx, v, way, ErrWrong)
 }

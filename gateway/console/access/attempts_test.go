@@ -12,7 +12,7 @@ import (
 	"sluice/gateway/console/access"
 )
 
-// tries logs in with a wrong secret until that is refused for too many attempts, and returns how many times it was not.
+// tries logs in with a wrong secret until it is refused for too many attempts, and returns the number of attempts before.
 func tries(control *access.Control, client, presented string) (failed int) {
 	for failed < 1000 {
 		_, err := control.Login(context.Background(), access.Visitor{Client: client}, presented)
@@ -42,7 +42,7 @@ func (h *replicas) lets(t *testing.T, about string, v access.Visitor) {
 	}
 }
 
-// TestStrangersKeepNoRightSecretOut: whatever was tried from an address or at an account, a right one passes, and a wrong one does not.
+// TestStrangersKeepNoRightSecretOut: whatever was tried from an address or on an account, a right one passes, and a wrong one does not.
 func TestStrangersKeepNoRightSecretOut(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		if n := tries(h.Control, visitor.Client, "guess"); n != 20 {
@@ -101,7 +101,7 @@ func TestAttemptsOfOneAccount(t *testing.T) {
 	})
 }
 
-// TestStrangersAskTheStoreSeldom: a program's right token asks it for nothing, and beyond the bounds nothing does that fails.
+// TestStrangersAskTheStoreSeldom: a program's right token needs no call of the store, and beyond the bounds nor does a failing attempt.
 func TestStrangersAskTheStoreSeldom(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		shared, asked := h.watch()
@@ -148,7 +148,7 @@ func TestWithoutTheStore(t *testing.T) {
 	})
 }
 
-// TestNobodyCrowdsOthersOut: the store keeps so many sessions, and so many logins that are at the issuer.
+// TestNobodyCrowdsOthersOut: the store bounds the sessions, and the logins that are at the issuer.
 func TestNobodyCrowdsOthersOut(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		operators := h.login(t, token)
@@ -176,7 +176,7 @@ func TestSignOnsOfOneAddress(t *testing.T) {
 	})
 }
 
-// TestNamesDiffer: who may see a session, and who the audit names, is told by the name.
+// TestNamesDiffer: the name decides who may see a session, and whom the audit names.
 func TestNamesDiffer(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		names := map[string]bool{}
@@ -195,10 +195,10 @@ func TestNamesDiffer(t *testing.T) {
 	})
 }
 
-// TestManyAttemptsAtOnce are no more than one after the other.
+// TestManyAttemptsAtOnce get no more tries than sequential ones.
 func TestManyAttemptsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
-		h.teams.takes = time.Second // so that many look-ups are under way at once
+		h.teams.takes = time.Second // so that many look-ups are in flight together
 		burst := func(count int, try func(i int) error) (failed int) {
 			var mu sync.Mutex
 			var all sync.WaitGroup
@@ -233,7 +233,7 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 	})
 }
 
-// TestLoginsThatAreLeftCount: whoever leaves before the answer has guessed as well.
+// TestLoginsThatAreLeftCount: a client that leaves before the answer has guessed as well.
 func TestLoginsThatAreLeftCount(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		obeying := hooked{h.store, func(ctx context.Context, _ string) error { return ctx.Err() }} // as Redis is not asked for a client that has left

@@ -12,22 +12,22 @@ import (
 	"sluice/gateway/oidc"
 )
 
-// The issuer is asked again about a person who uses a session. Between the two a failure to ask changes nothing.
+// The issuer is asked again about a person who uses a session. Between the two times a failed check changes nothing.
 const (
 	checkFrom = 10 * time.Minute // since it last vouched
-	checkBy   = 15 * time.Minute // then the session is not served before it has
+	checkBy   = 15 * time.Minute // from then on the session waits for the check
 )
 
 // One request of all replicas asks, because issuers take a refresh token only once; the others wait.
 const (
-	checkClaim = 10 * time.Second // for which it may ask; longer than the issuer's client is patient
+	checkClaim = 10 * time.Second // how long it may ask; longer than the issuer client's timeout
 	checkWait  = 3 * time.Second
 	checkPause = 50 * time.Millisecond
-	checkMost  = checkClaim - time.Second // for all that one request asks
+	checkMost  = checkClaim - time.Second // for all of one request's calls
 )
 
 // Know returns who holds the session with that secret: [ErrWrong] or [ErrCookies] if it has ended, [ErrAway] if that cannot be checked. A
-// session ends when what the person may do changes. renew says that the person is there: without it the session grows idle.
+// session ends when what the person may do changes. renew reports that the person is active: without it the session becomes idle.
 func (c *Control) Know(ctx context.Context, v Visitor, secret string, renew bool) (Person, error) {
 	if secret == "" {
 		return Person{}, ErrWrong
@@ -52,7 +52,7 @@ func (c *Control) Know(ctx context.Context, v Visitor, secret string, renew bool
 	return session.Person, nil
 }
 
-// holds reports whether a session's person still may do the same.
+// holds reports whether a session's person still has the same rights.
 func (c *Control) holds(s *Session, secret string) bool {
 	var now Person
 	var ok bool
@@ -89,7 +89,7 @@ func (c *Control) ended(ctx context.Context, s *Session) error {
 	return ErrWrong
 }
 
-// recheck has the issuer asked about the session's person, by this request or another.
+// recheck makes this request or another ask the issuer about the session's person.
 func (c *Control) recheck(ctx context.Context, s *Session, secret string) error {
 	begun := c.deps.Now()
 	for {
@@ -119,8 +119,8 @@ func (c *Control) recheck(ctx context.Context, s *Session, secret string) error 
 	}
 }
 
-// check asks the issuer. The session ends if the issuer no longer vouches for the person, or names other rights. While the issuer fails to
-// answer, it lasts as long as it may without.
+// check asks the issuer. The session ends if the issuer no longer vouches for the person, or grants other rights. While the
+// issuer is down, the session lasts as long as it may unchecked.
 func (c *Control) check(ctx context.Context, s *Session, secret string) error {
 	ctx = context.WithoutCancel(ctx) // a refresh token that was used and not stored would end the session
 	var grant oidc.Grant

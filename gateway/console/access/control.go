@@ -19,18 +19,18 @@ type Deps struct {
 	Shared Store // sessions and attempts, of all replicas
 	Teams  Teams
 	Groups Groups
-	Issuer *oidc.Client                                // nil: there is no sign-on
-	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: there is none
-	// Secret returns a secret of the configuration that all replicas share. Sessions are signed with a key that is derived from it, and
-	// end when it changes. Nil: a random one, for a Shared of this process alone.
+	Issuer *oidc.Client                                // nil: no sign-on
+	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: no token
+	// Secret returns a secret of the configuration that all replicas share. Sessions are signed with a key that is derived from
+	// it, and end when it changes. Nil: a random one, for a Shared of only this process.
 	Secret func() []byte
 	Bounds Bounds
 	Log    *slog.Logger // who logged in, and which logins failed
-	// Ended writes into the audit that somebody has ended the session of another person. Nil: there is no audit.
+	// Ended writes into the audit that a person has ended another's session. Nil: no audit.
 	Ended func(ctx context.Context, by Person, client string, s *Session) error
 }
 
-// Control lets people in, and says who they are. It is safe for concurrent use.
+// Control authenticates people. It is safe for concurrent use.
 type Control struct {
 	deps     Deps
 	signer   signer
@@ -78,7 +78,7 @@ func (c *Control) admit(ctx context.Context, v Visitor, p Person, prove func(sec
 	return secret, nil
 }
 
-// End ends a session by its secret, if there is one.
+// End ends a session by its secret, if it exists.
 func (c *Control) End(ctx context.Context, secret string) error {
 	if name := nameOf(secret); c.signer.gave(kindSession, secret) && !c.sessions.over.has(name) {
 		return away(c.sessions.end(ctx, name))
@@ -86,7 +86,7 @@ func (c *Control) End(ctx context.Context, secret string) error {
 	return nil
 }
 
-// Sessions returns the sessions that somebody may see, the newest first: an operator all, others their own.
+// Sessions returns the sessions that a person may see, the newest first: all for an operator, for others their own.
 func (c *Control) Sessions(ctx context.Context, p Person) ([]*Session, error) {
 	seen, err := c.sessions.list(ctx)
 	return slices.DeleteFunc(seen, func(s *Session) bool {
@@ -95,8 +95,8 @@ func (c *Control) Sessions(ctx context.Context, p Person) ([]*Session, error) {
 	}), away(err)
 }
 
-// Revoke ends a session that somebody may see, by its ID. ok is false if there is none. The session of another person gets an entry in
-// the audit. It ends also if that cannot be written: nothing may keep an operator from taking somebody's access away.
+// Revoke ends a session that the person may see, by its ID; ok is false if it does not exist. Ending another person's session is
+// audited. It ends even if the audit cannot be written: nothing may keep an operator from revoking access.
 func (c *Control) Revoke(ctx context.Context, v Visitor, p Person, id string) (ok bool, err error) {
 	seen, err := c.Sessions(ctx, p)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"sluice/gateway/console/access"
 )
 
-// TestAForgedSessionIsNone: whoever writes the store, and knows everything in it and the code, but no secret of the configuration.
+// TestAForgedSessionIsNone: the attacker writes the store, and knows its content and the code, but no secret of the configuration.
 func TestAForgedSessionIsNone(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		operators, err := h.ByCode(t.Context(), visitor, h.NewLink())
@@ -59,7 +59,7 @@ func TestAForgedSessionIsNone(t *testing.T) {
 	})
 }
 
-// TestAForgedSignOnIsNone: a sign-on that did not begin here, although the store says so.
+// TestAForgedSignOnIsNone: a sign-on that did not begin here, although it is in the store.
 func TestAForgedSignOnIsNone(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
@@ -101,7 +101,7 @@ func TestAnotherSecretEndsSessions(t *testing.T) {
 	})
 }
 
-// TestSessionsOfTheFutureAreNone: a replica whose clock is wrong would not ask about their rights until then.
+// TestSessionsOfTheFutureAreNone: a replica with a wrong clock would not check their rights until then.
 func TestSessionsOfTheFutureAreNone(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		ahead := time.Duration(0)
@@ -124,8 +124,8 @@ func TestSessionsOfTheFutureAreNone(t *testing.T) {
 	})
 }
 
-// TestInventedCookiesAskNothing: the store is not asked for a cookie that no login gave, nor twice for a session that has ended. Each address
-// may send twenty a minute, and a right cookie passes from there all the same.
+// TestInventedCookiesAskNothing: the store is not asked for a cookie that no login issued, nor twice for an ended session. Each
+// address may send twenty a minute, and a valid cookie still passes from there.
 func TestInventedCookiesAskNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		shared, asked := h.watch()
@@ -176,15 +176,15 @@ func flip(secret string) string {
 	return base64.RawURLEncoding.EncodeToString(bytes)
 }
 
-// stateOf is the state of a sign-on whose cookie has that secret: anybody can compute it.
+// stateOf returns the state of a sign-on whose cookie has that secret: anyone with the secret can compute it.
 func stateOf(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("state\x00"))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestOtherSitesSpendNothing: the callback without the browser's own sign-on counts for nothing and leaves that sign-on as it is, and
-// replays of a sign-on do not ask the store again.
+// TestOtherSitesSpendNothing: the callback without the browser's own sign-on is not counted and does not affect that sign-on, and
+// replays do not ask the store again.
 func TestOtherSitesSpendNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		shared, asked := h.watch()

@@ -125,7 +125,7 @@ func (r *roll) OfMembers(groups []string, email string) (teams []string) {
 	return teams
 }
 
-// login logs in and fails the test if that fails.
+// login logs in or fails the test.
 func (h *replicas) login(t *testing.T, presented string) (secret string) {
 	t.Helper()
 	secret, err := h.Login(t.Context(), visitor, presented)
@@ -146,7 +146,7 @@ func (h *replicas) visit(t *testing.T) (signOn, state, code string) {
 	return on.Secret, state, code
 }
 
-// signOn logs in at the issuer and fails the test if that fails.
+// signOn logs in at the issuer or fails the test.
 func (h *replicas) signOn(t *testing.T) (secret string) {
 	t.Helper()
 	on, state, code := h.visit(t)
@@ -157,7 +157,7 @@ func (h *replicas) signOn(t *testing.T) (secret string) {
 	return secret
 }
 
-// who is the person of a session in a word, or why there is none.
+// who returns the session's person in a word, or why there is no session.
 func who(d *access.Control, secret string) string {
 	return whoIf(d.Know(context.Background(), visitor, secret, true))
 }
@@ -181,7 +181,7 @@ func expect(t *testing.T, about, got, want string) {
 	}
 }
 
-// hooked is a store that asks a hook before a call, by its name. The call fails if the hook does.
+// hooked is a store that calls a hook before each call, with its name. The call fails if the hook does.
 type hooked struct {
 	access.Store
 	before func(ctx context.Context, call string) error
@@ -215,7 +215,7 @@ func (s hooked) Count(ctx context.Context, name string, window time.Duration) (i
 	return s.Store.Count(ctx, name, window)
 }
 
-// watch returns a store that counts what it is asked.
+// watch returns a store that counts its calls.
 func (h *replicas) watch() (shared access.Store, asked *int) {
 	asked = new(int)
 	return hooked{h.store, func(_ context.Context, call string) error {
@@ -226,7 +226,7 @@ func (h *replicas) watch() (shared access.Store, asked *int) {
 	}}, asked
 }
 
-// away returns a store that cannot be reached while that is true.
+// away returns a store that is unreachable while a flag is set.
 func (h *replicas) away(is *bool) access.Store {
 	return hooked{h.store, func(context.Context, string) error {
 		if *is {

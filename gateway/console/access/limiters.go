@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostRecent is how many names a recent remembers, at least half of them those used last.
+// mostRecent is how many names a recent remembers; at least the half used last stays.
 const mostRecent = 10_000
 
 // recent remembers a value for each of the names used last. The zero recent is empty.
@@ -16,7 +16,7 @@ type recent[V any] struct {
 	young, old map[string]V // old is dropped when young is full
 }
 
-// get returns the value of a name. If there is none, it is that of make; with a nil make ok is false.
+// get returns the value of a name. A missing one is made with make; if make is nil, ok is false.
 func (r *recent[V]) get(name string, make func() V) (value V, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (n *names) has(name string) bool {
 // Limiters bound how often something happens in this process, by name. They remember the names used last. The zero Limiters are empty.
 type Limiters struct{ recent[*rate.Limiter] }
 
-// Allows reports whether something may happen once more: burst times at once, and then at that rate.
+// Allows reports whether something may happen once more: burst times immediately, and then at that rate.
 func (l *Limiters) Allows(name string, now time.Time, every rate.Limit, burst int) bool {
 	limiter, _ := l.get(name, func() *rate.Limiter { return rate.NewLimiter(every, burst) })
 	return limiter.AllowN(now, 1)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestLimitersRememberABoundedNumberOfNames: those that are used are remembered, and a busy one stays busy.
+// TestLimitersRememberABoundedNumberOfNames: names in use are remembered, and a busy one stays busy.
 func TestLimitersRememberABoundedNumberOfNames(t *testing.T) {
 	var l Limiters
 	now := time.Unix(1_800_000_000, 0)

@@ -12,11 +12,11 @@ import (
 // LinkLife is how long a one-time link works.
 const LinkLife = 10 * time.Minute
 
-// mostSecret is the length of the longest secret that is judged, in bytes.
+// mostSecret is the length of the longest secret that is checked, in bytes.
 const mostSecret = 8 << 10
 
-// Login opens a session for the operator's token or a team's key. The secret is judged first, which takes a hash and no call of the
-// store: what strangers have tried must not keep a right one out. It is too long to be guessed, however often they try.
+// Login opens a session for the operator's token or a team's key. The secret is checked first, which takes a hash and no call of
+// the store: strangers' attempts must not keep a right one out. It is too long to guess, however often they try.
 func (c *Control) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
 	if len(presented) > mostSecret {
 		presented = ""
@@ -36,7 +36,7 @@ func (c *Control) Login(ctx context.Context, v Visitor, presented string) (secre
 	})
 }
 
-// Bearer returns the operator whose token a program sends. It opens no session. The token is judged first, as in [Control.Login].
+// Bearer returns the operator whose token a program sends. It opens no session. The token is checked first, as in [Control.Login].
 func (c *Control) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
 	if _, ok := c.isToken(presented); !ok {
 		return Person{}, c.attempts.failed(ctx, v, ByToken, "")
@@ -57,14 +57,14 @@ func holderOf(team, key string) Person {
 	return Person{Name: "key:" + key, Role: Member, Teams: []string{team}}
 }
 
-// link is the one-time link's code, in this process alone.
+// link is the one-time link's code, only in this process.
 type link struct {
 	mu   sync.Mutex
 	sum  [sha256.Size]byte
-	ends time.Time // zero: there is none
+	ends time.Time // zero: no link
 }
 
-// NewLink returns the code of a new one-time link, which replaces an earlier one. Show it to the operator alone.
+// NewLink returns the code of a new one-time link, which replaces an earlier one. Show it only to the operator.
 func (c *Control) NewLink() (code string) {
 	code = newSecret()
 	c.link.mu.Lock()
@@ -73,7 +73,7 @@ func (c *Control) NewLink() (code string) {
 	return code
 }
 
-// take reports whether the code is that of the link, which no longer works then, and when it would have ended.
+// take uses up the link if the code is its, and reports whether it is and when the link would have expired.
 func (l *link) take(code string, now time.Time) (ends time.Time, ok bool) {
 	sum := sha256.Sum256([]byte(code))
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *link) take(code string, now time.Time) (ends time.Time, ok bool) {
 	return ends, true
 }
 
-// giveBack lets a code that was taken in vain work again, unless there is a newer link.
+// giveBack makes a code that was taken in vain valid again, unless there is a newer link.
 func (l *link) giveBack(code string, ends time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *link) giveBack(code string, ends time.Time) {
 	}
 }
 
-// ByCode opens an operator's session for the code of a one-time link. The code is judged first, as in [Control.Login].
+// ByCode opens an operator's session for the code of a one-time link. The code is checked first, as in [Control.Login].
 func (c *Control) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
 	ends, ok := c.link.take(code, c.deps.Now())
 	switch {

@@ -49,7 +49,7 @@ func TestWhatDoesNotLogIn(t *testing.T) {
 		if _, err := h.Bearer(t.Context(), visitor, mapsKey); !errors.Is(err, access.ErrWrong) {
 			t.Errorf("a team's key as a token: %v", err)
 		}
-		h.token = "" // none is set: SHA-256 of nothing must not do
+		h.token = "" // none is set: SHA-256 of nothing must not pass
 		if _, err := h.Bearer(t.Context(), visitor, ""); !errors.Is(err, access.ErrWrong) {
 			t.Errorf("no token where none is set: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestALinkWorksOnceAndForTenMinutes(t *testing.T) {
 	})
 }
 
-// TestALinkIsNotUsedUpInVain: without a session, because the store is away, it works again later, and then once.
+// TestALinkIsNotUsedUpInVain: if the store is away and no session begins, the link works again later, once.
 func TestALinkIsNotUsedUpInVain(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		away := true
@@ -117,7 +117,7 @@ func TestALinkIsNotUsedUpInVain(t *testing.T) {
 	})
 }
 
-// TestALinkIsRaced by many browsers at once: one of them gets a session.
+// TestALinkIsRaced by many browsers concurrently: one of them gets a session.
 func TestALinkIsRaced(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		code := h.NewLink()

@@ -94,13 +94,13 @@ func (m *Memory) List(_ context.Context, kind string) ([][]byte, error) {
 	return values, nil
 }
 
-// Count implements [Store]. It is no rate.Limiter, because it has to count as Redis does: callers need the number.
+// Count implements [Store]. It is not a rate.Limiter, because it must count as Redis does: callers need the number.
 func (m *Memory) Count(_ context.Context, name string, window time.Duration) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.find(kindCount, name)
 	if e == nil {
-		e = m.add(kindCount, name, most/4, window) // so many, that it rarely has to make room
+		e = m.add(kindCount, name, most/4, window) // enough that it rarely evicts one
 	}
 	e.count++
 	return e.count, nil
@@ -121,7 +121,7 @@ func (m *Memory) add(kind, name string, room int, life time.Duration) *entry {
 	return all[name]
 }
 
-// drop makes room: of those that have ended, else of the oldest.
+// drop makes room: it evicts the expired, else the oldest.
 func (m *Memory) drop(all map[string]*entry, room int) {
 	var names []string
 	for name, e := range all {
@@ -140,7 +140,7 @@ func (m *Memory) drop(all map[string]*entry, room int) {
 	}
 }
 
-// find returns what has not ended. The caller holds the lock.
+// find returns an entry that has not expired. The caller holds the lock.
 func (m *Memory) find(kind, name string) *entry {
 	e := m.kinds[kind][name]
 	if e == nil || !m.now().Before(e.ends) {

@@ -33,7 +33,7 @@ func (r Role) String() string {
 	return "nobody"
 }
 
-// Person is who uses the console. The zero Person may do nothing.
+// Person is a user of the console. The zero Person may do nothing.
 type Person struct {
 	Name  string // for the audit, such as "oidc:alice@example.com"; never a secret
 	Role  Role
@@ -63,7 +63,7 @@ type Actor struct {
 	Reason  string // why, as the person gave it; may be empty
 }
 
-// By is the actor of a request that comes from an address, with or without a port.
+// By returns the person as the actor of a request from an address, with or without a port.
 func (p Person) By(address, reason string) Actor {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
@@ -78,7 +78,7 @@ func With(ctx context.Context, p Person) context.Context {
 	return context.WithValue(ctx, personKey{}, p)
 }
 
-// From returns the person of a request; the zero Person if there is none.
+// From returns the person of a request, or the zero Person.
 func From(ctx context.Context) Person {
 	p, _ := ctx.Value(personKey{}).(Person)
 	return p
@@ -86,19 +86,19 @@ func From(ctx context.Context) Person {
 
 // Teams are the teams in force.
 type Teams interface {
-	// OfKey returns whose key was presented. It is ok only while the gateway would take the key.
+	// OfKey returns the team of a presented key. It is ok only while the gateway would accept the key.
 	OfKey(presented string) (team, key string, ok bool)
 	// Digest returns the SHA-256 of a team's key, ok as OfKey.
 	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
 	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
-	// order. [Names] says what an entry of the members means.
+	// order. [Names] defines what an entry of the members means.
 	OfMembers(groups []string, email string) []string
 }
 
 // Groups are the issuer's groups, or verified e-mail addresses, that give rights to more than teams. Teams name their own.
 type Groups struct{ Operators, Viewers []string }
 
-// person returns what the issuer's person may do; ok is false if that is nothing.
+// person returns the rights of the issuer's person; ok is false without any.
 func (g Groups) person(id oidc.Identity, teams Teams) (p Person, ok bool) {
 	overlap := func(listed []string) bool {
 		return slices.ContainsFunc(listed, func(one string) bool { return Names(one, id.Groups, id.Email) })
@@ -115,8 +115,8 @@ func (g Groups) person(id oidc.Identity, teams Teams) (p Person, ok bool) {
 	return p, p.Role != Member || len(p.Teams) > 0
 }
 
-// nameFor is the address of the issuer's person, or the subject. If it is shortened, or a subject that looks like an address, it has
-// a part of its hash, so that no two people have one name.
+// nameFor is the address of the issuer's person, or the subject. If it is shortened, or a subject that looks like an address, it
+// includes a part of its hash, so that names are unique.
 func nameFor(id oidc.Identity) string {
 	name := id.Email
 	if name == "" {
@@ -129,9 +129,9 @@ func nameFor(id oidc.Identity) string {
 	return short
 }
 
-// Names reports whether an entry of a list of members is one of somebody's groups, or the address unless it is empty. An entry with an @
-// is an address, compared without regard to case; all others are groups, letter for letter. Whoever names groups must not be able to
-// make one that counts as somebody's address, so a group with an @ in its name is listed as group:name.
+// Names reports whether an entry of a list of members is one of the groups, or the email address unless that is empty. An entry
+// with an @ is an address, compared without regard to case; all others are groups, letter for letter. Those who name groups must
+// not be able to impersonate an address, so a group with an @ in its name is listed as group:name.
 func Names(entry string, groups []string, email string) bool {
 	if !strings.Contains(entry, "@") {
 		return slices.Contains(groups, entry)
@@ -142,7 +142,7 @@ func Names(entry string, groups []string, email string) bool {
 	return lower(email) == lower(entry)
 }
 
-// lower folds the letters A to Z alone: to fold others could make two mailboxes one.
+// lower folds only the letters A to Z: folding others could merge two mailboxes.
 func lower(address string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -152,7 +152,7 @@ func lower(address string) string {
 	}, address)
 }
 
-// shorten keeps the visible beginning of what a client says of itself.
+// shorten keeps the visible beginning of a client's description of itself.
 func shorten(text string) string {
 	const most = 120
 	text = strings.Map(func(r rune) rune {

@@ -29,7 +29,7 @@ func random() []byte {
 // newSecret returns 256 random bits, as 43 letters.
 func newSecret() string { return base64.RawURLEncoding.EncodeToString(random()) }
 
-// nameOf is the name under which the store has what belongs to a secret.
+// nameOf returns the store's name for the value that belongs to a secret.
 func nameOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
@@ -53,9 +53,9 @@ func expand(secret []byte, purpose string) []byte {
 	return key
 }
 
-// seal encrypts what only the holder of a secret may read: the store alone does not give it away.
+// seal encrypts text that only the holder of a secret may read: read access to the store does not suffice.
 func seal(secret string, text []byte) []byte {
-	return sealer(secret).Seal(nil, nil, text, nil) //nolint:gosec // it draws the nonce itself, and takes none
+	return sealer(secret).Seal(nil, nil, text, nil) //nolint:gosec // it draws the nonce itself
 }
 
 // open decrypts it. ok is false if it was sealed with another secret, or changed.
@@ -76,8 +76,8 @@ func sealer(secret string) cipher.AEAD {
 	return aead
 }
 
-// signer signs with a key that is derived from a secret of the configuration, which all replicas share. It signs the secrets in
-// cookies, so that an invented one is known without the store, and what is in the store, so that whoever writes there forges nothing.
+// signer signs with a key that is derived from a secret of the configuration, which all replicas share. It signs the secrets in cookies,
+// so that an invented one is detected without the store, and the store's values, so that write access to it does not allow forgery.
 type signer struct{ secret func() []byte }
 
 func (s signer) sign(parts ...[]byte) []byte {
@@ -95,7 +95,7 @@ func (s signer) newSecret(kind string) string {
 	return base64.RawURLEncoding.EncodeToString(append(bits, s.proof(kind, bits)...))
 }
 
-// gave reports whether a cookie's secret is of [signer.newSecret], with the key of now.
+// gave reports whether [signer.newSecret] issued a cookie's secret, with the current key.
 func (s signer) gave(kind, secret string) bool {
 	if len(secret) != cookieLetters {
 		return false

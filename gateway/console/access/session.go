@@ -11,7 +11,7 @@ const (
 	Idle    = time.Hour      // since its last request
 )
 
-// mostSkew is how far the clocks of two replicas may be apart. A session that begins later than that is none.
+// mostSkew is how far the clocks of two replicas may be apart. A session that begins later than that is invalid.
 const mostSkew = time.Minute
 
 // Session is a login that has not ended. The store has it under the hash of its secret, which the browser's cookie holds.
@@ -20,11 +20,11 @@ type Session struct {
 	Person Person    `json:"person"` // with the rights at the login
 	Began  time.Time `json:"began"`
 	Client string    `json:"client"` // the address at the login
-	Agent  string    `json:"agent"`  // what the browser called itself then, shortened
+	Agent  string    `json:"agent"`  // the browser's User-Agent at the login, shortened
 	Proof  Proof     `json:"proof"`
 }
 
-// Proof is what a session was opened with, as far as it is needed to see that it still holds.
+// Proof records how a session was opened, as far as needed to check that it is still valid.
 type Proof struct {
 	Way     Way       `json:"way"`
 	Key     string    `json:"key,omitempty"`    // the id of a team's key
@@ -36,7 +36,7 @@ type Proof struct {
 	Grant   []byte    `json:"grant,omitempty"`  // sealed with the session's secret
 }
 
-// Way is how somebody logged in.
+// Way is how a person logged in.
 type Way string
 
 // The ways.
@@ -47,18 +47,18 @@ const (
 	ByIssuer Way = "oidc"
 )
 
-// SessionID is the ID of the session that a secret belongs to, if there is one. A login never goes on with a secret that the browser
-// sent: somebody else may have put it there.
+// SessionID returns the ID of a secret's session, if it exists. A login never continues with a secret that the browser sent: an
+// attacker may have planted it.
 func SessionID(secret string) string { return nameOf(secret) }
 
-// sessions are those that were opened, by ID.
+// sessions are the open ones, by ID.
 type sessions struct {
 	records[Session]
 	now  func() time.Time
-	over names // sessions that have ended, which none with their name follows: the store is not asked again
+	over names // sessions that have ended, whose names are never reused: the store is not asked again
 }
 
-// find returns the session of a secret; nil if there is none, or no longer. renew keeps it for another Idle.
+// find returns the session of a secret; nil if it does not exist or has ended. renew keeps it for another Idle.
 func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Session, error) {
 	name := nameOf(secret)
 	if s.over.has(name) {
@@ -85,13 +85,13 @@ func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Sessio
 
 func (s *sessions) lasts(session *Session) bool { return s.now().Sub(session.Began) < Longest }
 
-// inFuture reports whether a session has times that no clock can have reached: its rights would not be checked again until then.
+// inFuture reports whether a session's times are in the future: its rights would not be checked again until then.
 func (s *sessions) inFuture(session *Session) bool {
 	latest := s.now().Add(mostSkew)
 	return session.Began.After(latest) || session.Proof.Checked.After(latest)
 }
 
-// age is the time since the issuer vouched for a session's person.
+// age returns the time since the issuer vouched for a session's person.
 func (s *sessions) age(session *Session) time.Duration { return s.now().Sub(session.Proof.Checked) }
 
 // end ends a session on all replicas, with their next request. It may have ended already.
@@ -106,7 +106,7 @@ func (s *sessions) end(ctx context.Context, id string) error {
 // SignOnLife is how long a login may stay at the issuer.
 const SignOnLife = 10 * time.Minute
 
-// begun is what the store has of a login that is at the issuer.
+// begun is the store's value for a login that is at the issuer.
 type begun struct {
 	Next string    `json:"next"`
 	At   time.Time `json:"at"`
@@ -116,10 +116,10 @@ type begun struct {
 type signOns struct {
 	records[begun]
 	now  func() time.Time
-	used names // those that have come back, which spares the store a second look
+	used names // those that have returned, which spares the store a second look
 }
 
-// end takes one out of the store: [ErrNotBegun] if there is none.
+// end takes one out of the store; a missing one is [ErrNotBegun].
 func (s *signOns) end(ctx context.Context, name string) (*begun, error) {
 	if s.used.has(name) {
 		return nil, ErrNotBegun

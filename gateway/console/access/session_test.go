@@ -38,7 +38,7 @@ func TestEveryLoginHasANewSecret(t *testing.T) {
 	})
 }
 
-// TestASessionEndsWhenRightsChange: for good, with the next request, whichever replica gets it.
+// TestASessionEndsWhenRightsChange: permanently, with the next request, whichever replica gets it.
 func TestASessionEndsWhenRightsChange(t *testing.T) {
 	for about, tt := range map[string]struct {
 		login  func(t *testing.T, h *replicas) string

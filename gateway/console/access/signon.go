@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/oidc"
 )
 
-// SignOn is a login that goes to the issuer.
+// SignOn is a login at the issuer.
 type SignOn struct {
 	Address string // of the issuer, for the browser
 	Secret  string // for a cookie that lives for SignOnLife; state, nonce and verifier are derived from it
@@ -20,7 +20,7 @@ type SignOn struct {
 // CanSignOn reports whether there is an issuer.
 func (c *Control) CanSignOn() bool { return c.deps.Issuer != nil }
 
-// SignOn begins a login at the issuer. next is what [Control.Return] gives back, not empty.
+// SignOn begins a login at the issuer. next is returned by [Control.Return]; it is not empty.
 func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, error) {
 	if !c.CanSignOn() {
 		return SignOn{}, ErrWrong
@@ -39,9 +39,9 @@ func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, e
 	return s, away(c.signOns.put(ctx, nameOf(s.Secret), &begun{next, c.deps.Now()}, SignOnLife))
 }
 
-// Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A
-// state works once, and only in the browser that began. What is no answer to a sign-on of this browser is [ErrNotBegun], and spends
-// nothing: another site can send a browser here. The others were counted when they began.
+// Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A state
+// works once, and only in the browser that began. Anything but an answer to this browser's sign-on is [ErrNotBegun], and does not
+// use up the state: another site can send a browser here. Sign-ons were counted when they began.
 func (c *Control) Return(ctx context.Context, v Visitor, signOn, state, code string) (secret, next string, err error) {
 	if !c.CanSignOn() || !c.signer.gave(kindSignOn, signOn) || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
 		return "", "", ErrNotBegun

@@ -134,7 +134,7 @@ func TestOneRequestOfAllAsks(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		secret := h.signOn(t)
 		asked := h.issuer.Asked
-		time.Sleep(30 * time.Minute) // the last answer is too old: no request passes before a new one
+		time.Sleep(30 * time.Minute) // the last answer is too old: no request passes before a new check
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
@@ -151,7 +151,7 @@ func TestOneRequestOfAllAsks(t *testing.T) {
 	})
 }
 
-// TestNoSecretIsKeptOrLogged: what the store and the log contain does not suffice for a login.
+// TestNoSecretIsKeptOrLogged: the contents of the store and the log do not suffice for a login.
 func TestNoSecretIsKeptOrLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		on, state, code := h.visit(t)
@@ -209,7 +209,7 @@ func TestANewRefreshTokenIsKept(t *testing.T) {
 	})
 }
 
-// TestClaimsInOtherLettersGiveNothing: people choose some of their claims at some issuers.
+// TestClaimsInOtherLettersGiveNothing: at some issuers people choose some of their claims themselves.
 func TestClaimsInOtherLettersGiveNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		for _, bare := range []bool{false, true} {
@@ -230,7 +230,7 @@ func TestClaimsInOtherLettersGiveNothing(t *testing.T) {
 	})
 }
 
-// TestAddressesAreNotFoldedBeyondASCII: K is also the sign of Kelvin, and another mailbox.
+// TestAddressesAreNotFoldedBeyondASCII: the Kelvin sign folds to k, but is another mailbox.
 func TestAddressesAreNotFoldedBeyondASCII(t *testing.T) {
 	for _, address := range []string{"\u212aim@example.com", "kim@example\u017f.com"} {
 		if access.Names("kim@example.com", nil, address) || access.Names("kim@examples.com", nil, address) {
@@ -242,7 +242,7 @@ func TestAddressesAreNotFoldedBeyondASCII(t *testing.T) {
 	}
 }
 
-// TestGroupsWithAnAt are listed as groups: an entry like an address is one.
+// TestGroupsWithAnAt are listed as groups: an entry that looks like an address is one.
 func TestGroupsWithAnAt(t *testing.T) {
 	for entry, want := range map[string]bool{"group:maps@example.com": true, "maps@example.com": false, "group:Maps@example.com": false, "group:kim@example.com": false} {
 		if access.Names(entry, []string{"maps@example.com"}, "kim@example.com") != want {

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Store keeps what the replicas of a console share, as values by kind and name, each for a time. A value is not empty, and contains no
-// secret.
+// Store keeps the shared state of a console's replicas, as values by kind and name, each with a lifetime. A value is not empty,
+// and contains no secret.
 type Store interface {
-	// Put stores a value and replaces one of that name. A store may bound the values of a kind: the oldest are dropped then.
+	// Put stores a value and replaces one of that name. A store may bound the values of a kind: then the oldest are evicted.
 	Put(ctx context.Context, kind, name string, value []byte, life time.Duration) error
-	// Get returns a value, or nil if there is none. A renew above 0 is its life from now on.
+	// Get returns a value, or nil if it is missing. A renew above 0 is its lifetime from now on.
 	Get(ctx context.Context, kind, name string, renew time.Duration) ([]byte, error)
-	// Swap replaces a value without changing its life. It MUST store nothing and return false if there is none, so that
-	// what was ended stays ended.
+	// Swap replaces a value without changing its lifetime. It MUST store nothing and return false if the value is missing, so
+	// that an ended session stays ended.
 	Swap(ctx context.Context, kind, name string, value []byte) (bool, error)
 	// Take removes a value and returns it, or nil. Of several callers, on any replica, only one gets it.
 	Take(ctx context.Context, kind, name string) ([]byte, error)
 	// List returns the values of a kind, the newest first.
 	List(ctx context.Context, kind string) ([][]byte, error)
-	// Count adds one to a number and returns the sum. The number is zero again when window is over since it was.
+	// Count adds one to a number and returns the sum. The number restarts from zero once window has passed since its first count.
 	Count(ctx context.Context, name string, window time.Duration) (int, error)
 }
 
-// most is how many values of one kind a store keeps, and how many numbers in memory; the oldest go first.
+// most is how many values of one kind a store keeps, and how many numbers in memory; the oldest are evicted first.
 const most = 10_000
 
 // The kinds of values.
@@ -37,8 +37,8 @@ const (
 	kindCount   = "count"
 )
 
-// records are the values of one kind, as JSON that is signed with its kind and name. What is not, or was signed with another key, is
-// not there.
+// records are the values of one kind, as JSON that is signed with its kind and name. Unsigned values, and those signed with
+// another key, count as missing.
 type records[T any] struct {
 	store  Store
 	signer signer
@@ -49,7 +49,7 @@ func (r *records[T]) put(ctx context.Context, name string, value *T, life time.D
 	return r.store.Put(ctx, r.kind, name, r.wrap(name, value), life)
 }
 
-// swap replaces a value. ok is false if it was taken meanwhile.
+// swap replaces a value. ok is false if it was removed meanwhile.
 func (r *records[T]) swap(ctx context.Context, name string, value *T) (ok bool, err error) {
 	return r.store.Swap(ctx, r.kind, name, r.wrap(name, value))
 }
@@ -77,7 +77,7 @@ func (r *records[T]) list(ctx context.Context) (values []*T, err error) {
 	return values, err
 }
 
-// wrap returns what the store keeps of a value: its signature, its name, which has no space, and the value.
+// wrap returns a value's form in the store: its signature, its name, which has no space, and the value.
 func (r *records[T]) wrap(name string, value *T) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *records[T]) unwrap(kept []byte) (name string, value *T) {
 	return string(parts[1]), value
 }
 
-// named is unwrap for a value that was found under a name: one that was signed for another name does not count there.
+// named is unwrap for a value that was found under a name: one that was signed for another name is invalid there.
 func (r *records[T]) named(name string, kept []byte) *T {
 	signed, value := r.unwrap(kept)
 	if signed != name {

@@ -38,7 +38,7 @@ func forms(t *testing.T, test func(t *testing.T, s access.Store, age func(time.D
 	})
 }
 
-// ageKeys takes a while off the life of every key.
+// ageKeys shortens the remaining life of every key.
 func ageKeys(t *testing.T, client redis.UniversalClient, d time.Duration) {
 	t.Helper()
 	for _, key := range client.Keys(t.Context(), "*").Val() {
@@ -46,13 +46,13 @@ func ageKeys(t *testing.T, client redis.UniversalClient, d time.Duration) {
 		if left < 0 {
 			t.Errorf("%s lives for ever", key)
 		}
-		client.PExpire(t.Context(), key, left-d) // one that ends in the past is removed
+		client.PExpire(t.Context(), key, left-d) // one that expires in the past is removed
 	}
 }
 
 const life = time.Hour
 
-// put stores a value and fails the test if that fails.
+// put stores a value or fails the test.
 func put(t *testing.T, s access.Store, kind, name, value string) {
 	t.Helper()
 	if err := s.Put(t.Context(), kind, name, []byte(value), life); err != nil {
@@ -232,7 +232,7 @@ func TestRedisIsAwayInTime(t *testing.T) {
 	}
 }
 
-// fill puts many values of one kind at once, and calls then for each of their names.
+// fill puts many values of one kind concurrently, and calls then for each of their names.
 func fill(t *testing.T, s access.Store, then func(name string) error) {
 	t.Helper()
 	if strings.HasSuffix(t.Name(), "fake_Redis") {
@@ -266,7 +266,7 @@ func TestTheOldestGoFirst(t *testing.T) {
 	})
 }
 
-// TestWhatHasEndedTakesNoPlace of what lives: people who stay logged in are not logged out because others come and go.
+// TestWhatHasEndedTakesNoPlace of live values: logins and logouts of others do not log out people who stay.
 func TestWhatHasEndedTakesNoPlace(t *testing.T) {
 	forms(t, func(t *testing.T, s access.Store, _ func(time.Duration)) {
 		const staying = 20

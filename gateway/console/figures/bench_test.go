@@ -54,7 +54,7 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File
 	return read
 }
 
-// BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: the first that a process makes, and the
+// BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: a process's first reading, and the
 // next ones. Each reads the days that may still change from Redis.
 func BenchmarkPages(b *testing.B) {
 	client := limittest.RealRedis(b)
@@ -115,7 +115,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// makeSums makes those of all days that are over, once.
+// makeSums makes the sums of all past days, once.
 func makeSums(b *testing.B, f *Figures) {
 	due, versions, err := f.due(b.Context())
 	renew := func(day int) {

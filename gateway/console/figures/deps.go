@@ -11,24 +11,24 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// Ledger is what teams used on days.
+// Ledger holds the daily use of teams.
 type Ledger interface {
 	// Rows MUST return rows of the ledger in the order of reports.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// Accounts are what teams used and may still spend.
+// Accounts hold what teams used and may still spend.
 type Accounts interface {
 	Ledger
-	// Look MUST return how a team stands to each of its limits.
+	// Look MUST return a team's standing for each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookTags MUST return how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
+	// LookTags MUST return the standing of each value of the team's tag for its quotas at a moment, as [limit.TagStandings] does.
 	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
-	// LastKnown MUST return how a team stood to its quotas when that was last heard, without waiting for anything.
+	// LastKnown MUST return a team's last known standing for its quotas, without waiting for anything.
 	LastKnown(team *teams.Team) limit.Report
 }
 
-// Lately is what requests did lately, at all replicas.
+// Lately holds the recent requests of all replicas.
 type Lately interface {
 	// Minutes MUST return the counts of teams in the minutes of a span, by team and time; an empty name is all requests together.
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
@@ -46,37 +46,37 @@ type Tasks interface {
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 }
 
-// Deps are what the figures are computed from. All are required unless they say otherwise.
+// Deps are the sources of the figures. All are required unless they say otherwise.
 type Deps struct {
 	Teams    func() *teams.File // in force now
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper // of sums of days that are over; nil: the accounts are in this process
-	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
-	// a day after its end. Nil without Days.
+	Days     Keeper // of sums of past days; nil: the accounts are in this process
+	// Versions MUST return for each of the days a number that changes with each change of its ledger more than a day after its
+	// end. Nil without Days.
 	Versions func(ctx context.Context, days []int) ([]uint64, error)
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
-	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
+	Faults   func() []Fault                            // the process's faults; nil: none
 	Queued   func()                                    // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
-	Late     time.Duration                             // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
+	Late     time.Duration                             // how long after a day its requests may still be charged; 0: 49 h, as the accounts promise
 	Now      func() time.Time
 }
 
-// Fault is something that is wrong with the process.
+// Fault is a fault of the process.
 type Fault struct{ Name, Text string }
 
-// Errors that the console tells the person.
+// Errors that the console shows.
 var (
-	ErrAbsent = errors.New("there is no such team, task or request") // or it is not the person's to see
+	ErrAbsent = errors.New("there is no such team, task or request") // or the person may not see it
 	ErrQuery  = errors.New("the query is not one that can be answered")
 )
 
-// Keeper keeps sums of days that are over, for all replicas.
+// Keeper keeps sums of past days, for all replicas.
 type Keeper interface {
 	// Load MUST return the sums that are kept.
 	Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error)
 	Save(ctx context.Context, sums map[DayBy]Sum) error
-	// Lead MUST report whether this process is the one to make sums for so long.
+	// Lead MUST try to take the leader lease for making sums, and report whether this process holds it.
 	Lead(ctx context.Context, lasts time.Duration) (bool, error)
 }

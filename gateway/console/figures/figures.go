@@ -1,11 +1,11 @@
 // Package figures reads what the console shows: traffic, limits, use, money, tasks and requests, as plain values.
 //
-// It computes them from what others keep: the accounts and the ledger of package limit, the tasks of package cache, the counts and
-// lines of package recent. It keeps no figures but sums of days that are over, which are read instead of the ledger's hash for each team
-// and day. It knows no HTTP.
+// It computes them from what others keep: the accounts and the ledger of package limit, the tasks of package cache, the counts
+// and lines of package recent. It stores only sums of past days, which are read instead of the ledger's hash for each team and
+// day. It knows no HTTP.
 //
-// It promises that a person gets what that person may see and nothing else, that a foreign team is answered as an unknown one, that
-// every total is that of sluice usage, and that what a page needs is read from Redis in three round trips, one after another, at most.
+// It promises that a person gets only what that person may see, that a foreign team gets the same answer as an unknown one, that
+// every total equals that of sluice usage, and that a page's data is read from Redis in at most three sequential round trips.
 package figures
 
 import (
@@ -24,10 +24,10 @@ const lateDefault = 49 * time.Hour
 type Figures struct {
 	Deps
 	ledger
-	requests chan struct{} // has who reads all recent requests
+	requests chan struct{} // held while all recent requests are read
 }
 
-// New returns figures that read nothing by themselves.
+// New returns figures that read nothing in the background.
 func New(deps Deps) *Figures {
 	if deps.Late == 0 {
 		deps.Late = lateDefault
@@ -41,10 +41,10 @@ func New(deps Deps) *Figures {
 	}
 }
 
-// Run makes sums of days that are over, until ctx ends. One replica at a time does so.
+// Run makes sums of past days, until ctx ends. One replica at a time does so.
 func (f *Figures) Run(ctx context.Context) { f.run(ctx) }
 
-// visible returns the teams that a person sees, by id, out of those in force, and whether that is every request.
+// visible returns the teams in force that a person sees, by id, and whether the person sees every request.
 func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
 	file := f.Teams()
 	for _, team := range file.List {
@@ -71,8 +71,8 @@ func idsOf(list []*teams.Team) []string {
 	return ids
 }
 
-// whose lists the teams whose requests a person gets, of those asked for or of all; nil: all, and those without a team. A team that left
-// the file still has requests.
+// whose lists the teams whose requests a person gets, of the requested ones or of all; nil: all requests, also those without a
+// team. A team that was removed from the file still has requests.
 func (f *Figures) whose(p access.Person, asked ...string) ([]string, error) {
 	switch {
 	case slices.ContainsFunc(asked, func(team string) bool { return !p.Sees(team) }):

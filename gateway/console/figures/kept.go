@@ -28,17 +28,17 @@ const (
 	keptFor    = 401 * 24 * time.Hour
 )
 
-// inTrip is how many days one round trip reads: of a thousand teams, about a megabyte. Redis serves others between the commands that
-// it reads at once.
+// inTrip is how many days one round trip reads: of a thousand teams, about a megabyte. Redis serves other clients between the
+// commands of a pipeline.
 const inTrip = 50
 
-// DayBy names a sum: a day, yyyymmdd, and what it tells apart.
+// DayBy names a sum: a day, yyyymmdd, and its dimension.
 type DayBy struct {
 	Day int
 	By  string // of the [ways], without day
 }
 
-// summed are the ways to add up a day. Each has all that was used, except that use without a tag is in no row of tag.
+// summed are the ways to add up a day. Each has all use, except that tag has no row for untagged use.
 var summed = []string{"team", "model", "endpoint", "tag"}
 
 // RedisSums keeps sums in Redis, for all replicas. Create it with [NewRedisSums]. It is safe for concurrent use.
@@ -52,7 +52,7 @@ func NewRedisSums(client redis.UniversalClient) *RedisSums { return &RedisSums{c
 
 func sumsKey(day int) string { return sumsPrefix + strconv.Itoa(day) }
 
-// Load returns the sums of days that are kept, in round trips that are made at the same time.
+// Load returns the stored sums of days, in concurrent round trips.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	var mu sync.Mutex
 	var reading errgroup.Group
@@ -70,7 +70,7 @@ func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayB
 			for i, cmd := range found {
 				for k, value := range cmd.(*redis.SliceCmd).Val() {
 					text, _ := value.(string)
-					if sum, err := readSum(text); err == nil { // else it has to be made again
+					if sum, err := readSum(text); err == nil { // else it is made again
 						sums[DayBy{part[i], by[k]}] = sum
 					}
 				}
@@ -93,17 +93,17 @@ func (r *RedisSums) Save(ctx context.Context, sums map[DayBy]Sum) error {
 	return err
 }
 
-// Lead reports whether this process is the one to make sums for so long.
+// Lead tries to take the leader lease for making sums, and reports whether this process holds it.
 func (r *RedisSums) Lead(ctx context.Context, lasts time.Duration) (bool, error) {
 	return r.client.SetNX(ctx, leadKey, r.name, lasts).Result()
 }
 
-// Sum is what was used on one day.
+// Sum is the use of one day.
 type Sum struct {
-	Version uint64    // of the day's ledger, of which the sum is
+	Version uint64    // of the day's ledger that was summed
 	Made    time.Time // to the second
 	Whole   bool      // false: there were too many names for a sum
-	rows    string    // a name, what was used of each unit, and the estimated part of each, again and again
+	rows    string    // repeated: a name, the use of each unit, and its estimated part
 }
 
 // newSum returns a sum of rows; nil: there were too many.
@@ -121,7 +121,7 @@ func newSum(version uint64, made time.Time, rows []Row, whole bool) Sum {
 	return Sum{version, made.Truncate(time.Second), whole, string(b)}
 }
 
-// Rows goes through the rows.
+// Rows iterates over the rows.
 func (s *Sum) Rows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		var row Row
@@ -135,7 +135,7 @@ func (s *Sum) Rows() iter.Seq[*Row] {
 	}
 }
 
-// readRow reads the first row of a text. The name is a part of the text, which saves its memory.
+// readRow reads the first row of a text. The name is a slice of the text, which saves memory.
 func readRow(text string, row *Row) (rest string, ok bool) {
 	n, rest, ok := uvarint(text)
 	if !ok || n > uint64(len(rest)) {
@@ -163,7 +163,7 @@ func uvarint(text string) (n uint64, rest string, ok bool) {
 	return 0, "", false
 }
 
-// form is the first byte of a sum's text: another one for another number of units.
+// form is the first byte of a sum's text: it changes with the number of units.
 const form = byte(unit.Count - 3)
 
 var errForm = errors.New("not a sum of a day, or one of another version of Sluice")
@@ -179,7 +179,7 @@ func (s *Sum) text() string {
 	return string(b) + s.rows
 }
 
-// readSum reads a sum's text, and looks at all of its rows.
+// readSum reads a sum's text, and checks all of its rows.
 func readSum(text string) (s Sum, err error) {
 	const head = 18
 	if len(text) < head || text[0] != form {

@@ -13,8 +13,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// ledger reads what teams used on days, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a thousand
-// teams are 400,000 hashes. A page reads the days that may still change from it, and sums of the others: sums.go.
+// ledger reads the daily use of teams, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a
+// thousand teams are 400,000 hashes. A page reads the days that may still change from it, and sums of the others: sums.go.
 type ledger struct {
 	accounts Ledger
 	kept     Keeper // nil: the ledger is in this process
@@ -34,17 +34,17 @@ type openDay struct {
 }
 
 const (
-	freshFor   = 2 * time.Second // for which many consoles share one reading of a day that may change
-	readAtOnce = 31              // days of all teams: what is read is in memory for a moment
+	freshFor   = 2 * time.Second // how long consoles share one reading of a day that may change
+	readAtOnce = 31              // days of all teams: a reading is briefly in memory
 )
 
 // book is the ledger of some days.
 type book struct {
 	rows map[int][]limit.Row
-	sums map[DayBy]Sum // of days that are over, for a person who sees all
+	sums map[DayBy]Sum // of past days, for a person who sees all
 }
 
-// each goes through what was used on a day, told apart in one of the [ways], without tags that have no sum.
+// each iterates over a day's use by one of the [ways], without tags that have no sum.
 func (b *book) each(day int, by string) iter.Seq[*Row] {
 	if sum, found := b.sums[DayBy{day, by}]; found {
 		return sum.Rows()
@@ -74,7 +74,7 @@ func (b *book) add(to *adder, days []int, by string) {
 	}
 }
 
-// nameOf is what a row of the ledger counts under in one of the [ways] to add up, but for the day.
+// nameOf returns the name that a ledger row is summed under in one of the [ways], except by day.
 func nameOf(row *limit.Row, by string) string {
 	switch by {
 	case "team":
@@ -146,7 +146,7 @@ func (l *ledger) openDays(ctx context.Context, days []int) (map[int][]limit.Row,
 	if err != nil {
 		return nil, err
 	}
-	kept := map[int]openDay{} // without days that nobody asks for any more
+	kept := map[int]openDay{} // without days that are no longer requested
 	for day, of := range l.open {
 		if at.Sub(of.read) < freshFor {
 			kept[day] = of
@@ -159,8 +159,8 @@ func (l *ledger) openDays(ctx context.Context, days []int) (map[int][]limit.Row,
 	return rows, nil
 }
 
-// split divides days into those that are read from the ledger each time and those that are over. Sums are kept as long as the ledger
-// surely is; days long before and after have none.
+// split divides days into those that are read from the ledger each time and past ones. Sums are kept as long as the ledger
+// certainly is; days outside that time have none.
 func (l *ledger) split(days []int) (open, past []int) {
 	at := l.now()
 	kept := dayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
@@ -177,7 +177,7 @@ func (l *ledger) split(days []int) (open, past []int) {
 	return open, past
 }
 
-// over reports whether at a moment requests of a day are usually charged no more. A correction by hand is one of its own day.
+// over reports whether at a moment a day's requests are usually all charged. A manual correction belongs to its own day.
 func (l *ledger) over(day int, at time.Time) bool {
 	ends := time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
 	return at.Sub(ends) > l.late+time.Hour
@@ -207,7 +207,7 @@ func (l *ledger) tagged(ctx context.Context, p access.Person, team string, days 
 	return l.accounts.Rows(ctx, q)
 }
 
-// byTag adds up what was used for each tag. The rest of the total is untagged. Of all teams it reads the days whose tags are in no sum
+// byTag adds up the use of each tag. The rest of the total is untagged. Of all teams it reads the days whose tags are in no sum
 // part by part: there may be a million rows in each.
 func (l *ledger) byTag(ctx context.Context, all bool, b *book, tagged []limit.Row, days []int, total Use) (adder, error) {
 	byName := adder{}

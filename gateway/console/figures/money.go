@@ -23,7 +23,7 @@ type MoneyQuery struct {
 // ways are the ways to add up.
 var ways = []string{"day", "team", "model", "endpoint", "tag"}
 
-// Money is what was spent.
+// Money is the spending that a query selects.
 type Money struct {
 	Rows  []Row // by spend, the largest first; by day the newest first
 	Days  []Row // every day from From to To
@@ -35,15 +35,15 @@ type Money struct {
 type Month struct {
 	Name     string // 2026-11
 	Spent    int64
-	PerDay   int64 // mean of the last Days whole days; not below 0, whatever was given back
-	Forecast int64 // Spent, and PerDay for each whole day that is left of the month
-	Days     int   // seven, or fewer if the first that spent something is not so long ago; 0: there is no forecast
+	PerDay   int64 // mean of the last Days whole days; never below 0, even after refunds
+	Forecast int64 // Spent, and PerDay for each remaining whole day of the month
+	Days     int   // seven, or fewer if the first day with spending is more recent; 0: no forecast
 }
 
 // runRate is how many whole days the forecast looks back.
 const runRate = 7
 
-// Money adds up what was spent. Its totals are those of sluice usage for the same days.
+// Money adds up the spending. Its totals are those of sluice usage for the same days.
 func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m Money, err error) {
 	asked, ok := limit.Days(q.From, q.To)
 	if !ok || !slices.Contains(ways, q.By) {
@@ -87,14 +87,14 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	return m, err
 }
 
-// monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which tell
-// a young team from one that rests at the weekend.
+// monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which
+// distinguish a new team from one that is idle at weekends.
 func monthDays(now time.Time) []int {
 	now = now.UTC()
 	return lastDays(now, max(now.Day(), 2*runRate+1))
 }
 
-// forecast says what the month will have cost, if each day that is left costs as much as the last ones did.
+// forecast estimates the month's cost, if each remaining day costs as much as the last ones did.
 func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	now = now.UTC()
 	m.Name = now.Format("2006-01")
@@ -117,9 +117,9 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	return m
 }
 
-// Bill calls take with the rows of the ledger behind a query's days and team, team after team, in the order of reports; q.By does not
-// count. It ends with the first error of take. It reads Redis once for each team, so that a year of a thousand teams is never in
-// memory at once. A team that left the file still has its use.
+// Bill calls take with the rows of the ledger behind a query's days and team, team after team, in the order of reports; q.By does
+// not count. It ends with the first error of take. It reads Redis once for each team, so that a year of a thousand teams is never
+// in memory as a whole. A team that was removed from the file keeps its use.
 func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take func(rows []limit.Row) error) error {
 	days, ok := limit.Days(q.From, q.To)
 	if !ok {
@@ -133,7 +133,7 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 	if err != nil {
 		return err
 	}
-	if ids == nil { // all that used something on the days
+	if ids == nil { // all with use on the days
 		used, err := f.book(ctx, p, "", days, "team")
 		if err != nil {
 			return err

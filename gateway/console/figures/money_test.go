@@ -19,9 +19,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestTotalsAreThoseOfSluiceUsage compares Money with the report of sluice usage, for random ledgers, in both forms of the accounts:
-// every row, every day and the total, in all ways to add up, for all who may look, with corrections, tags, and requests without a model.
-// Then more is charged, also to days that were read before. The team's page and Now show the same.
+// TestTotalsAreThoseOfSluiceUsage compares Money with the report of sluice usage, for random ledgers, in both forms of the
+// accounts: every row, every day and the total, in all ways to add up, for every role, with corrections, tags, and requests
+// without a model. Then more is charged, also to days that were already read. The team's page and Now show the same.
 func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redis=%v", redis), func(t *testing.T) {
@@ -118,7 +118,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	for _, row := range got.Rows {
 		gotRows[row.Name] = gotRows[row.Name].Plus(row.Use)
 	}
-	for _, rows := range []uses{want, gotRows} { // what comes to nothing over several days may have a row
+	for _, rows := range []uses{want, gotRows} { // a sum of zero over several days may have a row
 		maps.DeleteFunc(rows, func(_ string, u Use) bool { return u == Use{} })
 	}
 	for _, d := range got.Days {
@@ -134,7 +134,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	}
 }
 
-// compareToday compares what Now and a team's page say of today with the ledger.
+// compareToday compares today's figures on Now and a team's page with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
 	rows, err := s.accounts.Rows(s.Context(), limit.Query{Days: []int{dayOf(s.Now())}})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *stand) compareToday(rt *rapid.T) {
 	}
 }
 
-// fataler is a test, or a check of rapid's.
+// fataler is a test, or a check by rapid.
 type fataler interface {
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
@@ -205,7 +205,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// days are so many days that each spent as much.
+// days returns count days of equal spending.
 func days(first, count int, each int64) map[int]int64 {
 	spent := map[int]int64{}
 	for i := range count {
@@ -243,7 +243,7 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 	}
 }
 
-// TestDaysThatMayChangeAreReadOnceInTwoSeconds, for all who look.
+// TestDaysThatMayChangeAreReadOnceInTwoSeconds, for all viewers.
 func TestDaysThatMayChangeAreReadOnceInTwoSeconds(t *testing.T) {
 	s := newStand(t, true)
 	q := MoneyQuery{s.Now().Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
@@ -282,7 +282,7 @@ func TestNamesThatAreTooManyCountAsOther(t *testing.T) {
 	}
 }
 
-// TestMoneyByTag: what has no tag has a row too, so that the rows are the total.
+// TestMoneyByTag: untagged use has a row too, so that the rows add up to the total.
 func TestMoneyByTag(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		s := newStand(t, redis)

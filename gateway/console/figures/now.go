@@ -23,7 +23,7 @@ type Now struct {
 	Refused  int64         // requests refused today
 	Today    Use
 	Faults   []Fault
-	Teams    []TeamLine // the ten that used most today, by spend, then requests
+	Teams    []TeamLine // the ten with the most use today, by spend, then requests
 	Known    int        // how many teams the person sees
 }
 
@@ -39,17 +39,17 @@ type TeamLine struct {
 	TeamUse
 }
 
-// TeamUse is how a team does today, in UTC.
+// TeamUse is a team's use today, in UTC.
 type TeamUse struct {
 	Today    Use
 	Refused  int64           // requests refused today
-	Tightest *limit.Standing // the quota of which the smallest part is left, as it was last heard; nil: no quota
+	Tightest *limit.Standing // the last known quota with the smallest share left; nil: no quota
 }
 
 // mostTeams is how many teams Now names.
 const mostTeams = 10
 
-// posted is how long it may take until a minute is whole: processes post every [recent.Every].
+// posted is how long it may take until a minute is complete: processes post every [recent.Every].
 const posted = recent.Every + 2*time.Second
 
 // Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
@@ -105,7 +105,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	return lines, b.total(day), refused, nil
 }
 
-// Lines returns how each team does that a person sees, by id.
+// Lines returns the state of each team that a person sees, by id.
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
 	list, _, _, err := f.today(ctx, p, f.Deps.Now())
 	f.tighten(list)
@@ -126,7 +126,7 @@ func (f *Figures) tighten(lines []TeamLine) {
 	}
 }
 
-// busiest returns the teams that used most, without those that used nothing.
+// busiest returns the teams with the most use, without idle ones.
 func busiest(lines []TeamLine) []TeamLine {
 	lines = slices.DeleteFunc(lines, func(l TeamLine) bool { return l.Today == Use{} && l.Refused == 0 })
 	slices.SortStableFunc(lines, func(a, b TeamLine) int {
@@ -135,7 +135,7 @@ func busiest(lines []TeamLine) []TeamLine {
 	return lines[:min(len(lines), mostTeams)]
 }
 
-// tightest is the quota of which the smallest part is left.
+// tightest returns the quota with the smallest share left.
 func tightest(limits []limit.Standing) (least *limit.Standing) {
 	for i := range limits {
 		l := &limits[i]
@@ -166,8 +166,8 @@ func stepsOf(minutes []recent.Minute, from, to time.Time, step time.Duration) []
 	return steps
 }
 
-// failedRefusals counts refusals whose status is 500 or more: those of the exchange with the service, and those for want of
-// memory, state or time.
+// failedRefusals counts refusals whose status is 500 or more: failures of the exchange with the service, and lack of memory,
+// state or time.
 func failedRefusals(refusals map[string]int64) (n int64) {
 	for reason, count := range refusals {
 		stage, word, _ := strings.Cut(reason, "/")

@@ -46,7 +46,7 @@ func (f *Figures) Request(ctx context.Context, p access.Person, id string) (r re
 // ReadingBound is the bound of readings that go through all recent requests, in words.
 const ReadingBound = "readings of all recent requests: 2 at once, others wait"
 
-// readings is how many go on at once, so that the other cores are left to requests.
+// readings is how many run concurrently, to leave the other cores to requests.
 const readings = 2
 
 // recent returns a page of the recent requests. It waits for its turn.
@@ -65,7 +65,7 @@ func (f *Figures) recent(ctx context.Context, r recent.Filter) (recent.Page, err
 	return f.Lately.Requests(ctx, r)
 }
 
-// Rules are the rules that requests broke lately.
+// Rules are the rules that requests broke recently.
 type Rules struct {
 	Since   time.Time
 	Broken  map[string]recent.RuleCount // by id; a rule that none broke is left out

@@ -11,7 +11,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// held are requests whose reading takes until it is let go.
+// held are requests whose reading blocks until it is released.
 type held struct {
 	Lately
 	reading atomic.Int64
@@ -25,7 +25,7 @@ func (h *held) Requests(context.Context, recent.Filter) (recent.Page, error) {
 	return recent.Page{}, nil
 }
 
-// TestTwoReadRecentRequestsAtOnce: others wait for their turn, as long as they are there.
+// TestTwoReadRecentRequestsAtOnce: others wait for their turn, unless they leave.
 func TestTwoReadRecentRequestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, queued := &held{let: make(chan struct{})}, atomic.Int64{}

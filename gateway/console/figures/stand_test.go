@@ -34,7 +34,7 @@ var (
 	member   = access.Person{Name: "m", Role: access.Member, Teams: []string{"search"}}
 )
 
-// accounts are what the tests charge.
+// accounts are charged by the tests.
 type accounts interface {
 	Accounts
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
@@ -42,7 +42,7 @@ type accounts interface {
 	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
 }
 
-// stand is what the figures of a test are computed from.
+// stand has the sources of a test's figures.
 type stand struct {
 	*testing.T
 	*limittest.Clock
@@ -83,7 +83,7 @@ func newStand(t *testing.T, redis bool) *stand {
 	return standOn(t, nil)
 }
 
-// standOn empties a Redis and uses it; nil: none.
+// standOn empties a Redis and uses it; nil: no Redis.
 func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	t.Helper()
 	clock := limittest.NewClock()
@@ -111,7 +111,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	return s
 }
 
-// start makes the figures of a process that has just been started.
+// start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
 		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Versions: s.versions,

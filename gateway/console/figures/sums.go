@@ -13,28 +13,28 @@ import (
 	"sluice/policy/limit"
 )
 
-// Sums of days that are over are kept. A change of such a day raises the day's version in the ledger, so that its sums are made again.
-// They are made ahead, by one replica at a time, one day after another, the newest first.
+// Sums of past days are kept. A change of such a day increments its version in the ledger, so that its sums are made again. They
+// are made ahead, by one replica at a time, one day after another, the newest first.
 const (
-	patience  = 60 * time.Millisecond // for which a reader makes sums that are missing; then it is told to come again
+	patience  = 60 * time.Millisecond // how long a reader makes missing sums, before it is asked to retry
 	firstLook = 3 * time.Second       // after the start
 	lookEvery = 10 * time.Minute
 	failedFor = time.Minute      // after a failure
 	leadFor   = 10 * time.Second // of one process
 	leadsLess = 2 * time.Second  // before that it lets go
-	restTimes = 4                // the rest after each day, by what the day took: Redis and the process have others to serve
-	ageing    = 24 * time.Hour   // then a sum is made again, because the ledger may have been changed by other hands
-	agedOnce  = 4                // of those at a look, so that all have their turn in a day
+	restTimes = 4                // the pause after each day, as a multiple of its time: Redis and the process serve others too
+	ageing    = 24 * time.Hour   // then a sum is made again, because other tools may have changed the ledger
+	agedOnce  = 4                // of those per look, so that each gets its turn within a day
 )
 
-// AddingError says that sums of days are not there yet. They are being made.
+// AddingError reports that sums of days are missing and being made.
 type AddingError struct{ Missing, Days int }
 
 func (e *AddingError) Error() string {
 	return fmt.Sprintf("the sums of %d of %d days are being made", e.Missing, e.Days)
 }
 
-// sums returns the sums of days that are over. It makes a few that are missing.
+// sums returns the sums of past days. It makes a few missing ones.
 func (l *ledger) sums(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	if len(days) == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func isStale(sums map[DayBy]Sum, of DayBy, versions map[int]uint64) bool {
 	return !found || sum.Version != versions[of.Day]
 }
 
-// load reads the sums of days that are kept, and the days' versions.
+// load reads the stored sums of days, and the days' versions.
 func (l *ledger) load(ctx context.Context, days []int, by []string) (sums map[DayBy]Sum, versions map[int]uint64, err error) {
 	var reading errgroup.Group
 	reading.Go(func() (err error) { sums, err = l.kept.Load(ctx, days, by); return err })
@@ -89,7 +89,7 @@ func (l *ledger) versionsOf(ctx context.Context, days []int) (map[int]uint64, er
 	return versions, err
 }
 
-// make adds up days of the ledger. The versions are from before.
+// make adds up days of the ledger. The versions were read before.
 func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) (map[DayBy]Sum, error) {
 	made := l.now()
 	var rows, tagged []limit.Row
@@ -130,10 +130,10 @@ const (
 	mostTags   = 1000 // of a day; the sum of one with more is not kept
 )
 
-// otherModel is the name that the ledger, too, gives to models that are too many.
+// otherModel is the name of models beyond the bound, as in the ledger.
 const otherModel = "other"
 
-// sumOf is a sum of what was added up.
+// sumOf returns the sum of added rows.
 func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 	rows, whole := a.sorted(), true
 	switch {
@@ -168,7 +168,7 @@ func (l *ledger) run(ctx context.Context) {
 	}
 }
 
-// maintain makes sums that are missing, and returns how long to wait for the next look.
+// maintain makes missing sums, and returns the time until the next look.
 func (l *ledger) maintain(ctx context.Context) time.Duration {
 	if l.kept == nil {
 		return lookEvery
@@ -205,8 +205,8 @@ func (l *ledger) maintain(ctx context.Context) time.Duration {
 	return leadFor
 }
 
-// due lists the days that are over of which no sum is kept, or one of another version, and some whose sums are old. A version that has
-// changed since is only an older one: the sum is made again.
+// due lists the past days whose sum is missing or of another version, and some whose sums are old. If a version changes
+// meanwhile, the sum is merely stale, and is made again.
 func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, err error) {
 	_, past := l.split(lastDays(l.now(), limit.LedgerDays))
 	slices.Reverse(past)

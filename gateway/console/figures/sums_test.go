@@ -21,13 +21,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// alone is a keeper of the only process.
+// alone is the keeper of a single process.
 type alone struct{ Keeper }
 
 func (alone) Lead(context.Context, time.Duration) (bool, error) { return true, nil }
 
-// TestLateChangesShow: whatever is charged however late, and whatever is lost of the sums, of the process or of Redis, Money has what the
-// ledger has. Requests are charged up to weeks after their day, while the sums of that day are kept.
+// TestLateChangesShow: however late a charge, and whatever sums, process or Redis lose, Money agrees with the ledger. Requests
+// are charged up to weeks after their day, while the sums of that day are kept.
 func TestLateChangesShow(t *testing.T) {
 	t.Parallel()
 	client := limittest.RealRedis(t)
@@ -57,7 +57,7 @@ func TestLateChangesShow(t *testing.T) {
 	})
 }
 
-// lateHistory is what happens to a house.
+// lateHistory is a sequence of events in a house.
 type lateHistory struct {
 	*stand
 	holds  []*limit.Held
@@ -80,7 +80,7 @@ func (w watched) Save(ctx context.Context, sums map[DayBy]Sum) error {
 	return w.Keeper.Save(ctx, sums)
 }
 
-// maintain makes the sums of the newest days that miss them. The history is shorter than the ledger.
+// maintain makes the missing sums of the newest days. The history is shorter than the ledger.
 func (h *lateHistory) maintain(*rapid.T) {
 	ctx, stop := context.WithCancel(h.Context())
 	defer stop()
@@ -177,7 +177,7 @@ func (k *keptDays) Save(_ context.Context, sums map[DayBy]Sum) error {
 	return nil
 }
 
-// made are the days of the sums that were made, in turn.
+// made returns the days of the sums that were made, in order.
 func (k *keptDays) made() []int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -206,8 +206,8 @@ func noVersions(_ context.Context, days []int) ([]uint64, error) {
 	return make([]uint64, len(days)), nil
 }
 
-// TestSumsAreMadeAhead: within two minutes of the start all days have their sums, the newest first, each made once; a reader in between
-// is told to wait. Later each is made again once a day.
+// TestSumsAreMadeAhead: within two minutes of the start all days have their sums, the newest first, each made once; a reader
+// meanwhile is asked to wait. Later each is made again once a day.
 func TestSumsAreMadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &keptDays{sums: map[DayBy]Sum{}}
@@ -238,8 +238,8 @@ func TestSumsAreMadeAhead(t *testing.T) {
 	})
 }
 
-// TestSumsOfRestoredTags: replicas restore what each value of a tag used on the days of a month, also on days whose sums are kept.
-// Those sums are made again.
+// TestSumsOfRestoredTags: replicas restore each tag value's use on the days of a month, also on days with stored sums. Those sums
+// are made again.
 func TestSumsOfRestoredTags(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ older, look bool }{
@@ -288,7 +288,7 @@ func TestSumsOfRestoredTags(t *testing.T) {
 	}
 }
 
-// TestSumsOfAChangedLedger: what other hands change in the ledger shows in a day's time.
+// TestSumsOfAChangedLedger: other tools' changes to the ledger show within a day.
 func TestSumsOfAChangedLedger(t *testing.T) {
 	t.Parallel()
 	client := limittest.RealRedis(t)
@@ -308,7 +308,7 @@ func TestSumsOfAChangedLedger(t *testing.T) {
 	s.compare(t, operator, q)
 }
 
-// manyTags is a ledger in which each day has more tags than a sum keeps.
+// manyTags is a ledger whose days have more tags than a sum keeps.
 type manyTags struct {
 	Accounts
 	rows []limit.Row
@@ -316,7 +316,7 @@ type manyTags struct {
 
 func (m manyTags) Rows(context.Context, limit.Query) ([]limit.Row, error) { return m.rows, nil }
 
-// TestManyTagsTakeLittleMemory: days whose tags are too many for a sum are read in parts, and no more than one is in memory.
+// TestManyTagsTakeLittleMemory: days with too many tags for a sum are read in parts, one in memory at a time.
 func TestManyTagsTakeLittleMemory(t *testing.T) {
 	m := manyTags{rows: make([]limit.Row, readAtOnce*(mostTags+1))}
 	asked := lastDays(time.Now(), limit.LedgerDays)

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A team with quotas of each value of its tag has how they stand, and what it used without the tag is in no row of the ledger of tags.
+// A team with quotas per tag value has their standings, and its untagged use has no row in the ledger of tags.
 func TestTeamHasItsTags(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		s := newStand(t, redis)

@@ -43,18 +43,18 @@ type Task struct {
 	TaskLine
 	Key, Request, TraceID string // of its creation; TraceID is empty if none was recorded
 	Held                  limit.Amounts
-	Estimated             bool     // the service did not count the pictures: Cost is what was held
+	Estimated             bool     // the service did not count the pictures: Cost is the hold
 	Pictures              []string // addresses at the service, while they live
 	Message               string   // the service's error; empty: none
 }
 
 const (
 	mostTasks = 100
-	mostPages = 1 << 20 // a page beyond is of a cursor that was made up
+	mostPages = 1 << 20 // a page beyond is of an invented cursor
 )
 
 // TaskList returns a page of the tasks that the service still knows, of one team or of all that the person may see. A page of all
-// teams may be short and still have one behind it.
+// teams may be short without being the last.
 func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (list TaskList, err error) {
 	size := q.Size
 	if size < 1 {
@@ -82,7 +82,7 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 
 var errCursor = fmt.Errorf("%w: the cursor is not one of a page", ErrQuery)
 
-// cursorOf reads a page's cursor: of one team's tasks and of open ones a page's number, else the moment before which they were made.
+// cursorOf reads a page's cursor: a page number for one team's tasks and for open ones, else the time before which tasks were made.
 func cursorOf(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -94,7 +94,7 @@ func cursorOf(text string) (int64, error) {
 	return after, nil
 }
 
-// tasksOfAll reads tasks that have not ended from the list of these, which finds an old one among many that have ended.
+// tasksOfAll reads open tasks from their own list, which finds an old one among many that have ended.
 func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filter, after int64) ([]cache.Claim, string, error) {
 	visible, _ := f.visible(p)
 	ids := idsOf(visible)
@@ -159,7 +159,7 @@ func lineOf(c *cache.Claim) TaskLine {
 	return line
 }
 
-// contentOf reads the addresses of pictures and the error out of a task's last answer. What it cannot read is absent.
+// contentOf reads the addresses of pictures and the error out of a task's last answer. Unreadable parts are left out.
 func contentOf(body []byte) (pictures []string, message string) {
 	var answer struct {
 		Output struct {

@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// claim makes a task of two pictures, which ends if it shall.
+// claim makes a task of two pictures, and ends it on request.
 func (s *stand) claim(team, id string, ends bool) {
 	s.Helper()
 	claim := cache.Claim{

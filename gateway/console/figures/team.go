@@ -16,13 +16,13 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// TeamFigures are how a team stands.
+// TeamFigures are a team's current figures.
 type TeamFigures struct {
 	Report     limit.Report     // the limits in force, and the open tasks: the figures of /sluice/v1/usage
-	Effective  []int            // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
+	Effective  []int            // indices in Report of each unit's binding limit: the one with the least left
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
-	Tags       []limit.Standing // how the values stand to them, in the order of [limit.TagStandings]
+	Tags       []limit.Standing // the values' standings, in the order of [limit.TagStandings]
 	Concurrent Count            // of this replica
 	OpenTasks  Count
 	Days       []Row // the last 30, the oldest first; a day without use is there too
@@ -33,7 +33,7 @@ type TeamFigures struct {
 // Count is how many are under way; a Limit of 0 is any number.
 type Count struct{ Used, Limit int64 }
 
-// Refusal is how often requests were refused for one reason today.
+// Refusal is the number of today's refusals for one reason.
 type Refusal struct {
 	Name  string // as in Sluice-Refusal: admit/quota
 	Count int64
@@ -44,7 +44,7 @@ const (
 	teamTasks = 20
 )
 
-// Team returns one team's standing and its last 30 days. It reads everything at the same time.
+// Team returns one team's standing and its last 30 days. It reads everything concurrently.
 func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamFigures, err error) {
 	team, err := f.find(p, id)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	return t, nil
 }
 
-// effective lists, for each unit that has limits, the one of which the least is left.
+// effective lists, for each limited unit, the limit with the least left.
 func effective(limits []limit.Standing) (list []int) {
 	least := map[teams.Unit]int{}
 	for i := range limits {
@@ -97,7 +97,7 @@ func effective(limits []limit.Standing) (list []int) {
 	return slices.Sorted(maps.Values(least))
 }
 
-// refusals lists refusals by reason, the most first.
+// refusals lists refusals by reason, the most frequent first.
 func refusals(c *recent.Counts) (list []Refusal) {
 	for name, n := range c.Refusals {
 		list = append(list, Refusal{name, n})

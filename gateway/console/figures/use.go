@@ -10,7 +10,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// Use is what was used, by unit.
+// Use is the use of each unit.
 type Use struct {
 	Used      limit.Amounts
 	Estimated limit.Amounts // the estimated part of Used
@@ -30,7 +30,7 @@ func (u *Use) add(v *Use) {
 	}
 }
 
-// Row is what was used under one name: of a team, model, endpoint or tag, or of a day in UTC such as 2026-11-21.
+// Row is the use under one name: of a team, model, endpoint or tag, or of a day in UTC such as 2026-11-21.
 type Row struct {
 	Name string
 	Use
@@ -40,10 +40,10 @@ type Row struct {
 type adder struct {
 	rows []Row
 	at   map[string]int // of the rows, by name
-	next int            // the row that is next most likely: days have much the same names, in the same order
+	next int            // the most likely next row: days have much the same names, in the same order
 }
 
-// add adds use under a name. What was given back on its own day is nothing, and no report has it.
+// add adds use under a name. Use that was given back on its own day is zero, and is in no report.
 func (a *adder) add(name string, u *Use) {
 	if *u == (Use{}) {
 		return
@@ -63,7 +63,7 @@ func (a *adder) add(name string, u *Use) {
 	a.next++
 }
 
-// use is what was added under a name.
+// use returns the sum under a name.
 func (a *adder) use(name string) (u Use) {
 	if at, known := a.at[name]; known {
 		u = a.rows[at].Use
@@ -87,7 +87,7 @@ func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }
 // dayName writes a day as reports do.
 func dayName(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
 
-// dayOf is the day of a moment, in UTC, as the ledger numbers it.
+// dayOf returns the day of a moment, in UTC, as the ledger numbers it.
 func dayOf(at time.Time) int {
 	at = at.UTC()
 	return at.Year()*10000 + int(at.Month())*100 + at.Day()

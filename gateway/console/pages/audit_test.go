@@ -19,7 +19,7 @@ func TestAPageOfTheAuditIsBounded(t *testing.T) {
 	g := empty()
 	for i := range 130 {
 		long := strings.Repeat([]string{"\"", "<", "\u202e", "x"}[i%4], 1300)
-		if i%50 == 7 { // of a time when entries had whole teams
+		if i%50 == 7 { // from when entries had whole teams
 			long = strings.Repeat(long, 400)
 		}
 		text, err := json.Marshal(map[string]string{"description": long})

@@ -34,7 +34,7 @@ type look struct {
 
 var looks = []look{{"light", 1280, "light"}, {"dark", 1280, "dark"}, {"narrow", 360, "light"}, {"wide", 2560, "light"}}
 
-// withAxe puts the accessibility checker of SDK_DIR into every page that is opened. It reports false if there is none.
+// withAxe puts the accessibility checker of SDK_DIR into every page that is opened. It reports false without one.
 func withAxe(ctx context.Context, t *testing.T) bool {
 	t.Helper()
 	directory := os.Getenv("SDK_DIR")
@@ -53,13 +53,13 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 	return true
 }
 
-// tables are the pages that are looked at in every width: their tables have texts of any length.
+// tables are the pages that are checked in every width: their tables have texts of any length.
 var tables = []string{"now", "teams", "team", "tasks", "requests", "money", "audit", "config"}
 
-// TestPagesInABrowser opens the pages of all galleries. None has a violation that axe finds or writes to the browser's console (which a
-// broken content policy does); none is wider than its window, and no table is, in which names, models and reasons of any length leave
-// room for the columns behind them; and on a phone no button lies beyond the side. With SCREENSHOTS each is drawn, those of a day light, dark and
-// narrow, and those that ONLY names in each look.
+// TestPagesInABrowser opens the pages of all galleries. axe finds no violation, and nothing is written to the browser's console
+// (as a violated content policy is); no page or table is wider than its window, with names, models and reasons of any length; and
+// on a phone no button lies beyond the edge. With SCREENSHOTS each is drawn, those of a day light, dark and narrow, and those
+// that ONLY names in each look.
 func TestPagesInABrowser(t *testing.T) {
 	pictures := httptest.NewServer(http.HandlerFunc(picture))
 	t.Cleanup(pictures.Close)
@@ -83,7 +83,7 @@ func TestPagesInABrowser(t *testing.T) {
 				browsertest.Open(ctx, t, address+paths[name])
 				for i, l := range looks {
 					about := room + "-" + name + "-" + l.name
-					judged := i == (n+len(room))%len(looks) // one look is enough for a test of every day
+					judged := i == (n+len(room))%len(looks) // one look is enough for routine runs
 					if wide := full && l.scheme == "light" && (l.name == "narrow" || slices.Contains(tables, name)); !judged && !wide && !drawn(room, about, l) {
 						continue
 					}
@@ -112,8 +112,8 @@ func drawn(room, about string, l look) bool {
 	return room == "day" && l.name != "wide"
 }
 
-// wanted leaves out the pages that differ by the size of a gallery alone from the small and the large one, and what ONLY does not name,
-// such as ONLY=day-now,tongues-.
+// wanted leaves out pages that differ only by a gallery's size from the small and the large one, and those that ONLY does not
+// name, such as ONLY=day-now,tongues-.
 func wanted(room, name string) bool {
 	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team"}, name) {
 		return false
@@ -124,7 +124,7 @@ func wanted(room, name string) bool {
 	})
 }
 
-// misfits are what does not fit into the window. Tables may be loose where long numbers scroll on a phone.
+// misfits returns the elements that do not fit into the window. Tables may be loose where long numbers scroll on a phone.
 func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 	t.Helper()
 	return listed(t, browsertest.Evaluate[string](ctx, t, `(() => {
@@ -137,7 +137,7 @@ func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 	})()`))
 }
 
-// violations are what axe finds.
+// violations returns the findings of axe.
 func violations(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	return listed(t, browsertest.Evaluate[string](ctx, t, `axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
@@ -153,7 +153,7 @@ func listed(t *testing.T, text string) (list []string) {
 	return list
 }
 
-// scenes serves a gallery, and beside its pages what answers a form.
+// scenes serves a gallery's pages, and the answers to its forms.
 func scenes(t *testing.T, g *gallery) http.Handler {
 	t.Helper()
 	h, mux := g.handler(operator), http.NewServeMux()
@@ -194,7 +194,7 @@ func picture(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 12" width="640" height="480"><path fill="#9db4c0" d="M0 0h16v12H0z"/><path fill="#fff" d="M0 9l5-2 6 1 5-1v5H0z"/><path fill="#5c4742" d="M6 4h4v5H6z"/><path stroke="#253237" stroke-width=".3" d="M5 1l6 6M11 1L5 7"/></svg>`))
 }
 
-// show gives the tab this look. A page that is open is laid out anew.
+// show gives the tab this look. An open page is laid out again.
 func (l look) show(ctx context.Context, t *testing.T) {
 	t.Helper()
 	scheme := func(ctx context.Context, t *chromedp.Target) error {
@@ -206,7 +206,7 @@ func (l look) show(ctx context.Context, t *testing.T) {
 	}
 }
 
-// listen collects the lines of the browser's console. An answer of status 4xx is written there too, and is no fault.
+// listen collects the lines of the browser's console. Answers of status 4xx are written there too, and are no fault.
 func listen(ctx context.Context) func() []string {
 	said := make(chan string, 1000)
 	messages := chromedp.Console(ctx)
@@ -250,7 +250,7 @@ func TestPaperHasThePageAlone(t *testing.T) {
 	}
 }
 
-// TestPicturesOfTheManual draws the pictures of docs/console.md, of a gallery that is always the same. The manual has the command.
+// TestPicturesOfTheManual draws the pictures of docs/console.md, from a fixed gallery. The manual has the command.
 func TestPicturesOfTheManual(t *testing.T) {
 	if os.Getenv("SCREENSHOTS") == "" {
 		t.Skip("SCREENSHOTS is not set")
@@ -281,7 +281,7 @@ func TestPicturesOfTheManual(t *testing.T) {
 	}
 }
 
-// inUTC puts the browser into a time zone that is the same everywhere.
+// inUTC sets the browser's time zone, so that it is the same everywhere.
 func inUTC(ctx context.Context, t *chromedp.Target) error {
 	_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"})
 	return err

@@ -9,7 +9,7 @@ import (
 // The geometry of charts, in coordinates of a view box that is stretched to the page; so charts contain no text.
 const (
 	chartHeight = 100
-	columnStep  = 10 // each column is so wide, with its gap
+	columnStep  = 10 // the width of a column with its gap
 	columnGap   = 2
 )
 
@@ -24,7 +24,7 @@ type columns struct {
 	Width  int // of the view box
 	Height int
 	Bars   []bar
-	Top    float64 // the value at the upper edge, a round number; 0: there is nothing to draw
+	Top    float64 // the value at the upper edge, a round number; 0: nothing to draw
 }
 
 // bar is one column.
@@ -54,7 +54,7 @@ func newColumns(list []column, classes ...string) columns {
 	return c
 }
 
-// stack lays the parts of one column on each other. What there is can be seen, however small it is.
+// stack lays the parts of one column on each other. Parts above zero are visible, however small.
 func (c *columns) stack(values []float64, classes []string) (rects []rect) {
 	bottom := float64(chartHeight)
 	for i, value := range values {
@@ -68,7 +68,7 @@ func (c *columns) stack(values []float64, classes []string) (rects []rect) {
 	return rects
 }
 
-// roundUp is the next number that is not below x and whose half has few digits, too.
+// roundUp returns the next number not below x that has few digits, and whose half has few too.
 func roundUp(x float64) float64 {
 	if x <= 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 		return 0
@@ -109,7 +109,7 @@ func newLimitBar(used, held, limit int64) limitBar {
 	return b
 }
 
-// visible is at least 1 for what is not nothing.
+// visible returns at least 1 for anything above zero.
 func visible(width float64, n int64) float64 {
 	if n > 0 {
 		return max(width, 1)
@@ -117,7 +117,7 @@ func visible(width float64, n int64) float64 {
 	return width
 }
 
-// share is a width of at most 100 for a part of a whole.
+// share returns a width of at most 100 for a part of a whole.
 func share(part, whole int64) string {
 	if whole <= 0 || part <= 0 {
 		return "0"
@@ -132,8 +132,8 @@ type segment struct {
 	Duration time.Duration
 }
 
-// timeline divides the time between the first and the last of some moments. classes name the parts, one less than the
-// moments. Moments that are zero, or before the one before them, take no room.
+// timeline divides the time between the first and the last of some moments. classes name the parts, one less than the moments.
+// Moments that are zero or out of order take no room.
 func timeline(moments []time.Time, classes ...string) (segments []segment) {
 	first, last := moments[0], moments[0]
 	for _, t := range moments {

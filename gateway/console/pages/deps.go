@@ -13,9 +13,8 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
-// see, and answer a foreign team and an unknown one with the same [teams.Problem].
-// Errors of other types are reported as "cannot be read at the moment".
+// Deps are the sources of the pages. Every method gets the person: it MUST leave out what the person may not see, and answer
+// foreign and unknown teams with the same [teams.Problem]. Errors of other types are reported as "cannot be read at the moment".
 type Deps struct {
 	Teams    Teams
 	Figures  Figures
@@ -23,7 +22,7 @@ type Deps struct {
 	Modes    policy.Modes  // that the settings set
 	Prefix   string        // of the service's headers, for the rules
 	Currency func() string // of the teams file; it may answer ""
-	TraceURL string        // an address with {trace} in it; empty: traces are not linked
+	TraceURL string        // an address with {trace}; empty: no links to traces
 	Provider string        // of the service, for bills; empty: null
 	Now      func() time.Time
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
@@ -34,16 +33,16 @@ type Teams interface {
 	Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error)
 	Show(ctx context.Context, p access.Person, id string) (teams.Spec, error)
 	Create(ctx context.Context, a access.Actor, team teams.Spec) (teams.Spec, error)
-	// Replace MUST refuse with [teams.CodeLost] if the team's ETag is none of ifMatch.
+	// Replace MUST refuse with [teams.CodeLost] if the team's ETag is not in ifMatch.
 	Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error)
-	// Delete has a team removed, once it has nothing open.
+	// Delete marks a team for removal, once it has no open work.
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
 	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
 	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
 	EndKey(ctx context.Context, a access.Actor, team, key string) error
 	Cancel(ctx context.Context, a access.Actor, team, task string) error
 	Audit(ctx context.Context, p access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
-	// Prove verifies the audit. Faults are nil if there are none.
+	// Prove verifies the audit. Faults are nil if the audit is intact.
 	Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error)
 }
 
@@ -51,7 +50,7 @@ type Teams interface {
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
 	Now(ctx context.Context, p access.Person, day bool) (figures.Now, error)
-	// Lines returns how each team does that a person sees, by id.
+	// Lines returns the state of each team that a person sees, by id.
 	Lines(ctx context.Context, p access.Person) (map[string]figures.TeamUse, error)
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
@@ -73,7 +72,7 @@ type Config struct {
 	Version  string // of Sluice
 }
 
-// Setting is one setting. Secrets are hidden already.
+// Setting is one setting. Secrets are already hidden.
 type Setting struct {
 	Name, Value string
 	Set         bool // it is not the default

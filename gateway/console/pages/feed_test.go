@@ -26,7 +26,7 @@ func (d *deadlined) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// listen follows a live part until the stream ends, and returns what came.
+// listen follows a live part until the stream ends, and returns its events.
 func listen(f *feeds, w http.ResponseWriter, path, who string, render func(*http.Request) (part, error)) {
 	f.follow(w, httptest.NewRequest(http.MethodGet, path, http.NoBody), access.Person{Name: who, Role: access.Operator}, render)
 }
@@ -35,7 +35,7 @@ func always(text string) func(*http.Request) (part, error) {
 	return func(*http.Request) (part, error) { return part{text: []byte(text)}, nil }
 }
 
-// TestALineEndOfATextDoesNotEndAnEvent: a browser takes each kind of line end for one, and an empty line for the end of the event.
+// TestALineEndOfATextDoesNotEndAnEvent: browsers accept each kind of line end, and an empty line ends the event.
 func TestALineEndOfATextDoesNotEndAnEvent(t *testing.T) {
 	got := string(eventOf(part{text: []byte("a\r\rb\rdata: c\r\n\ne")}))
 	if want := "data: a\ndata: \ndata: b\ndata: data: c\ndata: \ndata: e\n\n"; got != want {
@@ -43,7 +43,7 @@ func TestALineEndOfATextDoesNotEndAnEvent(t *testing.T) {
 	}
 }
 
-// TestAStreamThatIsStillHasNoDeadline: on HTTP/2 one that passes ends the stream, also if nothing is being written.
+// TestAStreamThatIsStillHasNoDeadline: on HTTP/2 an expired one ends the stream, even if nothing is being written.
 func TestAStreamThatIsStillHasNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
@@ -54,7 +54,7 @@ func TestAStreamThatIsStillHasNoDeadline(t *testing.T) {
 	})
 }
 
-// TestAFaultInALivePart ends that part alone: nothing else catches it outside a request.
+// TestAFaultInALivePart ends only that part: nothing else catches it outside a request.
 func TestAFaultInALivePart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		times := 0
@@ -117,7 +117,7 @@ func TestOnePersonCannotTakeAllLiveParts(t *testing.T) {
 	})
 }
 
-// TestALivePartThatCannotBeMade keeps the last one.
+// TestALivePartThatCannotBeMade keeps its last content.
 func TestALivePartThatCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		times := 0

@@ -21,7 +21,7 @@ type figure struct {
 
 type legend struct{ Class, Name string }
 
-// half is half of a number of things, 0 if there is none.
+// half returns half of a number of things, 0 if that is not whole.
 func half(top float64) float64 {
 	if top/2 != math.Trunc(top/2) {
 		return 0
@@ -29,7 +29,7 @@ func half(top float64) float64 {
 	return top / 2
 }
 
-// daysFigure draws one unit of the use of days, the estimated part apart.
+// daysFigure draws one unit of daily use, with the estimated part separate.
 func daysFigure(days []figures.Row, unit int, currency string) figure {
 	list := make([]column, len(days))
 	name, scale, total := string(teams.Units[unit]), 1.0, int64(0)
@@ -60,7 +60,7 @@ func daysFigure(days []figures.Row, unit int, currency string) figure {
 	return f
 }
 
-// dayNames names days of the ledger, with their years if they are of several.
+// dayNames names days of the ledger, with years if they span several.
 func dayNames(days []figures.Row) func(figures.Row) string {
 	const year = len("2026")
 	if n := len(days); n > 0 && days[0].Name[:year] != days[n-1].Name[:year] {
@@ -69,12 +69,12 @@ func dayNames(days []figures.Row) func(figures.Row) string {
 	return func(d figures.Row) string { return dayText(d.Name) }
 }
 
-// dayLabel is a day below a chart.
+// dayLabel writes a day below a chart.
 func dayLabel(name string) template.HTML {
 	return template.HTML(template.HTMLEscapeString(name)) //nolint:gosec // it is escaped
 }
 
-// inWords is an amount for a tooltip.
+// inWords writes an amount for a tooltip.
 func inWords(unit int, n int64) string {
 	if unit == limit.Spend {
 		return rounded(n, 2)

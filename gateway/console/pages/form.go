@@ -26,11 +26,11 @@ const (
 // field is one field of the form. Its name is the path in the teams file.
 type field struct {
 	Name, Label, Kind string
-	Of                string // the subject of a short label, for a reader of the screen
+	Of                string // the subject of a short label, for screen readers
 	Unit, Hint        string
 	Options           []string
 	Value, Error      string
-	Current           string // the value in force, if it is not the one typed; only after a lost race
+	Current           string // the value in force, if it differs from the typed one; only after a lost race
 	Other             bool   // Current counts
 }
 
@@ -118,7 +118,7 @@ func fill(groups []group, fields map[string]json.RawMessage) {
 	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })
 }
 
-// typed shows again what was typed.
+// typed shows the submitted values again.
 func typed(groups []group, form url.Values) {
 	each(groups, func(f *field) {
 		f.Value = strings.TrimSpace(strings.ReplaceAll(strings.Join(form[f.Name], "\n"), "\r", ""))
@@ -133,7 +133,7 @@ func each(groups []group, do func(*field)) {
 	}
 }
 
-// read returns a team's members as the form has them, over those that the form does not know.
+// read returns a team's members: the form's, and unchanged those that the form does not know.
 func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMessage {
 	tree := decode(kept)
 	each(groups, func(f *field) { put(tree, strings.Split(f.Name, "."), parsed(f)) })
@@ -205,7 +205,7 @@ func at(tree map[string]any, path string) any {
 	return at(below, rest)
 }
 
-// put sets the value at a path, or removes it if it is nil, with what is empty then.
+// put sets the value at a path, or removes it if it is nil, with parents that become empty.
 func put(tree map[string]any, path []string, value any) {
 	name := path[0]
 	if len(path) > 1 {
@@ -227,7 +227,7 @@ func put(tree map[string]any, path []string, value any) {
 	tree[name] = value
 }
 
-// shown writes a value as a field of this kind has it.
+// shown writes a value in the form of this kind of field.
 func shown(value any, kind string) string {
 	switch v := value.(type) {
 	case nil:

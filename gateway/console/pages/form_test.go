@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestTheFormKeepsWhatItShows: to save a team without a change changes nothing.
+// TestTheFormKeepsWhatItShows: saving a team unchanged changes nothing.
 func TestTheFormKeepsWhatItShows(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
@@ -68,7 +68,7 @@ func TestTagQuotasAreEdited(t *testing.T) {
 	}
 }
 
-// TestAnEmptyFieldTakesItsMemberAway, and what it was alone in.
+// TestAnEmptyFieldTakesItsMemberAway, and the parent that it leaves empty.
 func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
@@ -94,7 +94,7 @@ func TestALostRaceIsToldInWords(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
 	form := formOf(t, parse(t, get(t, h, "/teams/search/edit")), "/teams/search/edit")
-	g.elsewhere = true // somebody else was faster
+	g.elsewhere = true // another change was faster
 	form.Set("rates.requests.limit", "700")
 	w := post(t, h, "/teams/search/edit", form)
 	root := parse(t, w)

@@ -16,7 +16,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// galleries are the rooms in which every page is looked at, by name.
+// galleries are the data sets with which every page is checked, by name.
 func galleries() map[string]*gallery {
 	return map[string]*gallery{"empty": empty(), "little": little(), "day": day(12), "thousand": day(1000), "tongues": tongues()}
 }
@@ -118,7 +118,7 @@ func tongues() *gallery {
 	return g
 }
 
-// figured are lines without what the directory says.
+// figured returns lines without the directory's members.
 func figured(list []teamLine) (lines []figures.TeamLine) {
 	for i := range list {
 		lines = append(lines, figures.TeamLine{ID: list[i].ID, TeamUse: figures.TeamUse{Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest}})
@@ -161,7 +161,7 @@ func standings() []limit.Standing {
 	}
 }
 
-// tagQuotas are quotas of each value of a tag, and tagStandings how more values stand to them than the page shows.
+// tagQuotas are quotas of each value of a tag, and tagStandings the standings of more values than the page shows.
 var tagQuotas = []teams.Quota{{Unit: teams.UnitSpend, Period: teams.PeriodDay, Limit: 5 * teams.Nano}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 100}}
 
 func tagStandings() (list []limit.Standing) {
@@ -225,7 +225,7 @@ func tasks(list []teamLine, count int) (all []figures.TaskLine) {
 	return all
 }
 
-// house fills the pages about the whole.
+// house fills the pages that are not about one team.
 func (g *gallery) house() {
 	whats := []string{"team.change", "key.add", "key.rotate", "team.create", "usage.adjust", "directory.import"}
 	for i := range 24 {

@@ -19,7 +19,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// noon is when the gallery's pictures are taken.
+// noon is the time of the gallery's pictures.
 var noon = time.Date(2026, 11, 22, 12, 34, 56, 0, time.UTC)
 
 // prefix is of the service's headers.
@@ -48,16 +48,16 @@ type gallery struct {
 	modes     policy.Modes
 	limits    []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
 	config    pages.Config
-	elsewhere bool                       // somebody else has changed every team
+	elsewhere bool                       // another person has changed every team
 	refuse    *teams.Problem             // every change; nil: none
-	pictures  string                     // where the pictures of tasks are
+	pictures  string                     // the address of tasks' pictures
 	changed   []string                   // what was changed
 	fields    map[string]json.RawMessage // of the last change
 }
 
 var operator = access.Person{Name: "oidc:alice@example.com", Role: access.Operator}
 
-// find keeps the teams of others from a member, as implementations of the interfaces must.
+// find hides other teams from a member, as implementations of the interfaces must.
 func (g *gallery) find(p access.Person, id string) (*teamLine, error) {
 	for i := range g.list {
 		if g.list[i].ID == id && p.Sees(id) {
@@ -237,7 +237,7 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	return f, nil
 }
 
-// Money divides the days among the teams as today's use is, so that all sums agree.
+// Money divides the days among the teams in proportion to today's use, so that all sums agree.
 func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
 	requests, week := int64(0), int64(0)
 	for i, d := range g.days {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 func browse(t *testing.T, h http.Handler) (ctx context.Context, address string) {
 	t.Helper()
 	server := httptest.NewServer(h)
-	t.Cleanup(server.Close) // after the tab, with which live parts end
+	t.Cleanup(server.Close) // after the tab, whose end ends live parts
 	return browsertest.Tab(t), server.URL
 }
 
@@ -90,7 +90,7 @@ func post(t *testing.T, h http.Handler, path string, form url.Values) *httptest.
 	return w
 }
 
-// formOf is what a browser would send of the form with this action.
+// formOf returns what a browser would send for the form with this action.
 func formOf(t *testing.T, root *html.Node, action string) url.Values {
 	t.Helper()
 	for _, form := range all(root, "form") {
@@ -134,7 +134,7 @@ func rows(root *html.Node) int {
 	return 0
 }
 
-// next is where the next page is; empty: there is none.
+// next returns the next page's address; empty on the last page.
 func next(root *html.Node) string {
 	for _, a := range all(root, "a") {
 		if attribute(a, "rel") == "next" {

@@ -34,14 +34,14 @@ type rulesView struct {
 	Spans             []choice
 }
 
-// rules shows the table of rules, those first that requests broke.
+// rules shows the table of rules, broken ones first.
 func (s *site) rules(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := rulesView{Find: q.Get("find"), Day: q.Get("span") == "day", Span: "in the last hour"}
 	if v.Day {
 		v.Span = "in the last 24 hours"
 	}
-	counts, unread := s.Figures.Rules(r.Context(), p, v.Day) // the table is there also if the counts cannot be read
+	counts, unread := s.Figures.Rules(r.Context(), p, v.Day) // show the table even if the counts cannot be read
 	v.Rules, v.Counted = counts, unread == nil
 	for _, row := range policy.Table(s.Prefix) {
 		x := newRule(row, s.Modes, counts.Broken[row.ID])
@@ -76,7 +76,7 @@ func newRule(row policy.Row, modes policy.Modes, broken recent.RuleCount) rule {
 	return x
 }
 
-// plain returns a sentence of the service's document as people read it: without the place before it and the strokes of a table.
+// plain returns a sentence of the service's document without the leading reference and a table's bars.
 func plain(from string) string {
 	if place, rest, found := strings.Cut(from, ": "); found && len(place) == 1 {
 		from = rest
@@ -109,7 +109,7 @@ type auditView struct {
 	Verify  string
 }
 
-// proof is whether the audit is as it was written.
+// proof is the result of verifying the audit.
 type proof struct {
 	Entries int64
 	Head    string   // SHA-256 of the last entry
@@ -155,15 +155,15 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	return view{page: "audit", title: "Audit", data: v}, nil
 }
 
-// A page of the audit has at most 1 MiB, so that opening one costs little whatever is in it.
+// A page of the audit has at most 1 MiB, so that opening one costs little whatever its entries.
 const (
 	auditPage      = 100            // entries
 	mostAuditBytes = 1<<20 - 32<<10 // of the entries' texts; the rest is the frame
 	auditRow       = 2 << 10        // of a row, beside its texts
-	mostAuditText  = 64 << 10       // of what was before or after, which only old entries have
+	mostAuditText  = 64 << 10       // of the state before or after, which only old entries have
 )
 
-// size is how many bytes of the page the entry takes at most.
+// size returns the most bytes that the entry takes on the page.
 func (e *auditEntry) size() int {
 	n := auditRow
 	for _, text := range []string{e.Who, e.Who, e.Reason, e.Reason, e.Address, e.What, e.Team, e.Team, e.Key, e.BeforeText, e.AfterText} {
@@ -172,7 +172,7 @@ func (e *auditEntry) size() int {
 	return n
 }
 
-// indented writes JSON for people. What is too long is cut.
+// indented writes JSON for people, and cuts it if it is too long.
 func indented(text json.RawMessage) string {
 	var b bytes.Buffer
 	if len(text) == 0 || json.Indent(&b, text, "", "  ") != nil {

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// limitRow is how a team stands to one limit.
+// limitRow is a team's standing for one limit.
 type limitRow struct {
 	Name, Unit, Per        string
 	Rate                   bool
@@ -16,7 +16,7 @@ type limitRow struct {
 	Used, Held, Left, Most int64 // Most is the burst of a rate
 	Limit                  int64
 	In                     time.Duration
-	First                  bool // of the limits of this unit it is the one that holds first
+	First                  bool // the unit's limit that is reached first
 	UnitName               teams.Unit
 	Resets                 time.Time // zero: it is full
 	Tag                    string    // the value of the tag whose quota it is; empty: of requests without the tag
@@ -41,14 +41,14 @@ func newLimitRow(s limit.Standing, at time.Time) limitRow {
 	return row
 }
 
-// countRow is the same for a number of things under way.
+// countRow is the same for a number of things in flight.
 type countRow struct {
 	Name string
 	figures.Count
 	Bar limitBar
 }
 
-// Left is how many more may be under way.
+// Left returns how many more may be in flight.
 func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
 
 func newCountRow(name string, c figures.Count) countRow {

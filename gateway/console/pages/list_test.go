@@ -87,7 +87,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// TestLinksAreEscapedOnce: what a link asks for is what the row says.
+// TestLinksAreEscapedOnce: a link requests exactly what its row shows.
 func TestLinksAreEscapedOnce(t *testing.T) {
 	g := day(12)
 	h, refused := g.handler(operator), g.list[slices.IndexFunc(g.list, func(l teamLine) bool { return l.Refused > 0 })].ID

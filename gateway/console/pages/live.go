@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	liveEvery   = 2 * time.Second  // how often a live part is made again at most
+	liveEvery   = 2 * time.Second  // the least time between two renderings of a live part
 	liveLeast   = 10 * time.Second // and at least
-	liveTimes   = 300              // the time between two of any part, by what making one took: few requests wait for it
+	liveTimes   = 300              // the time between two renderings, as a multiple of the last one's time: few requests wait for it
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
-	mostFeeds   = 200              // different live parts at once
-	mostOfOne   = 20               // of them those that one person began; hidden tabs have none
+	mostFeeds   = 200              // different live parts that are followed
+	mostOfOne   = 20               // of them those that one person began; hidden tabs follow none
 
-	mostListeners = 1000 // who follow them at once
+	mostListeners = 1000 // followers of all parts together
 	keptListeners = 50   // of them for people who see every team
 	teamListeners = 20   // members of one team
 )
 
-// LiveBound is the bound of those who follow live parts, in words.
+// LiveBound is the bound of followers of live parts, in words.
 const LiveBound = "live parts of the console's pages: 1000 listeners, of them 20 of a team and 50 kept for operators and viewers; 200 different parts"
 
 // crowdedFor is how many seconds a browser waits before it asks for a live part again.
 const crowdedFor = "60"
 
-// feeds make the live parts of pages. All who look at the same page with the same rights share one feed, so that its figures
-// are read once however many look.
+// feeds make the live parts of pages. Viewers of the same page with the same rights share one feed, so that its figures are read
+// once for all.
 type feeds struct {
-	crowded func() // called when one cannot be followed, because too many are
+	crowded func() // called when a bound refuses a follower
 
 	mu        sync.Mutex
 	open      map[string]*feed
@@ -47,30 +47,30 @@ type feeds struct {
 // feed is one live part.
 type feed struct {
 	by        string // who began it
-	listeners int    // guarded by feeds.mu, as the rest
+	listeners int    // guarded by feeds.mu, like the rest
 	now       part
-	changed   chan struct{} // closed when now is another
+	changed   chan struct{} // closed when now is replaced
 	stop      context.CancelFunc
 }
 
 // part is a live part as it is now.
 type part struct {
 	text  []byte
-	over  bool   // it does not change any more
-	event []byte // that says so; made once for all who follow
+	over  bool   // it is final
+	event []byte // the event; made once for all followers
 }
 
 func newFeeds() *feeds {
 	return &feeds{open: map[string]*feed{}, ofTeam: map[string]int{}, crowded: func() {}}
 }
 
-// feedName is equal for requests whose answers are equal.
+// feedName returns equal names for requests with equal answers.
 func feedName(r *http.Request, p access.Person) string {
 	return fmt.Sprintf("%d %q %s", p.Role, p.Teams, r.URL.RequestURI())
 }
 
-// follow sends a live part as server-sent events: at once, and whenever it changes. A part that is over is followed by the event
-// "over".
+// follow sends a live part as server-sent events: immediately, and whenever it changes. A part that is over is followed by the
+// event "over".
 func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, render func(*http.Request) (part, error)) {
 	name := feedName(r, p)
 	one, full := f.join(r, name, p, render)
@@ -86,7 +86,7 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
 	out := http.NewResponseController(w)
-	_ = out.Flush() // the browser knows that it is connected
+	_ = out.Flush() // so that the browser knows that it is connected
 	for {
 		now, changed := f.current(one)
 		if now.text != nil && send(w, out, now) != nil || now.over {
@@ -100,7 +100,7 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	}
 }
 
-// send writes a part as an event. The deadline is for this write alone: on HTTP/2 one that passes ends the stream, also if nothing
+// send writes a part as an event. The deadline is only for this write: on HTTP/2 an expired one ends the stream, even if nothing
 // is being written.
 func send(w http.ResponseWriter, out *http.ResponseController, p part) error {
 	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
@@ -112,7 +112,7 @@ func send(w http.ResponseWriter, out *http.ResponseController, p part) error {
 	return err
 }
 
-// has reports whether somebody follows a feed.
+// has reports whether a feed has followers.
 func (f *feeds) has(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *feeds) current(one *feed) (part, <-chan struct{}) {
 	return one.now, one.changed
 }
 
-// join finds or starts a feed, or says that too many are followed.
+// join finds or starts a feed, or returns the refusal.
 func (f *feeds) join(r *http.Request, name string, p access.Person, render func(*http.Request) (part, error)) (*feed, *teams.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,7 +154,7 @@ var (
 	}
 )
 
-// full says that nobody with a person's rights may follow one more.
+// full returns the refusal if a person may not follow one more part, else nil.
 func (f *feeds) full(p access.Person) *teams.Problem {
 	if p.SeesAll() {
 		if f.listeners >= mostListeners {
@@ -173,7 +173,7 @@ func (f *feeds) full(p access.Person) *teams.Problem {
 	return nil
 }
 
-// count adds listeners. A member of several teams is one of each.
+// count adds listeners. A member of several teams counts for each.
 func (f *feeds) count(p access.Person, n int) {
 	f.listeners += n
 	if p.SeesAll() {
@@ -206,7 +206,7 @@ func (f *feeds) leave(name string, one *feed, p access.Person) {
 	}
 }
 
-// run makes the part again and again, until it is over. While it cannot be made, the last one stays, with its time.
+// run renders the part repeatedly, until it is over. While it fails, the last one stays, with its time.
 func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part, error)) {
 	for {
 		begun := time.Now()
@@ -231,7 +231,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 	}
 }
 
-// rendered makes the part. A fault in it must not end the process: outside a request nothing else catches it.
+// rendered makes the part. A panic in it must not end the process: outside a request nothing else recovers it.
 func rendered(r *http.Request, render func(*http.Request) (part, error)) (made part, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -241,10 +241,10 @@ func rendered(r *http.Request, render func(*http.Request) (part, error)) (made p
 	return render(r)
 }
 
-// lineEnds are those of texts: a browser takes each of them for the end of a line of an event.
+// lineEnds are the line ends of texts: a browser takes each for the end of an event's line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// eventOf writes a part as an event without a name, and behind it one that says that it is over.
+// eventOf writes a part as an event without a name, followed by the event "over" if it is.
 func eventOf(p part) []byte {
 	var b []byte
 	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(string(p.text)), "\n"), "\n") {

@@ -18,7 +18,7 @@ type hall struct {
 	crowded int
 }
 
-// enter lets somebody listen, and returns the answer's status and what ends it.
+// enter starts a listener, and returns its answer and a function that ends it.
 func (h *hall) enter(path string, p access.Person) (w *httptest.ResponseRecorder, leave func()) {
 	ctx, leave := context.WithCancel(h.Context())
 	w = httptest.NewRecorder()
@@ -37,7 +37,7 @@ func memberOf(teams ...string) access.Person {
 	return access.Person{Name: "key:" + teams[0], Role: access.Member, Teams: teams}
 }
 
-// TestTheMembersOfATeamListenAFewTimes to one live part or to several, and others go on.
+// TestTheMembersOfATeamListenAFewTimes to one live part or to several, and others are not affected.
 func TestTheMembersOfATeamListenAFewTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t)
@@ -68,7 +68,7 @@ func TestTheMembersOfATeamListenAFewTimes(t *testing.T) {
 	})
 }
 
-// TestListenersAreBounded in all, and some are kept for people who see every team.
+// TestListenersAreBounded in total, and some are reserved for people who see every team.
 func TestListenersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t)

@@ -21,7 +21,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// hurry has the scripts of a tab wait a twentieth of the seconds that they want to.
+// hurry makes a tab's scripts wait only a twentieth of their timeouts.
 func hurry(ctx context.Context, t *testing.T) {
 	t.Helper()
 	onEveryPage(ctx, t, `{ const wait = setTimeout; window.setTimeout = (f, ms, ...rest) => wait(f, ms >= 1000 ? ms / 20 : ms, ...rest); }`)
@@ -39,8 +39,8 @@ func onEveryPage(ctx context.Context, t *testing.T, script string) {
 	}
 }
 
-// TestALivePartThatDoesNotCome: the page keeps what it has, says that it is old, and goes on when the console answers again. Without a
-// session it leads to the login.
+// TestALivePartThatDoesNotCome: the page keeps its content, marks it as stale, and continues when the console answers again.
+// Without a session it redirects to the login.
 func TestALivePartThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	h := day(12).handler(operator)
@@ -77,7 +77,7 @@ func TestALivePartThatDoesNotCome(t *testing.T) {
 	browsertest.Await(ctx, t, `document.title === "Sign in"`)
 }
 
-// TestScriptsOnASlowNetwork: whichever comes late, htmx begins when its extension is there, and when our script listens.
+// TestScriptsOnASlowNetwork: whichever arrives late, htmx starts once its extension is loaded and our script listens.
 func TestScriptsOnASlowNetwork(t *testing.T) {
 	h := day(12).handler(operator)
 	for _, late := range []string{"hx-sse", "console.js", "htmx-"} {
@@ -104,7 +104,7 @@ func TestScriptsOnASlowNetwork(t *testing.T) {
 	}
 }
 
-// TestAPageThatMayNotFollow says that its figures are not live, and asks again when the console has said, not before.
+// TestAPageThatMayNotFollow shows that its figures are not live, and retries when the console's Retry-After has passed, not before.
 func TestAPageThatMayNotFollow(t *testing.T) {
 	t.Parallel()
 	h := day(12).handler(operator)
@@ -139,7 +139,7 @@ func TestAPageThatMayNotFollow(t *testing.T) {
 	browsertest.Await(ctx, t, `document.getElementById("stale").hidden`)
 }
 
-// growing has requests that become more.
+// growing has a growing number of requests.
 type growing struct {
 	galleryFigures
 	mu sync.Mutex
@@ -159,7 +159,7 @@ func (g *growing) grow() {
 	g.requests = slices.Insert(g.requests, 0, fresh)
 }
 
-// TestTheKeyboardStaysAtItsRow when others come before it: to press enter opens the request that was read out.
+// TestTheKeyboardStaysAtItsRow when others are inserted above it: enter opens the request that was read out.
 func TestTheKeyboardStaysAtItsRow(t *testing.T) {
 	t.Parallel()
 	g := day(12)
@@ -176,8 +176,8 @@ func TestTheKeyboardStaysAtItsRow(t *testing.T) {
 	}
 }
 
-// TestATaskThatEndsShowsItsPictures in a browser that looked while it ran, although the page's content policy was made when the
-// service had not named their address. After that the page asks no more.
+// TestATaskThatEndsShowsItsPictures in a browser that was open while it ran, although the page's content policy predates the
+// pictures' address. After that the page stops asking.
 func TestATaskThatEndsShowsItsPictures(t *testing.T) {
 	t.Parallel()
 	pictures := httptest.NewServer(http.HandlerFunc(picture))
@@ -194,7 +194,7 @@ func TestATaskThatEndsShowsItsPictures(t *testing.T) {
 	}
 }
 
-// TestThePageOfATaskThatIsGone says so, as a page that is opened then: to ask for its live part again would never end.
+// TestThePageOfATaskThatIsGone shows that, like a newly opened page: retrying its live part would never end.
 func TestThePageOfATaskThatIsGone(t *testing.T) {
 	t.Parallel()
 	e, h, path := newEnding(day(12))
@@ -208,7 +208,7 @@ func TestThePageOfATaskThatIsGone(t *testing.T) {
 	browsertest.Await(ctx, t, `document.title.startsWith("Not found") && !document.querySelector("[hx-sse\\:connect]")`)
 }
 
-// TestAPageWithoutItsLivePart is opened once more, and then says that it is old: a proxy may refuse the live part alone.
+// TestAPageWithoutItsLivePart is reloaded once, and then marked as stale: a proxy may refuse only the live part.
 func TestAPageWithoutItsLivePart(t *testing.T) {
 	t.Parallel()
 	_, h, path := newEnding(day(12))

@@ -54,7 +54,7 @@ func (c *counted) change(rate float64) int {
 	return c.reads
 }
 
-// TestLivePartsAreMadeOnceForAll: fifty who look at the same page cost one reading, and get what changes.
+// TestLivePartsAreMadeOnceForAll: fifty viewers of the same page cost one reading, and get its changes.
 func TestLivePartsAreMadeOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		figures := &counted{galleryFigures: galleryFigures{day(12)}}
@@ -103,8 +103,8 @@ func (s slow) Now(ctx context.Context, p access.Person, day bool) (figures.Now, 
 	return s.counted.Now(ctx, p, day)
 }
 
-// TestLivePartsThatAreSlowToMakeAreMadeLessOften, so that requests which wait for the same core stay few; but at least every ten
-// seconds. A browser that comes while another listens has nothing made.
+// TestLivePartsThatAreSlowToMakeAreMadeLessOften, so that few requests wait for the same core; but at least every ten seconds. A
+// browser that joins a listened part causes no rendering.
 func TestLivePartsThatAreSlowToMakeAreMadeLessOften(t *testing.T) {
 	for takes, want := range map[time.Duration]int{time.Millisecond: 30, 20 * time.Millisecond: 10, time.Second: 6} {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLivePartsThatAreSlowToMakeAreMadeLessOften(t *testing.T) {
 	}
 }
 
-// TestLivePartsEndInTime, so that the browser comes again and its session is looked at.
+// TestLivePartsEndInTime, so that the browser reconnects and its session is checked.
 func TestLivePartsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := day(12)
@@ -173,7 +173,7 @@ func (e *ending) end() {
 	e.state = "SUCCEEDED"
 }
 
-// forget lets the task's life in Sluice end.
+// forget makes the task expire in Sluice.
 func (e *ending) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,7 +187,7 @@ func newEnding(g *gallery) (e *ending, h http.Handler, path string) {
 	return e, as(pages.New(deps), operator), "/teams/" + g.tasks[0].Team + "/tasks/" + g.tasks[0].ID
 }
 
-// TestTheStreamOfATaskThatHasEnded: a browser that comes again must get an end, or it comes for ever.
+// TestTheStreamOfATaskThatHasEnded: a browser that reconnects must get an end, or it reconnects forever.
 func TestTheStreamOfATaskThatHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, h, path := newEnding(day(12))

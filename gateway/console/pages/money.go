@@ -14,7 +14,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// moneyBy are the ways in which Money adds up, with the heads of their columns.
+// moneyBy are the ways in which Money adds up, with their columns' headings.
 var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}}
 
 type moneyView struct {
@@ -27,10 +27,10 @@ type moneyView struct {
 	Error   string
 	Wait    string // why there are no figures yet
 	CSV     string
-	Focus   string // the bill; empty: there is no currency
+	Focus   string // the bill; empty: no currency
 	Command string // that prints the same
 	Presets []choice
-	// MonthURL shows the current month by day.
+	// MonthURL returns the address of the current month by day.
 	MonthURL string
 }
 
@@ -77,7 +77,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	return view{page: "money", title: "Money", data: v}, nil
 }
 
-// command is what prints the same in a shell.
+// command returns the shell command that prints the same.
 func command(q figures.MoneyQuery) string {
 	text := "sluice usage"
 	if q.By == "tag" {
@@ -93,7 +93,7 @@ func command(q figures.MoneyQuery) string {
 	return text + " --team '" + strings.ReplaceAll(q.Team, "'", `'\''`) + "'"
 }
 
-// MonthName is the current month, in words.
+// MonthName returns the current month, in words.
 func (v moneyView) MonthName() string {
 	at, err := time.Parse("2006-01", v.Month.Name)
 	if err != nil {
@@ -105,7 +105,7 @@ func (v moneyView) MonthName() string {
 // Span is the days, in words.
 func (v moneyView) Span() string { return spanText(v.From, v.To) }
 
-// RowURL is where the rows behind a row are.
+// RowURL returns the address of the rows behind a row.
 func (v moneyView) RowURL(name string) string {
 	q := v.MoneyQuery
 	switch q.By {
@@ -117,7 +117,7 @@ func (v moneyView) RowURL(name string) string {
 		return moneyURL("/money", q, "team")
 	case "model":
 		if name == "" {
-			return "" // to filter by nothing is to show everything
+			return "" // an empty filter would show everything
 		}
 		return "/requests?" + url.Values{"model": {name}, "team": {q.Team}}.Encode()
 	}
@@ -157,7 +157,7 @@ func readMoneyQuery(r *http.Request, now time.Time) (q figures.MoneyQuery, fault
 	return q, fault
 }
 
-// day is a text that is a day, else nothing: a browser shows no other one.
+// day returns a text if it is a day, else "": a browser shows no other one.
 func day(text string) string {
 	if _, err := time.Parse(time.DateOnly, text); err != nil {
 		return ""

@@ -12,10 +12,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// files are what Money exports.
+// files are the exports of Money.
 type files struct{ Deps }
 
-// read reads who asks for a file, and for what; ok is false if that was answered.
+// read reads the person and the query of a file's request; ok is false if it has been answered.
 func (f files) read(w http.ResponseWriter, r *http.Request) (p access.Person, q figures.MoneyQuery, ok bool) {
 	p = access.From(r.Context())
 	q, fault := readMoneyQuery(r, f.Now())
@@ -66,11 +66,11 @@ func (f files) money(w http.ResponseWriter, r *http.Request) {
 	out.Flush() // a browser that left gets nothing more
 }
 
-// filePatient is how long a browser may take to read a team's part of a file.
+// filePatient bounds a browser's time to read a team's part of a file.
 const filePatient = 30 * time.Second
 
-// bill is the bill, as sluice usage --focus writes it. A bill that cannot be read to its end is cut: the browser does not take it
-// for whole.
+// bill is the bill, as sluice usage --focus writes it. If reading fails midway the connection is cut, so that the browser does
+// not take the bill for complete.
 func (f files) bill(w http.ResponseWriter, r *http.Request) {
 	p, q, ok := f.read(w, r)
 	if !ok {
@@ -100,7 +100,7 @@ func (f files) bill(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lateFile begins an answer with its first byte, so that an error before it has a status.
+// lateFile sends the header with the first byte, so that an earlier error still has a status.
 type lateFile struct {
 	http.ResponseWriter
 	begin func()

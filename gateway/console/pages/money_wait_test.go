@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/console/pages"
 )
 
-// adding has the sums of all days after some questions.
+// adding has the sums of all days after some calls.
 type adding struct {
 	pages.Figures
 	questions *int
@@ -24,7 +24,7 @@ func (a adding) Money(ctx context.Context, p access.Person, q figures.MoneyQuery
 	return a.Figures.Money(ctx, p, q)
 }
 
-// TestMoneyIsAddedUp: while past days are added up, Money and its file say so, and when to come again; afterwards they are there.
+// TestMoneyIsAddedUp: while past days are added up, Money and its file report that, with Retry-After; afterwards they are complete.
 func TestMoneyIsAddedUp(t *testing.T) {
 	g, questions := day(12), 2
 	deps := g.deps()

@@ -25,7 +25,7 @@ func grouped(n int64) string {
 	return text
 }
 
-// compact writes a number in at most four digits: 1.24 M. The exact one belongs into the tooltip.
+// compact writes a number in at most four digits: 1.24 M. The exact one belongs in the tooltip.
 func compact(n int64) string {
 	if n < 1e5 {
 		return grouped(n)
@@ -34,7 +34,7 @@ func compact(n int64) string {
 	return significant(float64(n)/size) + "\u00a0" + word
 }
 
-// scaleOf is the power of a thousand that a large number is written in.
+// scaleOf returns the power of a thousand in which a large number is written.
 func scaleOf(x float64) (size float64, word string) {
 	switch {
 	case x >= 1e12:
@@ -61,13 +61,13 @@ func axis(x float64) string {
 	return short(x)
 }
 
-// short writes a number of few digits without what binary fractions add to it: 0.3, not 0.30000000000000004.
+// short writes a number of few digits without binary rounding errors: 0.3, not 0.30000000000000004.
 func short(x float64) string {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64) // it is a number
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// significant writes a number with three digits that count.
+// significant writes a number with three significant digits.
 func significant(x float64) string {
 	switch {
 	case x == 0:
@@ -80,7 +80,7 @@ func significant(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// money writes 10⁻⁹ of the currency with so many decimals; the exact amount, as sluice usage prints it, is the element's value.
+// money writes 10⁻⁹ of the currency with the given decimals; the element's value is the exact amount, as sluice usage prints it.
 func money(n int64, decimals int) template.HTML {
 	if n == 0 && decimals > 2 {
 		return count(0) // a column of costs has many of them
@@ -89,7 +89,7 @@ func money(n int64, decimals int) template.HTML {
 	return exactly(exact, rounded(n, decimals))
 }
 
-// rounded is money with a fixed number of decimals. An amount that would look like none is marked as small.
+// rounded is money with a fixed number of decimals. An amount that would round to zero is marked as small.
 func rounded(n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
 	part := int64(teams.Nano) / scale
@@ -108,7 +108,7 @@ func rounded(n int64, decimals int) string {
 	return fmt.Sprintf("%s%s.%0*d", sign, grouped(parts/scale), decimals, parts%scale)
 }
 
-// count writes a whole number that can be read by programs too.
+// count writes a whole number that programs can read too.
 func count(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), grouped(n)) }
 
 // brief writes a large number short, with the exact one as the element's value and in the tooltip.
@@ -132,7 +132,7 @@ type unitAmount struct {
 	N    int64
 }
 
-// counts are the amounts of the units that are counted: all but spend, requests first.
+// counts returns the amounts of all units but spend, requests first.
 func counts(a unit.Amounts) (list []unitAmount) {
 	for i, n := range a {
 		if i != unit.Spend {
@@ -142,13 +142,13 @@ func counts(a unit.Amounts) (list []unitAmount) {
 	return list
 }
 
-// beside are those beside requests; without amounts the units are meant.
+// beside returns those but requests; without amounts, the units.
 func beside(a ...unit.Amounts) []unitAmount { return counts(append(a, unit.Amounts{})[0])[1:] }
 
-// of is the amount of the unit with a name.
+// of returns the amount of the unit with a name.
 func of(name string, a unit.Amounts) int64 { return a[slices.Index(unit.Names[:], unit.Name(name))] }
 
-// narrow writes an amount for a narrow column: tokens are many.
+// narrow writes an amount for a narrow column: token counts are large.
 func narrow(a unitAmount) template.HTML {
 	if a.Unit == teams.UnitTokens {
 		return brief(a.N)
@@ -183,7 +183,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// milliseconds is a duration as a number for a column whose head names the unit.
+// milliseconds writes a duration as a number, for a column whose heading names the unit.
 func milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -203,7 +203,7 @@ func several(n int64, noun string) string {
 	return grouped(n) + " " + noun + "s"
 }
 
-// pageLength is how many rows a page of a list has.
+// pageLength is the number of rows on a page of a list.
 const pageLength = 100
 
 // pager is one page of a list.
@@ -212,8 +212,8 @@ type pager struct {
 	Previous, Next string
 }
 
-// newPager computes the page with a number, as it stands in a query, of so many rows. A number that there is none of is that of
-// the nearest page. link is the address of a page.
+// newPager computes the page with a query's number, of the given rows. A number out of range selects the nearest page. link
+// returns a page's address.
 func newPager(number string, rows int, link func(page string) string) (p pager, first, end int) {
 	n, err := strconv.Atoi(number)
 	pages := max((rows+pageLength-1)/pageLength, 1)

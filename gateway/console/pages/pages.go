@@ -1,11 +1,11 @@
 // Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Rules, Audit and Config.
 //
-// It shows what others keep, through the interfaces in deps.go, and keeps no figures. Every page is whole without a script; a
-// script makes times local and replaces the live part of a page with what the server sends. No page has inline code
-// or inline styles. What a page shows of a team is limited by the [access.Person] of the request.
+// It renders data from the interfaces in deps.go, and stores no figures. Every page is whole without a script; a script makes
+// times local and replaces the live part of a page with what the server sends. No page has inline code or inline styles. The
+// request's [access.Person] limits which teams a page shows.
 //
-// Charts are drawn here as SVG rather than by a script: they are there without one, scale to any screen, follow the colours of
-// light and dark, and each has a list of the same figures below it.
+// Charts are drawn here as SVG rather than by a script: they work without one, scale to any screen, follow the colours of light
+// and dark, and each has a list of the same figures below it.
 package pages
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// New returns the pages. Their paths are in the table below; every other one is answered by a page of status 404. The person has
-// to be in the request's context.
+// New returns the pages. Their paths are in the table below; every other one gets a 404 page. The request's context must have the
+// person.
 func New(deps Deps) http.Handler {
 	s, t := &site{Deps: deps, feeds: newFeeds()}, teamPages{deps}
 	if deps.Crowded != nil {

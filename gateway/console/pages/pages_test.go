@@ -27,7 +27,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		p      access.Person
 		path   string
 		status int
-		forms  int // that change something, without that of signing out
+		forms  int // that change something, except sign-out
 	}{
 		{"without a login", access.Person{}, "/now", 401, 0},
 		{"a member, the own team", member, "/teams/search", 200, 0},
@@ -85,7 +85,7 @@ func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	}
 }
 
-// longTask has every character of a task id, and is as long as one may be.
+// longTask has every character of a task id, and the maximum length.
 var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
 
 func TestWhatAnOperatorDoes(t *testing.T) {
@@ -165,7 +165,7 @@ func TestTotalsAreTheSumOfTheirRows(t *testing.T) {
 	}
 }
 
-// TestHostileTextsStayTexts: no element comes from them, and none turns the order of what follows.
+// TestHostileTextsStayTexts: they create no element, and none reverses the text that follows.
 func TestHostileTextsStayTexts(t *testing.T) {
 	g := tongues()
 	h := g.handler(operator)

@@ -14,16 +14,16 @@ import (
 // fault is a problem as a page shows it.
 type fault struct {
 	*teams.Problem
-	form string // of the page, that the problem is about; empty: of none
+	form string // the form on the page that the problem concerns; empty: none
 }
 
-// Under reports whether the fault is about a form, such as "mint". Nil is about none.
+// Under reports whether the fault concerns a form, such as "mint". A nil fault concerns none.
 func (f *fault) Under(form string) bool { return f != nil && f.form == form }
 
 // Status is that of the page.
 func (f *fault) Status() int { return console.Status(f.Code) }
 
-// Sentence is what is wrong, what is allowed, and what to do.
+// Sentence says what is wrong, what is allowed, and what to do.
 func (f *fault) Sentence() string {
 	text := sentence(f.Text)
 	if f.Allowed != "" && !strings.Contains(f.Text, f.Allowed) {
@@ -35,7 +35,7 @@ func (f *fault) Sentence() string {
 	return text
 }
 
-// sentence is a clause as a sentence.
+// sentence writes a clause as a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -43,7 +43,7 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// faultOf is the problem behind an error.
+// faultOf returns the problem behind an error.
 func faultOf(err error) *fault {
 	var p *teams.Problem
 	var adding *figures.AddingError

@@ -30,7 +30,7 @@ func (g *gallery) paths() map[string]string {
 	return all
 }
 
-// TestEveryPageIsWellMade: in every gallery every page is whole, and has nothing that the content policy forbids.
+// TestEveryPageIsWellMade: in every gallery every page is complete, and has nothing that the content policy forbids.
 func TestEveryPageIsWellMade(t *testing.T) {
 	for room, g := range galleries() {
 		for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {

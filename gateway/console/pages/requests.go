@@ -52,7 +52,7 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	return view{page: "requests", title: "Requests", data: v, live: v.Filter.Cursor == ""}, nil
 }
 
-// read reads what is not a plain text, and reports whether it can be read.
+// read parses the members that are not plain text, and reports whether they are valid.
 func (v *requestsView) read(now time.Time) bool {
 	var err error
 	if v.StatusText != "" {
@@ -68,7 +68,7 @@ func (v *requestsView) read(now time.Time) bool {
 	return v.StatusError+v.FromError == ""
 }
 
-// readMoment reads RFC 3339, or what a browser's field for a time gives, in UTC.
+// readMoment reads RFC 3339, or the value of a browser's time field, in UTC.
 func readMoment(text string) (at time.Time, err error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if at, err = time.Parse(layout, text); err == nil {

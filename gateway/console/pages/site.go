@@ -39,7 +39,7 @@ type view struct {
 // crumb is a link to the page above.
 type crumb struct{ Name, URL string }
 
-// handler answers a request for one page. With an error its view does not count.
+// handler answers a request for one page. With an error its view is ignored.
 type handler func(r *http.Request, p access.Person) (view, error)
 
 // serve writes a handler's answer.
@@ -66,7 +66,7 @@ func (s *site) serve(h handler) http.Handler {
 	})
 }
 
-// wantsLive reports whether a browser asks for the live part of a page. It does so every minute.
+// wantsLive reports whether a browser requests the live part of a page, as it does every minute.
 func wantsLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
@@ -107,7 +107,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 		h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'", strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
 	}
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "same-origin") // without any, browsers would call the origin of forms null
+	h.Set("Referrer-Policy", "same-origin") // without it, browsers would send the Origin null with forms
 	h.Set("X-Content-Type-Options", "nosniff")
 	if v.status != 0 {
 		w.WriteHeader(v.status)
@@ -115,7 +115,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 	_, _ = w.Write(text) //nolint:gosec // html/template has escaped the texts of others
 }
 
-// actor is the person of a change, and the client's address.
+// actor returns the person of a change, and the client's address.
 func actor(r *http.Request, p access.Person) access.Actor {
 	return p.By(r.RemoteAddr, strings.TrimSpace(r.PostFormValue("reason")))
 }
@@ -131,7 +131,7 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 	return []byte(unmasked.Replace(b.String())), err
 }
 
-// problemPage is the page of an error.
+// problemPage returns the page of an error.
 func problemPage(r *http.Request, p access.Person, e *fault) view {
 	return view{page: "problem", title: titleOf(e.Status()), status: e.Status(), data: struct {
 		*fault
@@ -142,12 +142,12 @@ func problemPage(r *http.Request, p access.Person, e *fault) view {
 // frame is the data of a template.
 type frame struct {
 	Title    string
-	LiveURL  string // of the live part; empty: it is not sent again
+	LiveURL  string // of the live part; empty: no live part
 	Nav      []entry
 	Person   access.Person
 	Role     string
 	Currency string
-	Done     string // what was done just now, in words; empty: nothing
+	Done     string // the change just made, in words; empty: none
 	Zero     time.Time
 	Back     *crumb
 	Data     any
@@ -173,7 +173,7 @@ func roleName(r access.Role) string {
 	return map[access.Role]string{access.Operator: "operator", access.Viewer: "viewer", access.Member: "member"}[r]
 }
 
-// done are words for a change that was made, by the value of the query's done.
+// done has the words for a completed change, by the query's value done.
 var done = map[string]string{
 	"created":  "The team was created. It has no key yet: make one below.",
 	"changed":  "The change was made. It is in force on every replica within 2 seconds.",
@@ -185,5 +185,5 @@ var done = map[string]string{
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
 }
 
-// asked is a member of a query, without the spaces that a paste leaves around it.
+// asked returns a query's value, without the spaces that a paste leaves around it.
 func asked(q url.Values, name string) string { return strings.TrimSpace(q.Get(name)) }

@@ -48,7 +48,7 @@ type taskView struct {
 	Cancels    bool
 }
 
-// amountRow is what a task holds, and what it cost, in one unit.
+// amountRow is a task's hold and cost in one unit.
 type amountRow struct {
 	Unit       teams.Unit
 	Held, Cost int64
@@ -78,7 +78,7 @@ func (s *site) task(r *http.Request, p access.Person) (view, error) {
 	return out, nil
 }
 
-// life computes the timeline: made, begun, ended. A task that is open lasts until now.
+// life computes the timeline: made, begun, ended. An open task lasts until now.
 func (v *taskView) life() {
 	end := v.Ended
 	if v.Open {
@@ -106,7 +106,7 @@ func (v *taskView) life() {
 	}
 }
 
-// traceURL is the address of a trace; empty: none.
+// traceURL returns the address of a trace; empty: none.
 func traceURL(template, id string) string {
 	if template == "" || id == "" {
 		return ""
@@ -116,7 +116,7 @@ func traceURL(template, id string) string {
 
 var plainHost = regexp.MustCompile(`^[a-zA-Z0-9.-]+(:[0-9]+)?$`)
 
-// originOf is the origin of a picture's address; empty: it is no address of a picture.
+// originOf returns the origin of a picture's address; empty: not a picture's address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !plainHost.MatchString(u.Host) {

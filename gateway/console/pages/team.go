@@ -17,12 +17,12 @@ import (
 type teamView struct {
 	teams.Spec
 	figures.TeamFigures
-	Coming                       bool // this replica has not put it in force yet
+	Coming                       bool // not yet in force at this replica
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
 	Counts                       []countRow
 	Tags                         []limitRow // of the tag's values, the fullest first
-	MoreTags                     int64      // values that are not shown
+	MoreTags                     int64      // hidden values
 	Spend, Requests              figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
@@ -39,7 +39,7 @@ func (s teamPages) team(r *http.Request, p access.Person) (view, error) {
 	return s.teamPage(r, p, nil)
 }
 
-// readTeam reads a team and its figures at the same time. coming reports that it is not in force yet.
+// readTeam reads a team and its figures concurrently. coming reports that it is not in force yet.
 func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t teams.Spec, f figures.TeamFigures, coming bool, err error) {
 	var errFigures error
 	reading := make(chan struct{})
@@ -55,7 +55,7 @@ func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t te
 	return t, f, coming, err
 }
 
-// teamPage is the team's page, with the error of one of its forms.
+// teamPage returns the team's page, with the error of one of its forms.
 func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (view, error) {
 	id := r.PathValue("team")
 	t, f, coming, err := readTeam(r.Context(), &s.Deps, p, id)
@@ -94,7 +94,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 // shownTags is how many values of its tag a team's page shows.
 const shownTags = 20
 
-// showTags describes how the first values of the tag stand to their quotas.
+// showTags describes the standings of the tag's first values.
 func (v *teamView) showTags() {
 	values := map[limit.Tag]bool{}
 	for i := range v.TeamFigures.Tags {

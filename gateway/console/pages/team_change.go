@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// own is the fault of a form, or nil if the error is not about what was typed: then it gets a page apart.
+// own returns the fault of a form, or nil if the error does not concern the input: then it gets a separate page.
 func own(err error) *fault {
 	f := faultOf(err)
 	if f.Code == teams.CodeMissing || f.Code == teams.CodeForbidden || f.Status() >= http.StatusInternalServerError {
@@ -55,7 +55,7 @@ func (s teamPages) setState(r *http.Request, p access.Person) (view, error) {
 	return s.after(r, p, "state", what, err)
 }
 
-// removeTeam has a team removed that is disabled.
+// removeTeam removes a disabled team.
 func (s teamPages) removeTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
@@ -101,7 +101,7 @@ func (s teamPages) mint(r *http.Request, p access.Person) (view, error) {
 	return mintedPage(mintedView{NewKey: made, Team: id}), nil
 }
 
-// grace are the times that an old key may go on working, by the form's words.
+// grace are the times for which an old key may keep working, by the form's words.
 var grace = map[string]time.Duration{"now": 0, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
 // rotate makes a key in place of another and shows it, once.
@@ -123,7 +123,7 @@ func mintedPage(v mintedView) view {
 	return view{page: "minted", title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
 }
 
-// removeKey ends a key at once.
+// removeKey ends a key immediately.
 func (s teamPages) removeKey(r *http.Request, p access.Person) (view, error) {
 	return s.after(r, p, "keys", "unkeyed", s.Teams.EndKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))
 }

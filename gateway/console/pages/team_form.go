@@ -12,12 +12,12 @@ import (
 
 type formView struct {
 	ID, IDError string
-	New, Lost   bool // Lost: somebody else changed the team meanwhile
+	New, Lost   bool // Lost: the team was changed meanwhile
 	Version     string
 	Groups      []group
 	Kept        []string // members that the form does not know
 	Error       string   // about no field
-	ErrorAt     *field   // the field it is about; nil: none
+	ErrorAt     *field   // the field that it concerns; nil: none
 	Reason      string
 	Action      string
 }
@@ -69,7 +69,7 @@ var errOfFile = &teams.Problem{
 	Text: "the teams file owns this team. Change it there; Sluice reads the file again when it changes",
 }
 
-// formOf is the form of a team that the person may edit.
+// formOf returns the form of a team that the person may edit.
 func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spec, error) {
 	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
 	switch {
@@ -112,7 +112,7 @@ func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	return v.refused(err)
 }
 
-// lost shows beside each field what somebody else has set. To save again replaces that knowingly.
+// lost shows beside each field the value that another person has set. Saving again overwrites it knowingly.
 func (v formView) lost(t teams.Spec) (view, error) {
 	current := teamForm()
 	fill(current, t.Members)
@@ -146,7 +146,7 @@ func (v formView) refused(err error) (view, error) {
 	return formPage(v, about.Status())
 }
 
-// within reports whether a path lies below another, such as models[2] below models, or whether it is the limits of the other.
+// within reports whether a path lies below another, such as models[2] below models, or above it, such as quotas above quotas.images.
 func within(path, other string) bool {
 	return strings.HasPrefix(path, other+".") || strings.HasPrefix(path, other+"[") || path != "" && strings.HasPrefix(other, path+".")
 }

@@ -32,7 +32,7 @@ type teamRow struct {
 	Working int // keys
 }
 
-// teamRows are the teams that the person sees. It reads them and their figures at the same time.
+// teamRows returns the teams that the person sees. It reads them and their figures concurrently.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, err error) {
 	var lines map[string]figures.TeamUse
 	var errLines error
@@ -79,7 +79,7 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	return view{page: "teams", title: "Teams", data: v}, nil
 }
 
-// contains reports whether one of the texts has the words, whatever their case.
+// contains reports whether one of the texts has the words, ignoring case.
 func contains(words string, texts ...string) bool {
 	words = strings.ToLower(words)
 	for _, text := range texts {

@@ -34,14 +34,14 @@ func parseTemplates() map[string]*template.Template {
 	return all
 }
 
-// Door returns the templates "login" and "sessions" of the pages before and beside the others. "login" shows Problem, SignOn and
-// Next; "sessions" shows Person, Role and Sessions, each with ID, Who, Role, Client, Agent, Began, Ends and Own.
+// Door returns the templates of the pages "login" and "sessions". "login" shows Problem, SignOn and Next; "sessions" shows
+// Person, Role and Sessions, each with ID, Who, Role, Client, Agent, Began, Ends and Own.
 func Door() *template.Template {
 	return template.Must(template.Must(template.New("shared").Funcs(functions).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
 
-// unmasked shows the characters that would turn the order of what follows, so that a text cannot look like another one. Marks
-// of direction, which Arabic and Hebrew need, stay.
+// unmasked shows the characters that would reverse the following text, so that a text cannot look like another one. Direction
+// marks, which Arabic and Hebrew need, stay.
 var unmasked = strings.NewReplacer(
 	"\u202a", "[U+202A]", "\u202b", "[U+202B]", "\u202c", "[U+202C]", "\u202d", "[U+202D]", "\u202e", "[U+202E]",
 	"\u2066", "[U+2066]", "\u2067", "[U+2067]", "\u2068", "[U+2068]", "\u2069", "[U+2069]",
@@ -73,18 +73,18 @@ var functions = template.FuncMap{
 	"seg":     url.PathEscape,
 	"lower":   strings.ToLower,
 	"dotted":  dotted,
-	"plain":   unmasked.Replace, // in pages that others render; the rest is replaced as a whole
+	"plain":   unmasked.Replace, // for pages that others render; our own are unmasked as a whole
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },
 }
 
-// dotted lets a line break behind the dots and underscores of a name.
+// dotted allows line breaks after the dots and underscores of a name.
 func dotted(name string) template.HTML {
 	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
 }
 
-// whole is any kind of whole number.
+// whole is any integer type.
 func whole(n any) int64 { return reflect.ValueOf(n).Int() }
 
 // The forms of a moment; a script shows the same parts in the person's own time.
@@ -97,7 +97,7 @@ const (
 
 var layouts = map[string]string{formSecond: "2 Jan 15:04:05", formMinute: "2 Jan 2006, 15:04", formDay: "2 Jan 2006", formClock: "15:04"}
 
-// moment writes a time in UTC, with all of it in the tooltip.
+// moment writes a time in UTC, in full in the tooltip.
 func moment(form string, t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -107,7 +107,7 @@ func moment(form string, t time.Time) template.HTML {
 		t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
 }
 
-// dayText writes a day of the ledger, which is a day in UTC: 21 Nov.
+// dayText writes a day of the ledger, in UTC: 21 Nov.
 func dayText(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -132,7 +132,7 @@ func spanText(from, to string) string {
 	return first.Format(withYear) + " to " + last.Format(withYear)
 }
 
-// midnight is when the day of a moment began, in UTC.
+// midnight returns the start of a moment's day, in UTC.
 func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
 // entry is a link of the navigation.
@@ -156,7 +156,7 @@ var navigation = []struct {
 	{"Config", "/config", true},
 }
 
-// entries are the pages that a person may open; here is the path of the one that is open.
+// entries returns the pages that a person may open; here is the path of the current one.
 func entries(p access.Person, here string) (list []entry) {
 	for _, n := range navigation {
 		if p.Role != 0 && (!n.restricted || p.SeesAll()) {

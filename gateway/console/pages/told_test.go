@@ -11,7 +11,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// TestAMemberIsNotToldThatNothingIsWrong: the faults of the process are for people who see all.
+// TestAMemberIsNotToldThatNothingIsWrong: only people who see all teams see the faults of the process.
 func TestAMemberIsNotToldThatNothingIsWrong(t *testing.T) {
 	for _, tt := range []struct {
 		p    access.Person
@@ -67,7 +67,7 @@ func money(t *testing.T, path string, m figures.Money) (text string, links []str
 	return textOf(all(root, "main")[0]), links
 }
 
-// TestARowWithoutAModelLeadsNowhere: an empty filter would be all requests.
+// TestARowWithoutAModelLeadsNowhere: an empty filter would select all requests.
 func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
 	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.Row{{Name: "", Use: use}, {Name: "llm", Use: use}}, Total: use.Plus(use)})
@@ -82,7 +82,7 @@ func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestTheCommandPrintsTheSame: that of tags has an option for it.
+// TestTheCommandPrintsTheSame: by tag it has an option.
 func TestTheCommandPrintsTheSame(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
 	for query, want := range map[string]string{
@@ -99,7 +99,7 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 	}
 }
 
-// TestDaysOfAnotherYearHaveTheirYear: else twelve months look like a day.
+// TestDaysOfAnotherYearHaveTheirYear: otherwise twelve months look like a day.
 func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "Spent, 1 Nov to 22 Nov 2026", "from=2025-11-23": "Spent, 23 Nov 2025 to 22 Nov 2026", "from=2026-11-22": "Spent on 22 Nov 2026",
@@ -110,7 +110,7 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	}
 }
 
-// TestAChartOfTwoYearsHasThem: else its ends look like neighbours, and 400 days have the same names twice.
+// TestAChartOfTwoYearsHasThem: otherwise its ends look adjacent, and 400 days have duplicate names.
 func TestAChartOfTwoYearsHasThem(t *testing.T) {
 	for first, want := range map[string][]string{
 		"2025-11-23": {"23 Nov 2025: ", "23 Nov 2025", "22 Nov 2026"}, "2026-01-01": {"1 Jan: ", "1 Jan", "22 Nov"},
@@ -151,7 +151,7 @@ func TestTheForecastSaysWhatItRestsOn(t *testing.T) {
 	}
 }
 
-// TestAChartsValuesAreThereWithoutPointing, and its total leads to the requests that it shows.
+// TestAChartsValuesAreThereWithoutPointing, and its total links to the requests that it shows.
 func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
 	h := day(12).handler(operator)
 	for path, want := range map[string]struct {

@@ -30,7 +30,7 @@ type Issuer struct {
 	sync.Mutex
 	URL    string
 	Key    Signer            // signs the tokens that it makes
-	Keys   []jose.JSONWebKey // that it publishes; at first Key alone
+	Keys   []jose.JSONWebKey // that it publishes; at first only Key
 	Claims map[string]any    // of the person who logs in, at first Alice; nil: the account is closed
 	Now    func() time.Time
 
@@ -75,12 +75,12 @@ func (i *Issuer) Change(change func()) {
 	change()
 }
 
-// Client says how a client reaches the issuer without a network.
+// Client configures how a client reaches the issuer without a network.
 func (i *Issuer) Client(redirect string) oidc.ClientConfig {
 	return oidc.ClientConfig{URL: i.URL, ClientID: ClientID, Secret: ClientSecret, Redirect: redirect, Now: i.Now, Trip: i}
 }
 
-// Visit is a browser that goes to an address of the issuer, and comes back with a state and a code.
+// Visit is a browser that visits an address of the issuer, and returns with a state and a code.
 func (i *Issuer) Visit(t testing.TB, address string) (state, code string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
@@ -146,7 +146,7 @@ func (i *Issuer) discovery(w http.ResponseWriter) {
 	answer(w, http.StatusOK, document)
 }
 
-// authorize logs the person in at once and sends the browser back.
+// authorize logs the person in without asking and sends the browser back.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("nonce") == "" {

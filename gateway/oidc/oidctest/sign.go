@@ -32,7 +32,7 @@ func NewRSA(kid string) Signer {
 // Claims are those of a token.
 type Claims map[string]any
 
-// Sign makes a token. Its claims are any value that JSON can say, or its text as [json.RawMessage]. An empty kid is left out.
+// Sign makes a token. Its claims are any value that JSON can encode, or its text as [json.RawMessage]. An empty kid is left out.
 func Sign(algorithm string, key any, kid string, claims any, headers map[jose.HeaderKey]any) string {
 	options := &jose.SignerOptions{}
 	if kid != "" {

@@ -30,7 +30,7 @@ func SizeOfData(uri string) Size {
 	return DefaultSize
 }
 
-// ReadData reads the head of the image in a data URI. The error is ErrURI, or tells what is wrong with the image.
+// ReadData reads the head of the image in a data URI. The error is ErrURI, or describes the fault of the image.
 func ReadData(uri string) (Photo, error) {
 	head, data, ok := strings.Cut(uri, ",")
 	media, found := strings.CutPrefix(strings.TrimSuffix(head, ";base64"), "data:")
@@ -50,7 +50,7 @@ func ReadData(uri string) (Photo, error) {
 	return p, err
 }
 
-// errHead is an image that is not what its media type says.
+// errHead is an image that does not match its media type.
 var errHead = errors.New("is not an image of its media type")
 
 func readHead(media string, raw []byte) (Size, bool, error) {

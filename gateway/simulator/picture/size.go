@@ -40,7 +40,7 @@ func ParseSize(text string) (Size, bool) {
 	return Size{w, h}, true
 }
 
-// area returns about so many pixels in the proportions of s, in whole steps.
+// area returns about this many pixels in the proportions of s, in whole steps.
 func (s Size) area(pixels, step int) Size {
 	ratio := float64(s.W) / float64(s.H)
 	return Size{

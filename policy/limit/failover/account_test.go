@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// awayScript is a Redis that is away for one script alone, as in a cluster where the node with the account's keys is.
+// awayScript is a Redis that is away only for one script, as in a cluster where the node with the account's keys is.
 type awayScript struct {
 	on  atomic.Bool
 	met atomic.Int64 // calls that did not reach it

@@ -11,7 +11,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// accounts are the teams' accounts: in Redis, and what this process knows besides.
+// accounts are the teams' accounts: in Redis, and what this process knows in addition.
 type accounts struct {
 	link
 	teams limit.PerTeam[books]
@@ -40,9 +40,9 @@ func (a *accounts) isRestored(b *books) bool {
 	return restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
 }
 
-// ensureRestored makes sure that Redis has what this process knows of a team, in calls that may take so long each. Before the first
-// call about a team, and before the first call after a failed one, it checks whether Redis lost its memory. In a cluster, whose parts
-// lose memory separately, a failed question does not stop the call.
+// ensureRestored makes sure that Redis has what this process knows of a team, in calls with the timeout most. Before the first
+// call about a team, and before the first call after a failed one, it checks whether Redis lost its memory. In a cluster, whose
+// parts lose memory separately, a failed check does not stop the call.
 func (a *accounts) ensureRestored(ctx context.Context, most time.Duration, team string, b *books) error {
 	restored := b.restored.Load()
 	if restored == 0 || a.away.Load() != nil && !a.Store.Cluster {
@@ -57,7 +57,8 @@ func (a *accounts) ensureRestored(ctx context.Context, most time.Duration, team 
 	return a.restore(ctx, most, team, b, number)
 }
 
-// restore restores what is known here of a team after Redis lost its memory. Who waits for another's attempt fails with it, as of a beat.
+// restore restores what is known here of a team after Redis lost its memory. A caller that waits for another's attempt fails with
+// it, as with a beat.
 func (a *accounts) restore(ctx context.Context, most time.Duration, team string, b *books, number int64) error {
 	failures := b.failures.Load()
 	if err := within(ctx, patientTurns*most, func(ctx context.Context) error { return b.restoring.Acquire(ctx, 1) }); err != nil {
@@ -124,7 +125,7 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was restored", len(teams)), err) //nolint:staticcheck // a name
 }
 
-// atOnce does something for several teams at the same time, so that a slow network does not delay the other work.
+// atOnce calls do for several teams concurrently, so that a slow network does not delay the other work.
 func atOnce(teams []string, do func(team string) error) (errs error) {
 	var mu sync.Mutex
 	var working sync.WaitGroup

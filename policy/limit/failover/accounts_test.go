@@ -70,7 +70,7 @@ func TestOpenHoldsAreHeldAgain(t *testing.T) {
 			a.refuses(team, limits.reason)
 			b.refuses(team, limits.reason)
 			for _, s := range []*harness{a, b} {
-				for _, h := range append(mine, others...) { // each hears of each end
+				for _, h := range append(mine, others...) { // each learns of each end
 					s.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Images: 3})
 				}
 				s.settled()

@@ -20,7 +20,7 @@ type adjusting interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// A correction counts in day, month and ledger, and never makes a month negative; open holds of one team are counted at once.
+// A correction counts in day, month and ledger, and never makes a month negative; open holds of one team are counted.
 func TestAdjustAndOpen(t *testing.T) {
 	holdings(t, func(t *testing.T, h holding, clock *limittest.Clock) {
 		accounts, ctx, search := h.(adjusting), t.Context(), limittest.Team(t)

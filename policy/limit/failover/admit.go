@@ -9,8 +9,8 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that Redis is away and
-// the team's allowance here is too small.
+// Admit places a hold in all of its units, or refuses it and takes nothing. An error means that Redis is away and the team's
+// allowance here is too small.
 func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	if !h.Amounts.Valid() {
 		return limit.Verdict{}, limit.ErrAmounts
@@ -39,7 +39,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	return v, nil
 }
 
-// place asks Redis. Each call has its own time, so that over a slow network a request can make several.
+// place asks Redis. Each call has its own timeout, so that over a slow network a request can make several.
 func (a *accounts) place(ctx context.Context, h *limit.Hold, l *loan, b *books) (v limit.Verdict, at time.Time, err error) {
 	if a.Timeout <= 0 { // there is no time for a call
 		return v, at, limit.ErrAway

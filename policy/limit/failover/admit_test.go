@@ -13,7 +13,7 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// A request that can never fit sends no call and tells nothing about Redis: each outage is logged once.
+// A request that can never fit makes no call and is no sign that Redis is available: each outage is logged once.
 func TestNeverIsNoCall(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {

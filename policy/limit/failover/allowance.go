@@ -42,7 +42,7 @@ type allowance struct {
 // allowances are those of one team. The lock of its books is held.
 type allowances []*allowance
 
-// on returns the allowance of a day; nil: there is none.
+// on returns the allowance of a day, or nil.
 func (all allowances) on(day int) *allowance {
 	for _, a := range all {
 		if a.day == day {
@@ -96,7 +96,7 @@ func (a *allowance) lend(want limit.Stock) loan {
 	return loan{a, redisstore.Loan{Name: a.field, Most: of}}
 }
 
-// end ends a loan of which so much was taken.
+// end ends a loan of which an amount was taken.
 func (l *loan) end(took limit.Stock) {
 	if l.from != nil {
 		l.from.lent = l.from.lent.Minus(l.Most)

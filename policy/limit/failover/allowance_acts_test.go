@@ -137,7 +137,7 @@ func (w *world) lapse() {
 	w.losses = slices.DeleteFunc(w.losses, func(l loss) bool { return time.Since(l.at) > settlesIn })
 }
 
-// ask makes requests. If calls are slow, all are made at once, while the replica maintains its state.
+// ask makes requests. If calls are slow, all are made concurrently, while the replica maintains its state.
 func (w *world) ask(r *replica, a act) {
 	counts := map[string]int{}
 	if r.wire.now() != isSlow {

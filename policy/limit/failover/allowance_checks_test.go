@@ -68,7 +68,7 @@ func (w *world) withinLimits(by *request) {
 	}
 }
 
-// unheard reports whether Redis cannot know a unit of the request: a replica admitted it alone, by limits without that
+// unheard reports whether Redis cannot know a unit of the request: a replica admitted it without Redis, by limits without that
 // unit, so nothing was set aside for it, and died before it reported the use.
 func (q *request) unheard(unit int) bool { return q.by.lost && !q.told && q.aside[unit] == 0 }
 

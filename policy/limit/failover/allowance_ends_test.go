@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// kill ends a replica at once, and starts another in its place.
+// kill ends a replica immediately, and starts another in its place.
 func (w *world) kill(r *replica) {
 	w.calm = false
 	r.lost = true

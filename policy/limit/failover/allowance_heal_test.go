@@ -23,7 +23,7 @@ func (w *world) heal() {
 		case q.settled:
 		case !slices.Contains(w.former, q.by):
 			w.charge(q.by, q, q.amounts, false)
-		case q.task: // another replica hears its end
+		case q.task: // another replica learns of its end
 			w.charge(first, q, q.amounts, false)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// settle tells a replica the use of some open requests, the oldest first.
+// settle reports the use of some open requests to a replica, the oldest first.
 func (w *world) settle(r *replica, a act, of func(q *request) bool) {
 	n := 0
 	for _, q := range w.requests {
@@ -59,7 +59,7 @@ func (w *world) tell(r *replica, q *request) {
 	}
 }
 
-// repeat settles the last settled task again: several replicas hear its end.
+// repeat settles the last settled task again: several replicas learn of its end.
 func (w *world) repeat(r *replica) {
 	for _, q := range slices.Backward(w.requests) {
 		if q.settled && q.task {

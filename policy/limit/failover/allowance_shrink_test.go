@@ -70,7 +70,7 @@ func (s story) shrink(t *testing.T, why failure, within time.Duration) story {
 	return s
 }
 
-// plainer returns simpler variants of a story of so many acts.
+// plainer returns simpler variants of a story.
 func (s story) plainer() (ways []func(story) story) {
 	ways = append(ways,
 		func(s story) story { s.skew = 0; return s },
@@ -112,7 +112,7 @@ func (s story) plainer() (ways []func(story) story) {
 	return ways
 }
 
-// report prints a story and its log for whoever repairs the fault.
+// report prints a story and its log for the developer who fixes the fault.
 func (s story) report(why failure, seen []string) string {
 	return fmt.Sprintf("%s\nthe story: %#v\nwhat was seen:\n    %s", why, s, strings.Join(seen, "\n    "))
 }

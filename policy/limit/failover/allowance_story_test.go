@@ -13,7 +13,7 @@ import (
 type story struct {
 	start    string        // a key of starts
 	replicas int           // that run
-	told     int           // the number of replicas that each is told: REPLICAS
+	told     int           // the number of replicas that each is configured with: REPLICAS
 	skew     time.Duration // of B's clock
 	acts     []act
 }
@@ -61,7 +61,7 @@ const (
 // passage is how a replica's calls of Redis fare.
 type passage string
 
-// The passages. All but the first fail the call, some at once and some at its timeout.
+// The passages. All but the first fail the call, some immediately and some at its timeout.
 const (
 	works      passage = "work"
 	isSlow     passage = "work, and take 100ms"

@@ -105,7 +105,7 @@ func (n *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook gives all calls of a round trip one fate, unless it is cut in the middle.
 func (n *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if name := cmds[0].Name(); name == "hello" || name == "select" || name == "auth" { // a connection's first words
+		if name := cmds[0].Name(); name == "hello" || name == "select" || name == "auth" { // a connection's first commands
 			return next(ctx, cmds)
 		}
 		return n.call(ctx, func(part []redis.Cmder) error {

@@ -140,7 +140,7 @@ type request struct {
 	by       *replica
 	at       time.Time
 	due      time.Time     // the earliest end of its lease
-	told     bool          // Redis admitted it, and the reply came
+	told     bool          // Redis admitted it, and the reply arrived
 	aside    limit.Amounts // the amounts that its replica's limits counted when it was admitted
 	settled  bool
 	used     limit.Amounts

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// lostAfter is how long a replica that lives does not renew an allowance at most, and some seconds for a slow one.
+	// lostAfter is the longest time between two renewals by a live replica, plus some seconds for a slow one.
 	lostAfter = renewLeast + renewEvery + 5*time.Second
-	// lostEvery is how often at most a process asks what is set aside of a team for lost replicas.
+	// lostEvery is the least time between two calls for what is set aside of a team for lost replicas.
 	lostEvery = time.Second
 )
 
-// tellAside adds to a refusal what is set aside for replicas that are not heard from, if that may be in the way. It costs a refusal a
-// second call, once a second of each team; if that fails the refusal stays as it is. at is Redis's time.
+// tellAside adds to a refusal what is set aside for lost replicas, if that may be the cause. It costs a refusal a second call,
+// once a second per team; if that fails the refusal stays as it is. at is Redis's time.
 func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
 	held := v.Reason == limit.ReasonQuota && v.Fault.Tag == "" && v.Wait < v.Fault.Reset
 	if v.Held != nil || !held && v.Reason != limit.ReasonTasks {

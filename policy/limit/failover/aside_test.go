@@ -22,8 +22,8 @@ func (s *harness) setAsideAt(replica string, team *teams.Team, of limit.Stock) *
 	return other
 }
 
-// A replica dies with an allowance. Requests that do not fit beside it are told how much is set aside for it, and to come back when that
-// is free; then they fit.
+// A replica dies with an allowance. Refusals of requests that do not fit beside it name what is set aside for it, and when to
+// retry; then they fit.
 func TestWhatALostReplicaHasSetAside(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team, four := limittest.Team(s, "quotas: {images: {day: 1000}}"), limit.Amounts{limit.Images: 4}
@@ -58,7 +58,7 @@ func TestWhatALostReplicaHasSetAside(t *testing.T) {
 	})
 }
 
-// The same of open tasks: one that runs may end before.
+// The same for open tasks: a running one may end earlier.
 func TestOpenTasksThatALostReplicaHasSetAside(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "open_tasks: 10")

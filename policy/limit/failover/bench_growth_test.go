@@ -81,7 +81,7 @@ func (g *grown) admit(h *limit.Hold) *limit.Held {
 	return v.Held
 }
 
-// fillLedger gives the team so many past days of three models.
+// fillLedger gives the team past days of three models.
 func (g *grown) fillLedger(days int) {
 	pipe := g.client.Pipeline()
 	for day := range days {

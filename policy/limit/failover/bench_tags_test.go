@@ -15,8 +15,9 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// BenchmarkTagQuotas is BenchmarkDecisions for one team whose requests are for a hundred values of its tag: with no quotas of each value,
-// with some of the day, and with some of the month, which is the sum of its days. It also says how long Redis worked on each.
+// BenchmarkTagQuotas is BenchmarkDecisions for one team whose requests are for a hundred values of its tag: with no quotas of
+// each value, with some of the day, and with some of the month, which is the sum of its days. It also reports how long Redis
+// worked on each.
 func BenchmarkTagQuotas(b *testing.B) {
 	for _, quotas := range []string{"none", "day", "month"} {
 		b.Run(quotas, func(b *testing.B) {

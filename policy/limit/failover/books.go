@@ -12,14 +12,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// books hold this replica's knowledge of one team besides Redis: its allowances, and the use of them. There is no mode: each
-// request calls Redis first, and spends its loan if Redis does not answer.
+// books hold what this replica knows of one team in addition to Redis: its allowances, and the use of them. There is no mode:
+// each request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	failures   atomic.Int64        // attempts to restore them that failed
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
 	mu         sync.Mutex
-	team       *teams.Team           // as of its last request; nil: there was none
+	team       *teams.Team           // as of its last request; nil: none yet
 	seen       time.Time             // its last request
 	lastAnswer time.Time             // when Redis last answered about it
 	considered time.Time             // when a renewal of its allowances was last considered
@@ -125,7 +125,7 @@ func (b *books) happens(s *spent, event holdEvent) holdState {
 	return inRedis
 }
 
-// settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge.
+// settle settles a request if Redis does not know it, and reports whether it did. The caller posts its charge.
 func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +154,7 @@ func (b *books) posted(day int, used limit.Amounts) {
 	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
 		delete(b.unposted, day)
 	}
-	b.considered, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
+	b.considered, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back immediately
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.

@@ -194,8 +194,8 @@ func (k *keeper) arrives(t *rapid.T) {
 	k.late = append(k.late[:i], k.late[i+1:]...)
 }
 
-// forgotten makes Redis lose its memory, and restores what the replica knows of it: the holds that it knows to be there, and what it
-// has used, by other parts; by the books, what is to be set aside.
+// forgotten makes Redis lose its memory, and restores what the replica knows of it. Other parts restore the known holds and the
+// use, the books what is to be set aside.
 func (k *keeper) forgotten(*rapid.T) {
 	for id := range k.b.running {
 		delete(k.redis.held, id)

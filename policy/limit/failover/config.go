@@ -17,7 +17,7 @@ type Config struct {
 	Now    func() time.Time
 	// Changed is called when Redis goes away, and when it is back, with how long it was away. Nil: nothing is called.
 	Changed func(away bool, lasted time.Duration)
-	// Miscounted is called once if another number of replicas is alive than Replicas says. Nil: nothing is called.
+	// Miscounted is called once if the number of live replicas differs from Replicas. Nil: nothing is called.
 	Miscounted func(err error)
 }
 

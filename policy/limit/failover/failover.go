@@ -1,4 +1,4 @@
-// Package failover keeps the accounts in Redis and bridges the times without it.
+// Package failover keeps the accounts in Redis and bridges its outages.
 //
 // It answers a request from Redis, with one call, or from what Redis has set aside for this process. Everything else runs in the
 // background: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in packages
@@ -77,8 +77,8 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 	return st.Report(&t), nil
 }
 
-// LastKnown returns how a team stood to its quotas by Redis's last answer about it, of about ten seconds ago at most if Redis is there.
-// It makes no call of Redis.
+// LastKnown returns how a team stood to its quotas by Redis's last answer about it, about ten seconds old at most if Redis is
+// available. It makes no call of Redis.
 func (s *Failover) LastKnown(team *teams.Team) limit.Report {
 	st, t := s.lastKnown(team.ID, s.Now()), limit.TermsOf(team)
 	return st.Report(&t).Quotas()
@@ -131,7 +131,7 @@ func (s *Failover) State() error {
 // so. Its errors are worth a log line; that Redis is away is not among them.
 func (s *Failover) Maintain(ctx context.Context) error {
 	errs := s.queue.lostError()
-	// Each step for itself: in a cluster a part of Redis may be away.
+	// Each step runs even if another fails: in a cluster a part of Redis may be away.
 	err := s.beat(ctx)
 	if err == nil {
 		s.reportMiscounted()
@@ -143,7 +143,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.sweeper.sweep(ctx))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) {
-		return errs // Changed reports that; and whoever keeps the connections, that all are busy
+		return errs // Changed reports that; the owner of the connections reports that all are busy
 	}
 	return errors.Join(errs, err)
 }

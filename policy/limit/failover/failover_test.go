@@ -621,7 +621,7 @@ func (f before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// A caller without time left makes no call: its admission tells nothing about Redis.
+// A caller without time left makes no call: its admission is no sign of an outage.
 func TestNoTimeLeft(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {

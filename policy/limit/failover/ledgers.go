@@ -17,8 +17,8 @@ func (l ledgers) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	return l.store.Rows(ctx, q)
 }
 
-// Versions returns for each of the days a number that is another one after each change of its ledger, of any team, that came more
-// than a day after its end.
+// Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more
+// than a day after the day's end.
 func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return l.store.Versions(ctx, days)
 }

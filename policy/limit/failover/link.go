@@ -33,7 +33,7 @@ type link struct {
 
 	mu          sync.Mutex
 	last        redisstore.Beat
-	at          time.Time     // when it came, by this process's clock
+	at          time.Time     // when it arrived, by this process's clock
 	runs        []string      // names of Redis's processes, the latest
 	lost        time.Time     // when Redis's memory was last found to be lost
 	charges     map[int64]int // that are under way, by the number of the memory that they are for
@@ -63,7 +63,7 @@ func (l *link) heard(err error) {
 	}
 }
 
-// within makes one call, which may take so long.
+// within makes one call with the timeout most.
 func within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	call, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -73,13 +73,13 @@ func within(ctx context.Context, most time.Duration, do func(context.Context) er
 // call makes a call that no request waits for.
 func (l *link) call(ctx context.Context, do func(context.Context) error) error {
 	err := within(ctx, l.patience(), do)
-	if err == nil || ctx.Err() == nil { // else the caller's own time was over, which says nothing of Redis
+	if err == nil || ctx.Err() == nil { // else the caller's own deadline passed, which is no sign of an outage
 		l.heard(err)
 	}
 	return err
 }
 
-// patience is how long a call may take that no request waits for.
+// patience is the timeout of a call that no request waits for.
 func (l *link) patience() time.Duration { return max(l.Timeout, time.Second) }
 
 // dated is the calendar of a moment by Redis's clock, as it was last known.
@@ -87,14 +87,14 @@ func (l *link) dated(now time.Time) limit.Calendar {
 	return limit.CalendarOf(now.Add(time.Duration(l.ahead.Load())))
 }
 
-// patientTurns is how many calls' times a request waits for its turn at most while another makes calls that serve both.
+// patientTurns is how many timeouts of a call a request waits for its turn at most, while another makes calls that serve both.
 const patientTurns = 3
 
-// errOther is why a request fails that waited for another's calls in vain.
+// errOther is the error of a request that waited for another's calls when those failed.
 var errOther = errors.New("another request's calls failed")
 
-// beat tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one. Who waits
-// for another's beat fails with it, or each of them would wait for a Redis that hangs.
+// beat reports to Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
+// A caller that waits for another's beat fails with it, or each of them would wait for a Redis that hangs.
 func (l *link) beat(ctx context.Context) error {
 	before, failures := l.beats.Load(), l.beatFailures.Load()
 	if err := within(ctx, patientTurns*l.Timeout, func(ctx context.Context) error { return l.beating.Acquire(ctx, 1) }); err != nil {
@@ -151,9 +151,9 @@ func (l *link) record(b redisstore.Beat, now time.Time) {
 	}
 }
 
-// Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty: Redis does not
-// tell it. It returns an error if the connection must not be used: Redis was restarted and may have lost its last writes, and a charge
-// that is under way would change accounts before the replicas have restored what they know.
+// Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty: Redis does
+// not report it. It returns an error if the connection must not be used: Redis was restarted and may have lost its last writes,
+// and a charge that is under way would change accounts before the replicas have restored what they know.
 func (l *link) Connected(ctx context.Context, run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,8 +189,8 @@ func (l *link) charge(ctx context.Context, memory int64) (_ context.Context, don
 	}
 }
 
-// tooEarly reports whether a call's connection could serve a charge in an earlier memory than the last: the call is one, or one is
-// under way that might find the connection free. The lock is held.
+// tooEarly reports whether a call's connection could serve a charge in an earlier memory than the last: the call is such a
+// charge, or one is under way that might find the connection free. The lock is held.
 func (l *link) tooEarly(ctx context.Context) bool {
 	last := l.memory.Load()
 	if memory, ok := ctx.Value(chargedMemory{}).(int64); ok {
@@ -242,7 +242,7 @@ func (l *link) reportMiscounted() {
 	}
 }
 
-// miscounted is an error if another number of replicas than SLUICE_REPLICAS has been alive for a while.
+// miscounted is an error if the number of live replicas has differed from SLUICE_REPLICAS for a while.
 func (l *link) miscounted() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

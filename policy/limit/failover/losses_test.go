@@ -48,7 +48,7 @@ func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 	}
 }
 
-// After an outage without admissions, the last known state is as old as it is.
+// After an outage without admissions, the last known state keeps its true age.
 func TestAnotherOutageKnowsLess(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "quotas: {images: {day: 100}}")
@@ -167,8 +167,8 @@ func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
 	}
 }
 
-// A task is created and ends without Redis, and another replica hears its end, too, before or after the charge
-// arrives: it counts once.
+// A task is created and ends without Redis, and another replica learns of its end, too, before or after the charge arrives: it
+// counts once.
 func TestATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 	for _, first := range []string{"the other", "its own"} {
 		harnesses(t, nil, func(s *harness) {

@@ -19,7 +19,7 @@ const (
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
-	// mostSums is how many sums are kept apart by their tags, and twice as many by their models: clients can invent both.
+	// mostSums is how many sums are kept separately by tag, and twice as many by model: clients can invent both.
 	mostSums = 10000
 	keptMost = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
 )
@@ -33,7 +33,7 @@ type job struct {
 	kept   bool      // it waited for Redis, so its hold may have expired meanwhile
 }
 
-// jobKey names a kind of job of a hold, of which one is kept.
+// jobKey names a kind of job of a hold. One of each is kept.
 type jobKey struct {
 	hold   string
 	extend bool
@@ -56,9 +56,9 @@ type sumOf struct {
 	estimated bool
 }
 
-// queue settles behind the requests. What Redis did not take is kept and sent again; the ids make that harmless.
+// queue settles in the background. What Redis did not take is kept and retried; the ids make that idempotent.
 type queue struct {
-	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns what came of each
+	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns the result of each
 	jobs  chan job
 	turn  chan struct{} // whose goroutine gathers
 	ended sync.WaitGroup
@@ -110,7 +110,7 @@ func (q *queue) work() {
 	}
 }
 
-// collect waits for jobs and returns them; none: no more will come.
+// collect waits for jobs and returns them; empty: no more will arrive.
 func (q *queue) collect(batch []job) []job {
 	first, ok := <-q.jobs
 	if !ok {
@@ -132,7 +132,7 @@ func (q *queue) collect(batch []job) []job {
 	return batch
 }
 
-// gather waits for more jobs, unless there are enough or no more will come.
+// gather waits for more jobs, unless there are enough or no more will arrive.
 func (q *queue) gather() {
 	q.gate.RLock()
 	closed := q.closed
@@ -201,7 +201,7 @@ func (q *queue) addUp(c *limit.Charge) {
 	q.sums[of] = c
 }
 
-// giveUp gives up the oldest job that is no sum: its hold expires when its lease ends. The lock is held.
+// giveUp drops the oldest job that is not a sum: its hold expires when its lease ends. The lock is held.
 func (q *queue) giveUp() {
 	i := slices.IndexFunc(q.kept, func(j *job) bool { return j.charge == nil || !j.charge.Sum })
 	if i < 0 {

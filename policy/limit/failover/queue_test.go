@@ -62,8 +62,8 @@ func TestExtensionsAreKeptOnce(t *testing.T) {
 	}
 }
 
-// The true use of a hold replaces the estimate charged at the end of its lease, also if it is known late and Redis
-// heard neither.
+// The true use of a hold replaces the estimate charged at the end of its lease, also if it is known late and Redis received
+// neither.
 func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team, charged := limittest.Team(t), new(took)
@@ -108,7 +108,7 @@ func TestALongOutageChargesWhatLapsed(t *testing.T) {
 	}
 }
 
-// Clients invent tags, also while Redis is away: beyond so many sums what they used is added up together, and none of it is lost.
+// Clients invent tags, also while Redis is away: beyond a number of sums their use is added to one, and none of it is lost.
 func TestSumsAreBounded(t *testing.T) {
 	q := &queue{sums: map[sumOf]*limit.Charge{}}
 	team := limittest.Team(t)

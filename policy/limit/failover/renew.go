@@ -37,7 +37,7 @@ type placing struct {
 	due time.Time
 }
 
-// all reports to Redis what still runs here, and renews the allowances, of every team for which that is due.
+// all reports running requests to Redis and renews allowances, for every team that is due.
 func (s *renewer) all(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
 		more = false
@@ -124,7 +124,7 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	}
 	wants := map[int]limit.Stock{last.Date.Day: size()}
 	if next := s.dated(now.Add(s.Bridge)); next.Day != last.Date.Day {
-		for q := 0; q < limit.QuotaCount; q += 2 { // nothing is used of a day to come
+		for q := 0; q < limit.QuotaCount; q += 2 { // nothing is used of a future day
 			last.Used[q], last.Held[q] = 0, 0
 		}
 		wants[next.Day] = size()
@@ -206,7 +206,7 @@ func (b *books) again() {
 	b.considered, b.renewed = time.Time{}, time.Time{}
 }
 
-// leave reports to Redis what still runs here, and gives all allowances back.
+// leave reports running requests to Redis, and gives all allowances back.
 func (s *renewer) leave(ctx context.Context) (errs error) {
 	failed := redisstore.ErrNotDone
 	for range 2 { // the first may find the accounts lost, and restore them

@@ -67,7 +67,7 @@ func (w *world) renewals(team string, r *replica) (call int64, err error) {
 	return call, err
 }
 
-// Holds made without Redis are posted in parts, each of which Redis executes at once; the rest stays set aside in Redis.
+// Holds made without Redis are posted in parts, one for each renewal; the rest stays set aside in Redis.
 func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
@@ -161,7 +161,7 @@ func TestAllowancesOfTheNextDay(t *testing.T) {
 	})
 }
 
-// isRenewal reports whether a call renews allowances: only such a call says what was taken from the rates.
+// isRenewal reports whether a call renews allowances: only such a call reports what was taken from the rates.
 func isRenewal(cmd redis.Cmder) bool {
 	args := cmd.Args()
 	named, ok := args[len(args)-1].(encoding.BinaryMarshaler)

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// settler settles holds: those that Redis knows there, and the others in this process.
+// settler settles holds: in Redis if it knows them, else in this process.
 type settler struct {
 	*accounts
 	rates *limit.Shares // the rates without Redis
@@ -49,7 +49,7 @@ func (s *settler) SettleLater(c *limit.Charge) {
 	}
 }
 
-// settleHere settles a hold that Redis does not know, and reports whether it was one.
+// settleHere settles a hold if Redis does not know it, and reports whether it did.
 func (s *settler) settleHere(c *limit.Charge) bool {
 	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
 		return false
@@ -62,7 +62,7 @@ func (s *settler) settleHere(c *limit.Charge) bool {
 	return true
 }
 
-// post sends jobs to Redis, settlements in one round trip, and returns what came of each.
+// post sends jobs to Redis, settlements in one round trip, and returns the result of each.
 func (s *settler) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
 	settling := map[bool][]int{} // true: charged even if Redis does not know the hold
@@ -155,7 +155,7 @@ func outlived(c *limit.Charge, now time.Time) bool {
 	return !c.Held.Local && !made.IsZero() && now.Sub(made) > limit.LateTruth
 }
 
-// Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
+// Extend gives an open hold a new lease, in the background. A lease that ends before the current one changes nothing.
 func (s *settler) Extend(_ context.Context, h *limit.Held, lease time.Duration) error {
 	if s.teams.Get(h.Team).extend(h.ID, s.Now().Add(lease)) {
 		s.queue.add(job{extend: h, lease: lease})

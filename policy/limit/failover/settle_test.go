@@ -30,7 +30,7 @@ func (k *took) wants(t testing.TB, about string, want took) {
 	}
 }
 
-// The caller of a charge is told once that the state has taken it, at once or later.
+// The caller of a charge is notified once that the state has taken it, immediately or later.
 func TestTakenIsToldOnce(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 100}}")

@@ -19,7 +19,7 @@ const (
 	sweepTeams = 200  // swept in one round, so that the other work is not late
 )
 
-// sweeper lets holds expire, and counts those that are open.
+// sweeper expires holds, and counts the open ones.
 type sweeper struct {
 	*accounts
 	at     time.Time
@@ -65,8 +65,7 @@ func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were restored", len(back)) //nolint:staticcheck // a name
 }
 
-// sweep lets the holds of some teams expire, and counts those that are open. Each team is swept once a minute, or as often as
-// possible.
+// sweep expires the holds of some teams, and counts the open ones. Each team is swept once a minute, or as often as possible.
 func (s *sweeper) sweep(ctx context.Context) (err error) {
 	now := s.Now()
 	var before map[string]limit.OpenHolds
@@ -104,8 +103,8 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 	return err
 }
 
-// sweepTeam lets the holds of a team expire, counts those that are open, and finds out which of this process's holds other
-// replicas have settled.
+// sweepTeam expires the holds of a team, counts the open ones, and finds out which of this process's holds other replicas have
+// settled.
 func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
 		b := s.teams.Get(team)

@@ -50,7 +50,7 @@ func TestTagUseThroughLosses(t *testing.T) {
 				w.recover()
 			},
 			"older": func(rt *rapid.T) {
-				if w.replicas[0].clock.Now().Sub(w.made) > time.Minute { // which ends were settled before is forgotten after two
+				if w.replicas[0].clock.Now().Sub(w.made) > time.Minute { // ids of settled holds are forgotten after two
 					rt.Skip()
 				}
 				w.maintain(t)

@@ -11,8 +11,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// What values of a tag used and hold outlives a Redis that loses its memory, or goes back to an older copy of it, by what the replicas
-// know: the largest count that one of them was told.
+// What values of a tag used and hold outlives a Redis that loses its memory, or goes back to an older copy of it, by what the
+// replicas know: the largest count that one of them received.
 func TestTagUseOutlivesRedisMemory(t *testing.T) {
 	for name, older := range map[string]bool{"forgets": false, "goes back": true} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func (w *tagWorld) maintain(t *testing.T) {
 // restored waits until both replicas have restored what they know. Until then nothing is admitted.
 func (w *tagWorld) restored(t *testing.T, team *teams.Team) {
 	t.Helper()
-	_ = w.replicas[0].Maintain(t.Context()) // it says what it restored
+	_ = w.replicas[0].Maintain(t.Context()) // its error names what it restored
 	if v, err := w.replicas[0].tagged("early", "alpha", team, limit.Amounts{limit.Tokens: 1}); err == nil {
 		t.Errorf("while it is restored: %+v", v)
 	}
@@ -129,7 +129,7 @@ func TestUseOfManyTagsOutlivesRedisMemory(t *testing.T) {
 	s.settled()
 	s.back()
 	client.FlushDB(t.Context())
-	_ = s.Maintain(t.Context()) // it says what it restored
+	_ = s.Maintain(t.Context()) // its error names what it restored
 	if diff := cmp.Diff(want, s.tagUse(team)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

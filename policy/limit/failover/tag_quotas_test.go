@@ -37,8 +37,8 @@ func (s *harness) tagUse(team *teams.Team) map[string][2]int64 {
 	return use
 }
 
-// Without Redis nothing is admitted that a quota of each value of the tag counts. Requests that are charged in none of its units spend
-// the allowance, and what was settled meanwhile is charged to its value.
+// Without Redis, requests that a quota of each value of the tag counts are refused. Requests that are charged in none of its
+// units spend the allowance, and what was settled meanwhile is charged to its value.
 func TestTagQuotasAwaitRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "tag_key: project", "tag_quotas: {images: {day: 100}}", "quotas: {tokens: {day: 10000}, images: {day: 10000}}")

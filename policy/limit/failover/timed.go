@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// timed is a context that ends at a moment, whatever becomes of its parent. It starts a timer only when something waits for its end:
+// timed is a context that ends at a moment, regardless of its parent. It starts a timer only when something waits for its end:
 // most admissions of a busy process go in another one's round trip, which only asks for their deadline.
 type timed struct {
 	context.Context // for its values
@@ -17,7 +17,7 @@ type timed struct {
 	cancel context.CancelFunc
 }
 
-// timedFrom returns a context that ends in a while, and must be ended.
+// timedFrom returns a context that ends after d, and must be ended.
 func timedFrom(parent context.Context, d time.Duration) *timed {
 	return &timed{Context: context.WithoutCancel(parent), until: time.Now().Add(d)}
 }

@@ -10,7 +10,8 @@ import (
 
 type valueKey struct{}
 
-// A timed context has a deadline at once, and ends then, whether or not something has waited for it. Its parent does not end it.
+// A timed context has a deadline immediately, and ends then, whether or not something has waited for it. Its parent does not end
+// it.
 func TestTimedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(context.WithValue(t.Context(), valueKey{}, "kept"))
@@ -35,7 +36,7 @@ func TestTimedEnds(t *testing.T) {
 	})
 }
 
-// end ends those who wait, and a context that is made of it.
+// end ends the waits, and a context derived from it.
 func TestTimedIsEnded(t *testing.T) {
 	c := timedFrom(t.Context(), time.Hour)
 	child, cancel := context.WithCancel(c)

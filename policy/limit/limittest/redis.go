@@ -115,7 +115,8 @@ func StopRedis() {
 	}
 }
 
-// Copy copies what a Redis has. back empties it and puts that back, as a Redis does that starts with an older copy of its memory.
+// Copy copies the data of a Redis. back empties it and restores the copy, like a Redis that starts with an older copy of its
+// memory.
 func Copy(t testing.TB, client redis.UniversalClient) (back func()) {
 	t.Helper()
 	keys := map[string]string{}

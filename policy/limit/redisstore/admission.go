@@ -13,7 +13,7 @@ const roundMost = 32
 
 // Loan is the part of its replica's allowance that a call may take if a quota has no room left. The zero Loan is nothing.
 type Loan struct {
-	Name any         // the allowance's, a string; nil: there is none
+	Name any         // the allowance's, a string; nil: no allowance
 	Most limit.Stock // what may be taken
 	Took limit.Stock // what was taken, set by Place
 }
@@ -92,7 +92,7 @@ func (w *wire) sendAdmissions(ctx context.Context, list admissionGroup) {
 // admissionGroup is requests of one kind, or of several.
 type admissionGroup []*admission
 
-// first parts those of the first one's kind from the rest.
+// first separates those of the first one's kind from the rest.
 func (g admissionGroup) first() (first, rest admissionGroup) {
 	n := 1
 	for i := 1; i < len(g); i++ {

@@ -44,7 +44,7 @@ func drawRound(rt *rapid.T) (round []wanted, task bool) {
 func nearLimits(t *testing.T, client redis.UniversalClient, team *teams.Team) *renewing {
 	client.FlushDB(t.Context())
 	f := &renewing{form: newRedisForm(t, client), team: team, calls: map[string]int64{}}
-	f.redis.Now = f.clock.Now // else the day by this process's clock parts the round
+	f.redis.Now = f.clock.Now // else the day by this process's clock splits the round
 	f.ask(hold("first", team, limit.Amounts{}))
 	r := f.renewal("a", 0, 5)
 	r.Rows[0].Want = limit.Stock{1, 5, 5, 1, 3}
@@ -55,7 +55,7 @@ func nearLimits(t *testing.T, client redis.UniversalClient, team *teams.Team) *r
 	return f
 }
 
-// places places a round in one call or one by one, and says what came of it and what is in Redis then.
+// places places a round in one call or one by one, and returns the verdicts and what is in Redis afterwards.
 func (f *renewing) places(round []wanted, task, together bool) (verdicts, left string, _ error) {
 	var all []*admission
 	of := f.redis.teams.Get("search")
@@ -99,7 +99,7 @@ func (f *renewing) all() string {
 	return strings.Join(lines, "\n")
 }
 
-// Requests that share a call are decided as if each came alone behind the one before.
+// Requests that share a call are decided as if each arrived alone after the previous one.
 func TestACallDecidesAsOneByOne(t *testing.T) {
 	client := limittest.RealRedis(t)
 	quotas := "quotas: {tokens: {day: 360, month: 400}, images: {day: 100, month: 95}, spend: {month: 0.00000001}}"

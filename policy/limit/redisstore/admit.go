@@ -11,8 +11,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
-// [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
+// Place places a hold in all of its units, or refuses it and takes nothing, and returns the time by Redis's clock. After
+// [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed,
+// unless [NotDone] reports that it was not.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
@@ -67,7 +68,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 		return s, limit.ErrAmounts
 	}
 	a := newAdmission(r.teams.Get(h.Team.ID), r.today.at(r.Now()), h, l, known)
-	if r.Cluster { // one slow node would hold up what is asked of the others
+	if r.Cluster { // one slow node would delay the calls of the others
 		r.sendAdmissions(ctx, []*admission{a})
 	} else {
 		r.admissions.process(ctx, a)

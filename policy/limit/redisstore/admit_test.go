@@ -35,7 +35,7 @@ func (f *form) verdict(ctx context.Context, h *limit.Hold) (limit.Verdict, error
 	return admitAlone(ctx, f.redis, h)
 }
 
-// admitAlone admits a hold in Redis alone, without an allowance.
+// admitAlone admits a hold in Redis, without an allowance.
 func admitAlone(ctx context.Context, r *Store, h *limit.Hold) (limit.Verdict, error) {
 	t := limit.TermsOf(h.Team)
 	if v, never := h.NeverFits(&t); never {
@@ -92,7 +92,7 @@ func TestVerdict(t *testing.T) {
 	})
 }
 
-// A request whose exact cost can never fit is refused for good at once; an estimate, or a team in shadow mode, never is.
+// A request whose exact cost can never fit is refused for good immediately; an estimate, or a team in shadow mode, never is.
 func TestNever(t *testing.T) {
 	forms(t, func(f *form) {
 		limits := []string{"rates: {images: {per: 1m, limit: 60, burst: 3}, tokens: {per: 1m, limit: 5}}", "quotas: {spend: {day: 1.00}, images: {month: 2}}"}
@@ -156,7 +156,7 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-// Shadow mode is the team's: the account's rates, which all share, refuse all the same.
+// Shadow mode is the team's: the account's rates, which all share, still refuse.
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), limit.Amounts{limit.Requests: 1})
@@ -169,7 +169,7 @@ func TestShadowSparesNotTheAccount(t *testing.T) {
 	})
 }
 
-// All at once, and not one too many.
+// Concurrent requests are admitted up to the limit, and none beyond it.
 func TestAllAtOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1h, limit: 100000}}", "quotas: {tokens: {day: 1000}}")

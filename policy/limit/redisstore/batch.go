@@ -5,14 +5,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted, and is not of a day before the
-// young one, of which settle.lua notes that it changed late.
+// plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, and its day is not
+// before young. Of earlier days settle.lua notes the late change.
 func plain(c *limit.Charge, young int) bool {
 	return c.Held.Day >= young && !c.Held.Task && !c.Held.Local && c.Held.Tag == ""
 }
 
 // batchOf settles plain charges of one team and day, none of them twice, by batch.lua, which takes their sums. With it
-// BenchmarkDecisions takes a fifth less processor time, of this process and Redis together, than with settle.lua alone.
+// BenchmarkDecisions takes a fifth less processor time, of this process and Redis together, than with only settle.lua.
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
@@ -73,7 +73,7 @@ func nameCharges(prefix string, charges []*limit.Charge) []named {
 type sums struct {
 	taken, given [limit.RateCount]int64 // µs of refill
 	quota        []any                  // fields
-	counts       []count                // for each of quota: what is added, and later what it comes to
+	counts       []count                // for each of quota: what is added, and later the total
 	ledger       []any                  // field, amount
 }
 

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// moreTime is how much more time than its sender's a call of a round may have: the round ends with its sender's time.
+// moreTime is how much later than the sender's a call's deadline may be: the round ends at the sender's deadline.
 const moreTime = 5 * time.Millisecond
 
-// batcher sends admissions that come at the same moment in one round trip, those of one team in one call. It waits only for goroutines
-// that are ready to run: a single caller sends at once, and no call waits for the reply of an earlier round trip. With the library's own
-// pipelining a call would take two round trips over a slow network.
+// batcher sends concurrent admissions in one round trip, those of one team in one call. It waits only for goroutines that are
+// ready to run: a single caller sends immediately, and no call waits for the reply of an earlier round trip. With the library's
+// own pipelining a call would take two round trips over a slow network.
 type batcher struct {
 	*wire
 	callers atomic.Int32

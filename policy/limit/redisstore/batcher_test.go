@@ -30,7 +30,7 @@ func (n *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if len(cmds) == 1 { // a connection's first words
+		if len(cmds) == 1 { // a connection's first commands
 			return next(ctx, cmds)
 		}
 		n.mu.Lock()
@@ -68,7 +68,7 @@ func TestBatcherEnqueues(t *testing.T) {
 	}
 }
 
-// together lets callers ask for holds of different teams, in one round trip and in those of so many calls after it.
+// together lets callers ask for holds of different teams, in one round trip, and expects further trips with these numbers of calls.
 func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Verdict, errs [roundMost - 1]error) {
 	s.Helper()
 	s.redis.admissions.callers.Store(1)                          // never ends, so that no caller is alone

@@ -18,8 +18,7 @@ func redisForms(t *testing.T, test func(f *form)) {
 	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
 }
 
-// Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than it
-// was told.
+// Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than the refusal said.
 func TestClockGoesBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Millisecond, time.Second, 59 * time.Second, time.Hour, 400 * 24 * time.Hour} {
 		redisForms(t, func(f *form) {

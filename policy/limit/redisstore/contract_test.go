@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A bucket lets a burst through and then its rate, and says how long to wait.
+// A bucket lets a burst through and then its rate, and reports how long to wait.
 func TestBucket(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 60, burst: 10}}")
@@ -322,7 +322,7 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 	})
 }
 
-// A hold as large as a bucket fits into a full one, also if its refill is no whole number of microseconds, and nothing fits
+// A hold as large as a bucket fits into a full one, also if its refill is not a whole number of microseconds, and nothing fits
 // after it; the same holds for the account's.
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {

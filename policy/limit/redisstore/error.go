@@ -16,22 +16,22 @@ var ErrNotDone = errors.New("Redis lost its memory, or went back to an older cop
 // errRestoring means that a team's accounts are being restored. Nothing was done.
 var errRestoring = errors.New("Redis lost its memory, and what the team has used is being restored") //nolint:staticcheck // a name
 
-// errOvertaken means that a later renewal of this process came before this one. Nothing was done.
+// errOvertaken means that a later renewal of this process arrived before this one. Nothing was done.
 var errOvertaken = errors.New("a later renewal came first")
 
 // errMixed is a reply to another call: the connection is out of step.
 var errMixed = errors.New("Redis sent the reply to another call") //nolint:staticcheck // a name
 
-// NotDone reports whether an error says that Redis changed nothing.
+// NotDone reports whether an error means that Redis changed nothing.
 func NotDone(err error) bool {
 	return notAsked(err) || errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring)
 }
 
-// notAsked reports whether an error says that Redis was not asked at all.
+// notAsked reports whether an error means that Redis was not asked at all.
 func notAsked(err error) bool { return errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) }
 
-// OfAccounts reports whether an error is about one team's accounts and says nothing of Redis: they are lost or being restored, or a
-// key is of the wrong type or cannot be read.
+// OfAccounts reports whether an error is about one team's accounts and not about Redis itself: they are lost or being restored,
+// or a key is of the wrong type or cannot be read.
 func OfAccounts(err error) bool {
 	var said redis.Error
 	return errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring) || errors.As(err, &said) &&

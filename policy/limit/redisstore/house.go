@@ -61,8 +61,8 @@ func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, team
 	return nil
 }
 
-// Versions returns for each of the days a number that is another one after each change of its ledger, of any team, that came more
-// than a day after its end. It makes one round trip, and one more if there is a team that this process did not know.
+// Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more
+// than a day after the day's end. It makes one round trip, and one more if there is a team that this process did not know.
 func (r *Store) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	at := make(map[string]int, len(days))
 	for i, day := range days {

@@ -11,7 +11,7 @@ import (
 // schema begins every key. The package comment lists them.
 const schema = "sl1:"
 
-// The keys of no team. accountKeys begins those of the upstream account's rates, which share a slot.
+// The keys that belong to no team. accountKeys begins those of the upstream account's rates, which share a slot.
 const (
 	epochKey    = schema + "epoch"
 	namesKey    = schema + "teams"
@@ -50,7 +50,7 @@ func (k *teamKeys) late() string { return k.ledger + "late" }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 
-// innerKeys are what ends the keys of what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
+// innerKeys are the suffixes of the keys for what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
 var innerKeys = map[limit.ScopeKind]string{limit.ScopeTag: "tags"}
 
 // tags is the key of the ledger of tags of a day.

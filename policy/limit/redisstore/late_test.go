@@ -18,12 +18,12 @@ func (f *form) version(day int) uint64 {
 	return versions[1]
 }
 
-// A change of the ledger more than a day after its day raises the day's version, however it comes: by a settlement, alone or with
-// others, by the end of a lease, by the truth after that.
+// A change of the ledger more than a day after its day raises the day's version, however it is made: by a settlement, alone or
+// with others, by the end of a lease, by the true use after that.
 func TestALateChangeRaisesTheVersionOfItsDay(t *testing.T) {
 	forms(t, func(f *form) {
 		if f.memory != nil {
-			return // nobody keeps sums of it
+			return // no sums of it are kept
 		}
 		team := limittest.Team(f)
 		if err := f.redis.List(f.Context(), team.ID); err != nil {

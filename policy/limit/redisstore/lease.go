@@ -22,7 +22,7 @@ func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) 
 	return nil
 }
 
-// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+// Sweep charges up to most holds of a team whose lease has ended, and returns how many there were.
 func (r *Store) Sweep(ctx context.Context, team string, most int) (int, error) {
 	args := struct {
 		Most    int    `json:"most"`

@@ -43,7 +43,7 @@ func TestHugeHolds(t *testing.T) {
 	}
 }
 
-// A task whose hold was lost is charged once, however late its end is heard again.
+// A task whose hold was lost is charged once, however late its end is reported again.
 func TestATaskWhoseHoldIsLost(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	f := newRedisForm(t, client)

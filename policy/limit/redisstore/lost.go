@@ -12,7 +12,7 @@ import (
 // lapse is how long an allowance stays set aside after its lease has ended, as sweep.lua has it.
 const lapse = time.Hour
 
-// LostAside is what is set aside for a day at a replica that is not heard from.
+// LostAside is what is set aside for a day at a lost replica.
 type LostAside struct {
 	Day  int // yyyymmdd
 	Of   limit.Stock

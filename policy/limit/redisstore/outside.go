@@ -9,8 +9,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// outsideRows are rates outside of the teams, as outside.lua takes them: the upstream account's, in a slot of their own. They know no
-// ids, so no call about them is repeated. A lost correction refills within the rate's period.
+// outsideRows are rates outside of the teams, as outside.lua takes them: the upstream account's, in a slot of their own. They
+// have no ids, so no call about them is retried. A lost correction refills within the rate's period.
 type outsideRows struct {
 	rates   []teams.Rate
 	keys    []any
@@ -19,7 +19,7 @@ type outsideRows struct {
 	Amounts []int64    `json:"amounts"` // what is taken of each, below 0 is given back
 }
 
-// add adds what a scope takes, and of which this was taken before. The latest reading of a rate counts, if a reload changed it.
+// add adds what a scope takes, less what was taken before. The latest reading of a rate counts, if a reload changed it.
 func (o *outsideRows) add(s *limit.Scope, takes, taken *limit.Amounts) {
 	for u, n := range takes {
 		if s.Rates[u].Limit == 0 || n == 0 && taken[u] == 0 {

@@ -16,9 +16,9 @@ type team struct {
 	*own
 }
 
-// own holds this process's knowledge of a team in Redis, to restore it if Redis loses its memory: the team's state, what it used, the open
-// holds that this process placed, and the ids of recently settled ones. An older copy of Redis's memory, or the replica that placed
-// them, may take those for open.
+// own holds this process's knowledge of a team in Redis, to restore it if Redis loses its memory: the team's state, what it used,
+// the open holds that this process placed, and the ids of recently settled ones. An older copy of Redis's memory, or the replica
+// that placed them, may consider those open.
 type own struct {
 	restoring *semaphore.Weighted // held while the accounts are restored
 

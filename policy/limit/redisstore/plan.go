@@ -94,7 +94,7 @@ func (p *plan) quotasOf(s *limit.Scope) (quotas []any, set []int) {
 	return quotas, set
 }
 
-// script is the script of admissions. That of a team with limits inside it knows these, too.
+// script is the script of admissions. For a team with limits inside it, it also checks these.
 func (p *plan) script() *script {
 	if p.inner == nil {
 		return admitScript

@@ -27,7 +27,7 @@ type Beat struct {
 	Back   bool      // Redis has an older beat of this replica than it acknowledged
 }
 
-// Beat tells Redis that this process is alive. last is At of the beat before; zero: there was none.
+// Beat reports to Redis that this process is alive. last is At of the previous beat; zero: none.
 func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	pipe := r.client.Pipeline()
 	pipe.SetNX(ctx, epochKey, rand.Text(), 0)

@@ -14,14 +14,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// What ends the names of ledger fields that have the estimated part, and of those of tags that have what is held.
+// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held.
 const (
 	estimatedPart = "|estimated"
 	heldPart      = "|held"
 )
 
-// How much of the ledger one round trip reads, about. Redis reads a client's commands in small parts and serves others between them,
-// but it runs each command whole.
+// How much of the ledger one round trip reads, approximately. Redis reads a client's commands in small parts and serves others
+// between them, but it runs each command whole.
 const (
 	readStep = 512     // fields of one command, and of one round trip for a team itself: teams ask often. Redis hands out small hashes whole (512 fields at most by its defaults)
 	tripStep = 100_000 // fields of one round trip for the console and for reports
@@ -137,7 +137,7 @@ func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans
 	return scans, nil
 }
 
-// sizes asks for the sizes of days. What it returns reads the replies and leaves the days that have entries.
+// sizes asks for the sizes of days. The returned function reads the replies and keeps the days that have entries.
 func (all *reading) sizes(ctx context.Context, pipe redis.Pipeliner, some []*dayScan) func() []*dayScan {
 	sizes := make([]*redis.IntCmd, len(some))
 	for i := range some {
@@ -235,9 +235,9 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	}
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag. It usually makes two round trips: the sizes
-// of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
-// not know, come after that. With a bound it reads little at once, because teams ask often.
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag. It usually makes two round trips: the
+// sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
+// process did not know, come after that. With a bound it reads in small steps, because teams ask often.
 func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
 	all := newReading(r, (*teamKeys).day, tripStep)
 	if q.Tags {
@@ -268,5 +268,5 @@ func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {
 	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
 }
 
-// unkept is a team that is only read, and may be none: else any name that somebody asks for would stay in memory.
+// unkept is a team that is only read, and may not exist: else every requested name would stay in memory.
 func unkept(id string) *team { return &team{teamKeys: keysOf(id)} }

@@ -60,7 +60,7 @@ func (w *sniffer) note(cmds ...redis.Cmder) {
 	w.read, w.most = w.read+fields, max(w.most, fields)
 }
 
-// fillDay writes a day of the ledger as the scripts would, of so many models with two units each.
+// fillDay writes a day of the ledger as the scripts would, of a number of models with two units each.
 func fillDay(t *testing.T, client redis.UniversalClient, day, models int) {
 	t.Helper()
 	pipe := client.Pipeline()

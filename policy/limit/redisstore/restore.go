@@ -17,10 +17,10 @@ import (
 const (
 	// restoreBatch is how many holds one call restores, so that it does not block Redis for long.
 	restoreBatch = 200
-	// restoreScopes is the use of how many scopes and days one call restores. A month may have 31,000, which have to be there within a
+	// restoreScopes is for how many scopes and days one call restores the use. A month may have 31,000, to be restored within a
 	// second.
 	restoreScopes = 500
-	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
+	// RestoringTime is how long a team is restoring at most, as in restore.lua.
 	RestoringTime = 2 * time.Second
 )
 
@@ -89,7 +89,7 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	return nil
 }
 
-// make makes as many calls as the holds and the scopes take. The first restores everything else.
+// make makes as many calls as the holds and the scopes need. The first restores everything else.
 func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, scopes []scopeUse) (s standing, err error) {
 	for first := true; first || len(holds)+len(scopes) > 0; first = false {
 		some, uses := min(restoreBatch, len(holds)), min(restoreScopes, len(scopes))

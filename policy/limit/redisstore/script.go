@@ -96,7 +96,7 @@ type call struct {
 	body     wireText // the script's arguments by name
 	known    version  // of the accounts, where the arguments have it
 	clock    int64    // microseconds, or 0 for Redis's own time
-	number   int64    // random; the reply begins with it, so that another call's reply is noticed
+	number   int64    // random; the reply begins with it, so that another call's reply is detected
 	reply    *redis.IntSliceCmd
 }
 
@@ -186,7 +186,7 @@ func (w *wire) run(ctx context.Context, c *call) (*reply, error) {
 	return w.said(c)
 }
 
-// said returns a reply behind its number, which it checks. A short reply says why nothing was done.
+// said returns a reply behind its number, which it checks. A short reply has the reason why nothing was done.
 func (w *wire) said(c *call) (*reply, error) {
 	numbers, err := c.reply.Result()
 	switch {
@@ -229,7 +229,7 @@ func (in *reply) into(list []int64) {
 	}
 }
 
-// end checks that the reply had just what was read.
+// end checks that nothing of the reply is left unread.
 func (in *reply) end() error {
 	if in.short || len(in.rest) > 0 {
 		return in.w.mixed()

@@ -139,7 +139,7 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 type chargeArgs struct {
 	ID        string        `json:"id"`
 	Estimated bool          `json:"estimated"`
-	Day       string        `json:"day"` // empty: an unknown hold is left alone
+	Day       string        `json:"day"` // empty: an unknown hold is ignored
 	Month     string        `json:"month"`
 	What      string        `json:"what"`
 	Task      bool          `json:"task"`

@@ -9,8 +9,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// Store keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or not at all,
-// and knows its hold's id, so it may be sent again if its reply was lost. It is safe for concurrent use.
+// Store keeps the accounts in Redis, where every replica sees them. Every change is one script, so it is atomic, and names its
+// hold's id, so it may be retried if its reply was lost. It is safe for concurrent use.
 type Store struct {
 	Names
 	known

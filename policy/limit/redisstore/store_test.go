@@ -24,7 +24,7 @@ type form struct {
 	redis  *Store
 	client redis.UniversalClient
 	epoch  map[string]int64 // by team, as a caller remembers it
-	before func()           // called before each step of a history; nil: nothing is
+	before func()           // called before each step of a history; nil: nothing is called
 	// lenient: a failure panics, and the caller recovers.
 	lenient bool
 }

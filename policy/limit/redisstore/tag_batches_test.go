@@ -33,8 +33,8 @@ var pairedTeams = []string{
 	"tag_key: project\n    tag_quotas: {tokens: {day: 20, month: 26}, images: {day: 5}}\n    quotas: {spend: {day: 0.00000005}}",
 }
 
-// TestTagBatches: requests for several values that share a call are decided as if each came alone, also where a day has room for two
-// more values, and over days and months.
+// TestTagBatches: requests for several values that share a call are decided as if each arrived alone, also where a day has room
+// for two more values, and over days and months.
 func TestTagBatches(t *testing.T) {
 	client, list := limittest.RealRedis(t), readTeams(t, pairedTeams)
 	rapid.Check(t, func(rt *rapid.T) {

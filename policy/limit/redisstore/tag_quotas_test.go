@@ -96,8 +96,7 @@ func TestTagQuotasCannotBeDodged(t *testing.T) {
 	})
 }
 
-// Quotas that a reload adds count what was used before of the day and month, and what their holds hold from then on; holds of before
-// are settled as they were made.
+// Quotas that a reload adds count earlier use of the day and month, and later holds; earlier holds are settled as they were made.
 func TestTagQuotasOfAReload(t *testing.T) {
 	forms(t, func(f *form) {
 		without, with := limittest.Team(f, "tag_key: project"), limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 10, month: 15}}")
@@ -162,7 +161,7 @@ func TestTagQuotasInShadow(t *testing.T) {
 	})
 }
 
-// What can never fit, whatever was used, is told.
+// A request that can never fit, whatever was used, is refused as such.
 func TestTagQuotasThatNeverFit(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "tag_key: project", "tag_quotas: {images: {day: 3}}")
@@ -198,7 +197,7 @@ func TestTagHoldsAreCountedAgain(t *testing.T) {
 	}
 }
 
-// Many callers at once never pass the quota of a value, and reach it.
+// Many concurrent callers never pass the quota of a value, and reach it.
 func TestTagQuotasHoldWithManyCallers(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 100}}")

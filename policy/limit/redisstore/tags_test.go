@@ -51,7 +51,8 @@ func TestADayHasAThousandTags(t *testing.T) {
 	})
 }
 
-// A hold whose lease ends is charged to its tag as an estimate, until the truth comes. The model's name may look like a tag.
+// A hold whose lease ends is charged to its tag as an estimate, until its true use is known. The model's name may look like a
+// tag.
 func TestAnExpiredHoldHasItsTag(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f)

@@ -8,8 +8,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// A request counts by the version of the teams file that it came with, even if an older one comes late. A reload changes
-// the limits and fills nothing.
+// A request counts by the version of the teams file that it came with, even if an older one arrives late. A reload changes the
+// limits and fills nothing.
 func TestRequestsCountByTheirOwnReading(t *testing.T) {
 	forms(t, func(f *form) {
 		narrow := limittest.Team(f, "rates: {requests: {per: 1h, limit: 5}}")

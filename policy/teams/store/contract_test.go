@@ -39,7 +39,7 @@ type kept struct {
 	clock   func() time.Time
 	another func() teams.Store    // a second process's store of the same directory
 	age     func(days int)        // makes every entry older
-	silence func(d time.Duration) // makes what processes said older
+	silence func(d time.Duration) // makes the reports of processes older
 	drop    func(number int)      // drops an entry
 	tamper  func(from, to string) // changes a text in the document
 	lose    func()                // loses everything
@@ -351,7 +351,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestEntriesAgeAfterALossToo: what is missing before an entry that is too old would be too old as well.
+// TestEntriesAgeAfterALossToo: a missing entry before one that is too old would be too old as well.
 func TestEntriesAgeAfterALossToo(t *testing.T) {
 	forms(t, func(t *testing.T, k kept) {
 		for _, id := range []string{"a", "b", "c"} {
@@ -414,7 +414,7 @@ func TestTheDaysEntriesOfATeamAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhatProcessesSay of themselves is known to all, until they leave or are silent.
+// TestWhatProcessesSay: the reports of processes are known to all, until they leave or are silent.
 func TestWhatProcessesSay(t *testing.T) {
 	forms(t, func(t *testing.T, k kept) {
 		must(t, create(k, "maps"))

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Save writes a state to a file that others never see half-written, readable by its owner alone. [Load] reads it.
+// Save writes a state to a file that only its owner can read and that others never see half-written. [Load] reads it.
 func Save(path string, s teams.State) error { return replace(path, encode(s)) }
 
 // Load reads a state that [Save] wrote; a file that does not exist is the zero State. It does not judge the document.
@@ -61,7 +61,7 @@ func decode(text []byte) (s teams.State, err error) {
 	return s, nil
 }
 
-// replace gives a file another content: by a file beside it that takes its name.
+// replace gives a file new content: a file beside it takes its name.
 func replace(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // it has mode 0600
 	if err != nil {
@@ -84,7 +84,7 @@ func replace(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes a new name in a directory last. Systems that cannot do it say so, which is no fault.
+// syncDir makes a new name in a directory durable. Some systems cannot do it, which is no fault.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// File keeps the directory in a file of one machine, and beside it the audit (.audit), when keys were last used (.used), a
-// lock (.lock), and what its processes say (.replicas). Several processes of the machine may use it. It is safe for concurrent use.
+// File keeps the directory in a file of one machine, and beside it the audit (.audit), when keys were last used (.used), a lock
+// (.lock), and the reports of its processes (.replicas). Several processes of the machine may use it. It is safe for concurrent
+// use.
 //
 // The file itself contains the last entry, so that one rename writes document and entry; the audit's file follows.
 type File struct {
@@ -25,7 +26,7 @@ type File struct {
 
 	mu   sync.Mutex
 	text []byte // as it was last read
-	head string // of that
+	head string // its head
 }
 
 // NewFile returns the store at a path. The file may be missing until the first change.
@@ -99,8 +100,8 @@ func (f *File) lines(s teams.State) ([][]byte, error) {
 	return lines, nil
 }
 
-// young leaves out what is too old to be kept, and returns the number of the first that stays. That is first if nothing is left out,
-// so that an entry that is missing before the others is noticed, until it would be too old itself.
+// young drops entries that are too old, and returns the number of the first that stays. That is first if nothing is dropped, so
+// that a missing entry before the others is noticed, until it would be too old itself.
 func (f *File) young(lines [][]byte, first int64) ([][]byte, int64) {
 	since := f.now().AddDate(0, 0, -teams.KeptDays)
 	for len(lines) > 0 {
@@ -200,7 +201,7 @@ func (f *File) NoteUsed(ctx context.Context, hours map[string]time.Time) error {
 	return f.locked(func() error {
 		used, err := f.Used(ctx)
 		if err != nil {
-			used = map[string]time.Time{} // it is worth less than what follows
+			used = map[string]time.Time{} // the old hours are worth less than the new ones
 		}
 		for key, at := range hours {
 			at = at.UTC().Truncate(time.Hour)

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// reportEvery is how often a report that says nothing new is written.
+// reportEvery is how often an unchanged report is written.
 const reportEvery = time.Minute
 
 // fileReport is a report with its time.
@@ -21,7 +21,7 @@ type fileReport struct {
 	At time.Time `json:"at"`
 }
 
-// Report implements [teams.Store]. Without a directory there is nothing to tell others of, and nothing is written.
+// Report implements [teams.Store]. Without a directory there is nothing to report to others, and nothing is written.
 func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, err error) {
 	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
 		return []teams.Report{own}, nil
@@ -31,7 +31,7 @@ func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, 
 		if kept == nil {
 			return err
 		}
-		if err != nil { // what cannot be read counts as none: each process writes its own again
+		if err != nil { // an unreadable file counts as empty: each process writes its own report again
 			clear(kept)
 		}
 		now := f.now()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The pause after a lost race, which doubles up to the longest: replicas that tried again at once would meet again.
+// The pause after a lost race, which doubles up to the longest: replicas that retried immediately would collide again.
 const (
 	firstPause   = 2 * time.Millisecond
 	longestPause = 64 * time.Millisecond

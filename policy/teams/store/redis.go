@@ -88,7 +88,7 @@ func (r *Redis) Write(ctx context.Context, was, next teams.State) error {
 	return err
 }
 
-// writtenOn is the key of the bytes that entries of a day have, by team.
+// writtenOn is the key of the bytes of a day's entries, by team.
 func writtenOn(at time.Time) string { return writtenKey + at.UTC().Format("20060102") }
 
 // Written implements [teams.Store].

@@ -2,7 +2,7 @@
 -- KEYS  1 the hour  2 the day
 -- ARGV  1 the process  2 the number of its post  3 ms to keep both  4 the counts for the day; then for each minute its number and
 --       its counts, such as "n=12 o=900 throttle/rate=3"
--- Returns 1, or 0 if nothing had to be added.
+-- Returns 1, or 0 if nothing was added.
 local process = '@' .. ARGV[1]
 local last = redis.call('HGET', KEYS[1], process)
 if last and tonumber(last) >= tonumber(ARGV[2]) then return 0 end

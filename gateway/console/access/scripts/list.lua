@@ -1,4 +1,4 @@
--- Returns the values of a kind, the newest first, and forgets the keys of those that have ended.
+-- Returns the values of a kind, the newest first, and forgets the keys of expired ones.
 -- KEYS[1] the index.
 local values = {}
 for _, key in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, -1)) do

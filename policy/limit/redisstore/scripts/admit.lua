@@ -1,5 +1,5 @@
--- Admits requests of one team, each in all of its units at once, or refuses it and takes nothing. All are charged in the same units;
--- each is decided as if it came alone behind the one before. Expired holds are charged first, by holds(): that is holds.lua as a
+-- Admits requests of one team, each in all of its units, or refuses it and takes nothing. All are charged in the same units;
+-- each is decided as if it arrived alone after the previous one. Expired holds are charged first, by holds(): that is holds.lua as a
 -- function, because most admissions do not need it.
 --
 -- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the requests are
@@ -52,14 +52,14 @@ for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
 local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
 local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
 for q = 1, 2 * units do
-  if ARGV[14 + q] ~= '' then -- used has where got has what is used of the quota; behind it is what is set aside
+  if ARGV[14 + q] ~= '' then -- used has the index in got of the quota's use; behind it is what is set aside
     used[q], at_reply = place, at_reply + 1
     reply[at_reply] = got[place]
     place = place + 2
   end
 end
--- The scopes of a request, the team's first. Of each n has the numbers: what it used of the quotas as used says, what it holds behind
--- held. Its quotas are behind limits in ARGV.
+-- The scopes of a request, the team's first. Of each, n has the numbers: its use of the quotas at the indices in used, what it
+-- holds behind index held. Its quotas are in ARGV behind index limits.
 local rows = {{n = got, used = used, held = 4, limits = 14}}
 local tats, changed, fulls = {}, {}, {}
 for r = 1, rates do
@@ -86,7 +86,7 @@ local function stock(text)
   return of
 end
 
--- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks. taken is what one request takes.
+-- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 means tasks. taken is what one request takes.
 local taken, left, state, rest
 local function take(i, over, lent)
   if string.sub(ARGV[11], -8) ~= day then return false end
@@ -126,7 +126,7 @@ for n = 1, requests do
           local limit, wanted = tonumber(ARGV[limits + q]), numbers[place] + ARGV[at + 2 + i]
           local over = wanted + numbers[held + q] + numbers[place + 1] - limit
           if over > 0 and not (k == 1 and take(i, over, ARGV[at + 2])) then
-            local free = 5000000 -- only what is held stands in the way
+            local free = 5000000 -- only holds block it
             if wanted > limit then free = select(2 + period, periods(now)) end
             if free > wait then fault, wait = rates + 1 + 2 * units * (k - 1) + q, free end
           end

@@ -1,8 +1,8 @@
 -- Renews a replica's allowances, and holds the requests that it admitted without Redis and still run. It may be sent again: holds
--- count once by their ids, and what is set aside is reported as a whole. A call behind a later one of its replica changes nothing. Only
--- the rates may be taken from twice.
+-- count once by their ids, and what is set aside is reported as a whole. A call that arrives after a later one of its replica changes
+-- nothing. Only the rates may be taken from twice.
 --
--- epoch and seq known  replica  call is its number  lease  alive is how many replicas are  terms: rates, quotas, tasks
+-- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: rates, quotas, tasks
 -- rated: what was taken from the rates without Redis  rows of allowances: day, keep remains set aside, want is by how much it may grow
 -- holds of requests: id, lease, text
 -- Returns the team's state, and of each allowance the amounts by which it has grown.

@@ -7,7 +7,7 @@
 -- An allowance is open. When its lease has ended it is charged, or lapsed: still set aside.
 local ASIDE, TASKS = TEAM .. 'aside', #UNITS + 1
 
--- parse_aside reads the field of an allowance; nil: there is none. One of before the last units has fewer amounts.
+-- parse_aside reads the field of an allowance, or nil. A field from before the last units were added has fewer amounts.
 local function parse_aside(text)
   local state, numbers = string.match(text or '', '^(%a+) ([%d ]+)$')
   if not state then return nil end
@@ -72,7 +72,7 @@ end
 -- of each unit, what they hold. The counts of holds.lua may end such a reply.
 local function standing(now)
   local day, month = periods(now)
-  local got, all = {}, redis.call('HGETALL', QUOTA) -- cheaper than so many single fields
+  local got, all = {}, redis.call('HGETALL', QUOTA) -- cheaper than reading each field
   for i = 1, #all, 2 do got[all[i]] = all[i + 1] end
   local reply = {NUMBER, 1, tonumber(got.epoch or 0), tonumber(got.seq or 0), now, tonumber(got.tasks or 0)}
   for _, what in ipairs({':used', ':held'}) do

@@ -3,14 +3,14 @@
 -- A rate is its text, " limit per burst", which is kept behind a bucket's moment; limit; per; burst; and how many milliseconds to keep the
 -- bucket.
 local function bucket(key, kept, now, rate, limit, per, burst, ttl)
-  local full = math.ceil(burst * per / limit) -- rounded as in span: so much at once fits
+  local full = math.ceil(burst * per / limit) -- rounded as in span: a whole bucket fits
   local tat, changed = now, false
   if kept then tat, changed = moment(key, kept, rate, full, now) end
   return {key = key, now = now, rate = rate, ttl = ttl, limit = limit, per = per, burst = burst, full = full, tat = tat,
     kept = kept, changed = changed}
 end
 
--- span is how long so many units take to refill, rounded up once per request, so that rates of many units a microsecond hold, too.
+-- span is how long n units take to refill, rounded up once per request, so that rates of many units a microsecond hold, too.
 -- The debt never reaches three buckets.
 local function span(b, n) return math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit) end
 

@@ -5,8 +5,8 @@
 -- ARGV  1 the time, or 0 for Redis's own  2 a random number, with which every reply begins  3 the script's arguments, named, as A has
 --       them (named.lua); those that run for each request, admit.lua and batch.lua, take one argument for each value instead
 --
--- A team's script is told the epoch and the sequence number of the accounts that its caller knows, 0 for none. If it has changed nothing
--- it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call came too late, 4 the team is restoring.
+-- A team's script receives the epoch and the sequence number of the accounts that its caller knows, 0 for none. If it has changed nothing
+-- it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call arrived too late, 4 the team is restoring.
 --
 -- Replies are numbers, because Redis's JSON writes them with 14 digits. Scripts that run for each request write numbers for Redis by
 -- string.format('%d'), which is faster than its own conversion, and exact. Lua would write 1e+15 within a longer text, and -0 for the
@@ -17,7 +17,7 @@ local QUOTA, TEAM = KEYS[1], string.sub(KEYS[1], 1, -6) -- "quota" has five lett
 -- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
--- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it said.
+-- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it returned.
 local clock_read
 local function clock()
   clock_read = tonumber(ARGV[1])
@@ -60,7 +60,7 @@ end
 -- A bucket is the moment at which it will be full, and the rate, " limit per burst", by which that was computed. A moment before now
 -- is a full bucket; one later than now + full is debt, of one more refill at most. full is how long an empty bucket takes to fill.
 
--- moment reads that moment, at least now, and whether it has to be written although nothing is taken.
+-- moment reads that moment, at least now, and whether it must be written although nothing is taken.
 local function moment(key, kept, rate, full, now)
   local tat, changed = now, false
   if string.sub(kept, -#rate) == rate then

@@ -8,14 +8,14 @@
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d+) (%d+) (%d+) (' .. EACH .. ') (' .. EACH .. ') (%S+) (%S+) (.*)$'
 
--- Changes are written at the end of a script, after every key has been found to be of its type: nothing is half done. read returns a
+-- Changes are written at the end of a script, after the type of every key has been checked: nothing is half done. read returns a
 -- changed hold as changed.
 local changed, writes = {}, {}
 
--- LATE is how many milliseconds an expired hold is kept for the truth, and a settled task for another replica: 49 hours.
+-- LATE is how many milliseconds an expired hold is kept for its true use, and a settled task for another replica: 49 hours.
 local LATE = 176400000
 
--- write writes a hold after its end, for so many milliseconds.
+-- write writes a hold after its end, to be kept for ms milliseconds.
 local function write(key, hold, ms)
   changed[key] = hold
   local text = SETTLED
@@ -34,7 +34,7 @@ local function parse(text)
     id = id, team = team, what = what}
 end
 
--- read returns a hold; nil: there is none, or it cannot be read.
+-- read returns a hold; nil: it is absent or cannot be read.
 local function read(key)
   if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
@@ -127,7 +127,7 @@ end
 -- A change of the ledger is late if its day ended more than a day ago: then sums of the day may have been kept.
 local function is_late(day) return tonumber(day) < tonumber((periods(clock_read - DAY))) end
 
--- note_late notes a late change, with a later time than the one before, so that whoever kept sums notices it.
+-- note_late notes a late change, with a later time than the one before, so that keepers of sums notice it.
 local function note_late(day)
   local key = USE .. 'late'
   local before = tonumber(redis.call('HGET', key, day) or 0)
@@ -210,7 +210,7 @@ local function flush()
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
--- sweep lets holds expire: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
+-- sweep expires holds: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
 -- counts again what is held.
 local function sweep(due)
   local missing = false

@@ -1,4 +1,4 @@
--- Tells a team's state. It takes nothing; expired holds are charged first, as in admit.lua, and buckets are brought to the current
+-- Returns a team's state. It takes nothing; expired holds are charged first, as in admit.lua, and buckets are brought to the current
 -- rates.
 --
 -- epoch and seq known  terms: rates

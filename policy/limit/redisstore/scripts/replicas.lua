@@ -2,10 +2,10 @@
 --
 -- KEYS  1 replicas: a field for each with its last beat; last, the last beat of any; quiet and heard, the last long time without a
 --       beat; from and to, the last such time that some replica survived
--- replica  before, the time of its last beat as Redis returned it then, 0: none  gap is how long is long  alive is how long a replica
--- counts as alive  forget is how long it is remembered
+-- replica  before, the time of its last beat as Redis returned it then, 0: none  gap is how long a long time is at least
+-- alive is how long a replica counts as alive  forget is how long it is remembered
 -- Returns now, how many replicas are alive, 1 if Redis has an older beat of this replica than before, and from and to: an outage
---       for all replicas. A time that no replica survived says nothing of Redis.
+--       for all replicas. A time that no replica survived is no sign of an outage.
 local now, before, gap = clock(), A.before, A.gap
 local got = redis.call('HMGET', KEYS[1], 'last', 'quiet', 'heard', 'from', 'to', A.replica)
 local last, quiet, heard = tonumber(got[1] or now), tonumber(got[2] or 0), tonumber(got[3] or 0)

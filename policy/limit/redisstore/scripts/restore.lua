@@ -1,6 +1,6 @@
 -- Restores what a replica knows of a team whose accounts are lost, because Redis lost its memory or went back to an older copy. Until
--- all live replicas have done so, for two seconds at most, the team is restoring: it is admitted from allowances alone. A replica that
--- knows nothing receives the accounts, and creates them if there are none.
+-- all live replicas have done so, for two seconds at most, the team is restoring: its requests are admitted only from allowances. A replica
+-- that knows nothing receives the accounts, and creates them if there are none.
 --
 -- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay,
 -- and what any replica knows to be settled is not held, in whichever order they report.
@@ -8,8 +8,8 @@
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
 -- epoch and seq known  went_back if the caller knows that Redis did  loss, if the team has no accounts: 0 it is new, 1 they were lost,
--- 2 they were lost if none of its keys is left  replica, may be empty  alive is how many replicas are  call is its number  last of the
--- calls that restore  lease of allowances  used: name is a field without :used, n was used  scopes inside the team:
+-- 2 they were lost if none of its keys is left  replica, may be empty  alive is how many replicas are alive  call is its number  last of
+-- the calls that restore  lease of allowances  used: name is a field without :used, n was used  scopes inside the team:
 -- kind, day, name, used of each unit
 -- rows of allowances: day, keep is to be set aside  holds: id, due is when its lease ends, text; of a settled one 0, and -1 if no
 -- replica will restore it
@@ -56,8 +56,8 @@ if lost or not epoch then
   redis.call('HDEL', QUOTA, 'posted', 'alive')
 end
 
--- raise raises counts to the largest that were reported, plus what was charged since, and returns whether it raised any. fields are
--- those of what is used and of what was told, in turn.
+-- raise raises counts to the largest that were reported, plus what was charged since, and returns whether it raised any. fields
+-- are those of used and of told, in turn.
 local function raise(key, fields, reported)
   local got, write = redis.call('HMGET', key, unpack(fields)), {}
   for i, n in ipairs(reported) do

@@ -1,7 +1,7 @@
 -- Settles holds of one team with what their requests used, each once. An expired hold was charged as held: the difference is charged. If
--- a hold is unknown because Redis lost it, the charge is posted alone, also once.
+-- a hold is unknown because Redis lost it, only the charge is posted, also once.
 --
--- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is left alone), month, what is
+-- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
 -- model|endpoint, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
 --       each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the

@@ -1,4 +1,4 @@
--- Lets holds expire, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
+-- Expires holds, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
 --
 -- most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.

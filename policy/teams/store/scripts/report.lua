@@ -1,7 +1,7 @@
--- Keeps what a process says of itself, and returns what all processes say. The time stands before each, in milliseconds.
+-- Keeps a process's report about itself, and returns the reports of all processes. Each begins with its time in milliseconds.
 --
--- KEYS  1 what each process says
--- ARGV  1 the process  2 what it says, '' if it stops  3 milliseconds after which a silent one is forgotten
+-- KEYS  1 the report of each process
+-- ARGV  1 the process  2 its report, '' if it stops  3 milliseconds after which a silent one is forgotten
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 if ARGV[2] == '' then

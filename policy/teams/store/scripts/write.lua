@@ -1,10 +1,10 @@
 -- Writes a document and the entry of its audit, if no other change was faster. Entries that are too old are removed; "first" is
--- raised with them alone, so that an entry that is missing for another reason is noticed, until it would be too old itself.
+-- raised only with them, so that an entry that is missing for another reason is noticed, until it would be too old itself.
 --
 -- KEYS  1 the directory  2 the audit, a stream  3 bytes of the day's entries by team
 -- ARGV  1 the head that is expected, '' for none  2 the document  3 the entry  4 its head  5 its number  6 the first number
 --       7 milliseconds to keep an entry  8 the team that it is about, '' for none
--- Returns 1, or 0 if the head is another.
+-- Returns 1, or 0 if the head differs.
 local is = redis.call('HMGET', KEYS[1], 'head', 'first')
 if (is[1] or '') ~= ARGV[1] then return 0 end
 local first = is[2] or ARGV[6]
