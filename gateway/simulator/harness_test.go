@@ -196,7 +196,7 @@ func readEvent(r *bufio.Reader) (event, error) {
 		}
 		value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix)
 		if err != nil || !ok || prefix == "" && value != "" || strings.HasPrefix(value, " ") {
-			return event{}, fmt.Errorf("malformed frame: %q where %q belongs, %v", line, prefix, err)
+			return event{}, fmt.Errorf("malformed frame: %q where %q belongs, %w", line, prefix, err)
 		}
 		values = append(values, value)
 	}

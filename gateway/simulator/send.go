@@ -242,7 +242,7 @@ func (x *exchange) meetFault() bool {
 	return false
 }
 
-// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a
+// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a //nolint:gosec // JSON in a stream of events, no page
 // colon, ids from 1.
 func (x *exchange) event(name string, status int, data any) bool {
 	x.events++

@@ -278,7 +278,7 @@ func TestListLine(t *testing.T) {
 			line[name] = float64(start.UnixMilli() + int64(ms))
 		}
 		page, _ := r.list("")
-		if diff := cmp.Diff(map[string]any(line), at(page, "data.0")); diff != "" {
+		if diff := cmp.Diff(line, at(page, "data.0")); diff != "" {
 			t.Errorf("the line of a task that is %s (-want +got):\n%s", status, diff)
 		}
 	}
