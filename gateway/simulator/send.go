@@ -242,11 +242,11 @@ func (x *exchange) meetFault() bool {
 	return false
 }
 
-// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a //nolint:gosec // JSON in a stream of events, no page
+// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a
 // colon, ids from 1.
 func (x *exchange) event(name string, status int, data any) bool {
 	x.events++
-	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", x.events, name, status, encode(data))
+	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", x.events, name, status, encode(data)) //nolint:gosec // JSON in a stream of events, no page
 	flush(x.w)
 	return err == nil
 }
