@@ -149,5 +149,5 @@ func errorBody(code, message, id string) []byte {
 // 60 s), so that clients do not all return together. luck is in [0,1).
 func retryAfter(after time.Duration, luck float64) int {
 	spread := min(max(after/5, time.Second), time.Minute)
-	return int(math.Ceil(after.Seconds())) + int(luck*(spread.Seconds()+1))
+	return int(math.Ceil(after.Seconds())) + int(luck*(math.Floor(spread.Seconds())+1))
 }

@@ -161,3 +161,51 @@ func TestBodyErrorEchoes(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownAtItsPlace writes known names in capitals: they are refused at their place and pass elsewhere.
+func TestKnownAtItsPlace(t *testing.T) {
+	for _, tt := range []struct{ where, body string }{
+		{"model", `{"%s":1}`},
+		{"input", `{"%s":1}`},
+		{"parameters", `{"%s":1}`},
+		{"messages", `{"input":{"%s":1}}`},
+		{"prompt", `{"input":{"%s":1}}`},
+		{"history", `{"input":{"%s":1}}`},
+		{"role", `{"input":{"messages":[{"%s":1}]}}`},
+		{"content", `{"input":{"messages":[{"%s":1}]}}`},
+		{"tool_calls", `{"input":{"messages":[{"%s":1}]}}`},
+		{"text", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"image", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"video", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"n", `{"parameters":{"%s":1}}`},
+		{"max_images", `{"parameters":{"%s":1}}`},
+		{"enable_interleave", `{"parameters":{"%s":1}}`},
+		{"stream", `{"parameters":{"%s":1}}`},
+		{"max_tokens", `{"parameters":{"%s":1}}`},
+		{"thinking_budget", `{"parameters":{"%s":1}}`},
+		{"tools", `{"parameters":{"%s":1}}`},
+		{"type", `{"parameters":{"tools":[{"%s":1}]}}`},
+		{"name", `{"parameters":{"tools":[{"function":{"%s":1}}]}}`},
+		{"parameters", `{"parameters":{"tools":[{"function":{"%s":1}}]}}`},
+		{"json_schema", `{"parameters":{"response_format":{"%s":1}}}`},
+		{"schema", `{"parameters":{"response_format":{"json_schema":{"%s":1}}}}`},
+		{"function", `{"parameters":{"tool_choice":{"%s":1}}}`},
+	} {
+		capital := strings.ToUpper(tt.where)
+		if got := faultOf(t, fmt.Sprintf(tt.body, tt.where)); got.Fault != "" {
+			t.Errorf("%s: %s", tt.where, got.Fault)
+		}
+		if got := faultOf(t, fmt.Sprintf(tt.body, capital)); got.Fault != strictjson.FaultCase {
+			t.Errorf("%s: %q", capital, got.Fault)
+		}
+		for _, elsewhere := range []string{
+			`{"x":{"%s":1}}`, `{"parameters":{"x":[{"%s":1}]}}`, `{"input":{"messages":[[{"%s":1}]]}}`,
+			`{"parameters":{"tools":[{"function":{"parameters":{"%s":1}}}]}}`,
+			`{"parameters":{"response_format":{"json_schema":{"schema":{"%s":1}}}}}`,
+		} {
+			if got := faultOf(t, fmt.Sprintf(elsewhere, capital)); got.Fault != "" {
+				t.Errorf("%s in %s: %q", capital, elsewhere, got.Fault)
+			}
+		}
+	}
+}

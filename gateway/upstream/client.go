@@ -98,5 +98,5 @@ func (u *Client) exchangeOf(out *http.Request) *Exchange {
 	if x, ok := out.Context().Value(exchangeKey{}).(*Exchange); ok {
 		return x
 	}
-	return &Exchange{Sent: u.config.Now(), Client: context.Background(), Listener: nobody{}}
+	return &Exchange{Sent: u.config.Now(), Client: context.Background(), Listener: noListener{}}
 }

@@ -391,7 +391,7 @@ func TestAConnectionIsUsedAgainIfNobodyLeft(t *testing.T) {
 
 // leaving is a listener that does something at the first wait for the body.
 type leaving struct {
-	nobody
+	noListener
 	leave func()
 	once  sync.Once
 }

@@ -246,7 +246,7 @@ func TestAnswerBeforeAFailedWriteCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.send(&Exchange{Listener: nobody{}}, out, bodyOf(out), time.Hour); err != nil {
+			if err := c.send(&Exchange{Listener: noListener{}}, out, bodyOf(out), time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			answer, err := c.receive(new(Exchange), out, nil)

@@ -168,12 +168,12 @@ func WithExchange(ctx context.Context, x *Exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// nobody is a listener that does not listen.
-type nobody struct{}
+// noListener takes the place of a listener that is absent.
+type noListener struct{}
 
-func (nobody) Runs(time.Time) {}
-func (nobody) Heard([]byte)   {}
-func (nobody) Ended()         {}
+func (noListener) Runs(time.Time) {}
+func (noListener) Heard([]byte)   {}
+func (noListener) Ended()         {}
 
 // Reset makes an ended exchange ready for another one. It keeps memory, and nothing that was in it.
 func (x *Exchange) Reset() {

@@ -16,7 +16,7 @@ import (
 
 // holding is a Listener that holds the writing of a body before its first piece.
 type holding struct {
-	nobody
+	noListener
 	began, goOn chan struct{}
 	wrote       atomic.Bool
 }

@@ -91,3 +91,45 @@ func TestHoursAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// A store that has the same document with an older end of its trail has lost entries.
+func TestLostEntriesAreNoticed(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		note := func() {
+			must(t, teams.Note(t.Context(), k, teams.Order{Who: "test", Now: k.clock()}, teams.Entry{What: "usage.adjust"}))
+		}
+		state := func() teams.State {
+			s, err := k.Read(t.Context())
+			must(t, err)
+			return s
+		}
+		note()
+		noted := state()
+		if teams.Lost(noted, teams.State{}) || teams.Lost(noted, noted) || !teams.Lost(teams.State{}, noted) {
+			t.Error("an entry without a document")
+		}
+		must(t, create(k, "a"))
+		first := state()
+		note()
+		second := state()
+		must(t, create(k, "b"))
+		third := state()
+		for about, lost := range map[string]bool{
+			"older entries":  teams.Lost(first, second),
+			"older document": teams.Lost(second, third),
+			"nothing":        teams.Lost(teams.State{}, first),
+		} {
+			if !lost {
+				t.Errorf("%s: not noticed", about)
+			}
+		}
+		if teams.Lost(second, first) || teams.Lost(third, second) {
+			t.Error("what follows is taken for a loss")
+		}
+		next, err := teams.Restored(first, second, teams.Order{Who: "replica"})
+		must(t, err)
+		if e, err := teams.ReadEntry(next.Last); err != nil || e.Seq != 4 || string(next.Document) != string(second.Document) {
+			t.Errorf("restored as entry %d, %v", e.Seq, err)
+		}
+	})
+}
