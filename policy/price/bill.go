@@ -1,0 +1,124 @@
+package price
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Most is the largest quantity and amount, 2⁵³ − 1.
+const Most = 1<<53 - 1
+
+// Usage is what a request used, by its answer. What the answer does not say is 0.
+type Usage struct {
+	Input, Output, Total int64 // tokens; what Total has beyond the other two is output
+
+	Cached        int64 // of the input, tokens that hit a cache
+	Explicit      bool  // the cache is one that requests make
+	CacheCreation int64 // of the input, tokens of which a cache was made
+	ImageInput    int64 // of the input, tokens of pictures
+	VideoInput    int64 // of the input, tokens of films
+	AudioInput    int64 // of the input, tokens of sound
+	Thinking      int64 // of the output, tokens spent thinking
+
+	Images int64  // pictures that were made
+	Pixels int64  // width × height of one
+	Size   string // the size that the request named, if the answer has no pixels
+}
+
+// Line is an item of a bill.
+type Line struct {
+	Kind     Kind
+	Quantity int64 // tokens, or pictures
+	Rate     int64 // for a million tokens or for one picture, in the smallest amount of the currency
+	Amount   int64 // Quantity × Rate, rounded up
+}
+
+// Bill has a line for each kind, in the order of Table. A line without a quantity counts for nothing.
+type Bill [Kinds]Line
+
+// Of works out the bill of a request. contradicts reports a usage whose parts exceed their whole: they are cut down to it.
+func Of(p *Price, u *Usage) (b Bill, contradicts bool) {
+	parts, contradicts := u.split()
+	rates := p.at(bounded(u.Input))
+	for k := range Kind(Kinds) {
+		rate := rates.Of(k)
+		if k == Image {
+			rate = p.picture(u.Pixels, u.Size)
+		}
+		b[k] = Line{k, parts[k], rate, times(parts[k], rate, k.per())}
+	}
+	return b, contradicts
+}
+
+// Lines yields the lines that have a quantity.
+func (b *Bill) Lines() iter.Seq[*Line] {
+	return func(yield func(*Line) bool) {
+		for k := range b {
+			if b[k].Quantity > 0 && !yield(&b[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Total is the sum of the bill.
+func (b *Bill) Total() (sum int64) {
+	for k := range b {
+		sum = bounded(sum + b[k].Amount)
+	}
+	return sum
+}
+
+// Tokens returns how many tokens a usage counts against limits: the total it states, or the sum of input and output.
+func (u *Usage) Tokens() int64 {
+	return max(bounded(u.Total), bounded(bounded(u.Input)+bounded(u.Output)))
+}
+
+// split divides what was used among the kinds. Hits and creation of a cache are taken from the text of the input first, then from its
+// pictures, films and sound.
+func (u *Usage) split() (parts [Kinds]int64, contradicts bool) {
+	part := func(whole *int64, n int64) int64 {
+		n = bounded(n)
+		contradicts = contradicts || n > *whole
+		n = min(n, *whole)
+		*whole -= n
+		return n
+	}
+	parts[Input] = bounded(u.Input)
+	parts[ImageInput] = part(&parts[Input], u.ImageInput)
+	parts[VideoInput] = part(&parts[Input], u.VideoInput)
+	parts[AudioInput] = part(&parts[Input], u.AudioInput)
+
+	whole := bounded(u.Input)
+	hits := Cached
+	if u.Explicit {
+		hits = ExplicitCached
+	}
+	parts[hits] = part(&whole, u.Cached)
+	parts[CacheCreation] = part(&whole, u.CacheCreation)
+	cache := parts[hits] + parts[CacheCreation]
+	for _, k := range [...]Kind{Input, ImageInput, VideoInput, AudioInput} {
+		n := min(cache, parts[k])
+		parts[k], cache = parts[k]-n, cache-n
+	}
+
+	parts[Output] = u.Tokens() - bounded(u.Input)
+	parts[Thinking] = part(&parts[Output], u.Thinking)
+	parts[Image] = bounded(u.Images)
+	return parts, contradicts
+}
+
+// bounded is n within what can be counted exactly.
+func bounded(n int64) int64 { return min(max(n, 0), Most) }
+
+// times is a × b ÷ c, rounded up, at most what can be counted exactly.
+func times(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(bounded(a)), uint64(bounded(b)))
+	lo, carry := bits.Add64(lo, uint64(c-1), 0)
+	hi += carry
+	if hi >= uint64(c) {
+		return Most
+	}
+	n, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(n, Most))
+}
