@@ -62,7 +62,8 @@ var floorPlan = map[string]plan{
 	"policy/picture":    {ours: []string{"policy/strictjson"}, outside: []string{"github.com/segmentio/asm"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
+	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -70,20 +71,20 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},
 	"policy/limit": {
-		ours:      []string{"policy", "policy/teams", "policy/unit"},
+		ours:      []string{"policy", "policy/price", "policy/teams", "policy/unit"},
 		outside:   []string{xTime},
 		testsOurs: []string{"policy/limit/limittest"},
 		never:     silent,
 		timeless:  true,
 	},
 	"policy/limit/redisstore": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "policy/unit"},
+		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
 		outside:   []string{goRedis, xSync},
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},
 	},
 	"policy/limit/failover": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "policy/limit/redisstore"},
+		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore"},
 		testsOurs: []string{"policy/limit/limittest"},
 		outside:   []string{xSync},
 		never:     silent,
@@ -116,12 +117,12 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/tasks": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"policy", "policy/price", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/price", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -87,6 +88,7 @@ type Charge struct {
 	Held      *Held
 	Team      *teams.Team // its current rates are corrected; nil: the team was removed
 	Amounts   Amounts     // what the request used
+	Bill      price.Bill  // the kinds of what it used, whose total is the spend in Amounts; zero: they are not known
 	Estimated bool        // Amounts is an estimate
 	Sum       bool        // of charges whose rates were corrected here
 	// Taken is called once, when the charge has been made, now or at a later attempt. first reports whether this charge settled

@@ -3,10 +3,9 @@ package price
 import (
 	"iter"
 	"math/bits"
-)
 
-// Most is the largest quantity and amount, 2⁵³ − 1.
-const Most = 1<<53 - 1
+	"sluice/policy/unit"
+)
 
 // Usage is what a request used, by its answer. What the answer does not say is 0.
 type Usage struct {
@@ -28,9 +27,10 @@ type Usage struct {
 // Line is an item of a bill.
 type Line struct {
 	Kind     Kind
-	Quantity int64 // tokens, or pictures
-	Rate     int64 // for a million tokens or for one picture, in the smallest amount of the currency
-	Amount   int64 // Quantity × Rate, rounded up
+	Size     string // of pictures, the size of the price list that they have: "1048576" pixels or "1K"; empty: it has none for them
+	Quantity int64  // tokens, or pictures
+	Rate     int64  // for a million tokens or for one picture, in the smallest amount of the currency
+	Amount   int64  // Quantity × Rate, rounded up
 }
 
 // Bill has a line for each kind, in the order of Table. A line without a quantity counts for nothing.
@@ -41,11 +41,11 @@ func Of(p *Price, u *Usage) (b Bill, contradicts bool) {
 	parts, contradicts := u.split()
 	rates := p.at(bounded(u.Input))
 	for k := range Kind(Kinds) {
-		rate := rates.Of(k)
+		rate, size := rates.Of(k), ""
 		if k == Image {
-			rate = p.picture(u.Pixels, u.Size)
+			rate, size = p.picture(u.Pixels, u.Size)
 		}
-		b[k] = Line{k, parts[k], rate, times(parts[k], rate, k.per())}
+		b[k] = Line{k, size, parts[k], rate, times(parts[k], rate, k.per())}
 	}
 	return b, contradicts
 }
@@ -109,7 +109,7 @@ func (u *Usage) split() (parts [Kinds]int64, contradicts bool) {
 }
 
 // bounded is n within what can be counted exactly.
-func bounded(n int64) int64 { return min(max(n, 0), Most) }
+func bounded(n int64) int64 { return min(max(n, 0), unit.Most) }
 
 // times is a × b ÷ c, rounded up, at most what can be counted exactly.
 func times(a, b, c int64) int64 {
@@ -117,8 +117,8 @@ func times(a, b, c int64) int64 {
 	lo, carry := bits.Add64(lo, uint64(c-1), 0)
 	hi += carry
 	if hi >= uint64(c) {
-		return Most
+		return unit.Most
 	}
 	n, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(min(n, Most))
+	return int64(min(n, unit.Most))
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy/price"
+	"sluice/policy/unit"
 )
 
 // milli is a thousandth of the currency: 2.5 a million tokens is 2500*milli.
@@ -111,7 +112,7 @@ func TestBills(t *testing.T) {
 		{"more of the pictures than input", tiered, usage{Input: 100, ImageInput: 90, VideoInput: 20},
 			"image_input 90: 360000, video_input 10: 25000 = 385000 contradicts"},
 		{"no price at all", price.Price{}, usage{Input: 100, Output: 10, Images: 1}, "input 100: 0, output 10: 0, image 1: 0 = 0"},
-		{"numbers that cannot be", tiered, usage{Input: -5, Output: 1 << 62}, fmt.Sprintf("output %d: %d = %[2]d", int64(price.Most), int64(price.Most))},
+		{"numbers that cannot be", tiered, usage{Input: -5, Output: 1 << 62}, fmt.Sprintf("output %d: %d = %[2]d", int64(unit.Most), int64(unit.Most))},
 	} {
 		bill, contradicts := price.Of(&tt.price, &tt.usage)
 		if got := written(&bill, contradicts); got != tt.want {
@@ -134,7 +135,7 @@ func written(b *price.Bill, contradicts bool) string {
 
 // Whatever a usage says, the lines of its bill have all of its tokens and pictures, each once, at a price that the list has.
 func TestABillHasEverythingOnce(t *testing.T) {
-	amount := rapid.OneOf(rapid.Int64Range(0, 300_000), rapid.Int64Range(-3, price.Most))
+	amount := rapid.OneOf(rapid.Int64Range(0, 300_000), rapid.Int64Range(-3, unit.Most))
 	rapid.Check(t, func(t *rapid.T) {
 		u := price.Usage{
 			Input: amount.Draw(t, "input"), Output: amount.Draw(t, "output"), Total: amount.Draw(t, "total"),
@@ -146,7 +147,7 @@ func TestABillHasEverythingOnce(t *testing.T) {
 		bill, _ := price.Of(&p, &u)
 		in, out := int64(0), int64(0)
 		for l := range bill.Lines() {
-			if l.Quantity < 0 || l.Amount < 0 || l.Amount > price.Most {
+			if l.Quantity < 0 || l.Amount < 0 || l.Amount > unit.Most {
 				t.Fatalf("%+v", *l)
 			}
 			switch l.Kind {

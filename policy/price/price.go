@@ -2,6 +2,7 @@ package price
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/policy"
@@ -78,27 +79,38 @@ func (p *Price) at(input int64) Rates {
 	return rates
 }
 
-// picture returns the rate of a picture by its pixels or, if they are not known, by the size that its request named. What no size holds
-// costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
-func (p *Price) picture(pixels int64, word string) int64 {
+// label names the size in the ledger.
+func (s *Size) label() string {
+	if s.Word != "" {
+		return s.Word
+	}
+	return strconv.FormatInt(s.UpToPixels, 10)
+}
+
+// picture returns the rate of a picture by its pixels or, if they are not known, by the size that its request named, and the label of the
+// size that has it. What no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
+func (p *Price) picture(pixels int64, word string) (rate int64, size string) {
 	image, ok := p.Rates.Given(Image)
-	dearest, fits, smallest := image, int64(-1), int64(0)
-	for _, s := range p.Images {
-		dearest = max(dearest, s.Image)
-		if pixels > 0 && pixels <= s.UpToPixels && (fits < 0 || s.UpToPixels < smallest) {
-			fits, smallest = s.Image, s.UpToPixels
+	var fits, named, dearest *Size
+	for i := range p.Images {
+		s := &p.Images[i]
+		if pixels > 0 && pixels <= s.UpToPixels && (fits == nil || s.UpToPixels < fits.UpToPixels) {
+			fits = s
+		}
+		if named == nil && s.Word != "" && strings.EqualFold(s.Word, word) {
+			named = s
+		}
+		if dearest == nil || s.Image > dearest.Image {
+			dearest = s
 		}
 	}
-	if fits >= 0 {
-		return fits
+	switch {
+	case fits != nil:
+		return fits.Image, fits.label()
+	case named != nil:
+		return named.Image, named.label()
+	case dearest == nil || ok && (pixels > 0 || image >= dearest.Image):
+		return image, ""
 	}
-	for _, s := range p.Images {
-		if s.Word != "" && strings.EqualFold(s.Word, word) {
-			return s.Image
-		}
-	}
-	if pixels > 0 && ok {
-		return image
-	}
-	return dearest
+	return dearest.Image, dearest.label()
 }
