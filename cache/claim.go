@@ -9,6 +9,7 @@
 package cache
 
 import (
+	"encoding/json"
 	"sync/atomic"
 	"time"
 )
@@ -44,8 +45,10 @@ type Hold struct {
 	Tag      string `json:",omitzero"` // for the ledger of tags, as the accounts write it; empty: none
 	Day      int    // of admission, which the cost belongs to: yyyymmdd and yyyymm, in UTC
 	Month    int
-	Images   int64 // how many pictures are held
-	Price    int64 // of one picture at admission, in 10⁻⁹ of the currency
+	Images   int64           // how many pictures are held
+	Size     string          `json:",omitzero"` // of one, as the request named it; empty: it named none
+	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have no other
+	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
 }
 
 // Final reports whether the task has ended.

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // knows checks what the replica knows of a task.
 func (r *replica) knows(task string, status cache.Status) {
 	r.Helper()
-	if got := r.get("search", task); got.Answer.Status != status || got.Hold != aClaim("search", task).Hold {
+	if got := r.get("search", task); got.Answer.Status != status || !reflect.DeepEqual(got.Hold, aClaim("search", task).Hold) {
 		r.Errorf("of %s it knows %+v; want %s", task, got, status)
 	}
 }

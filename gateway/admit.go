@@ -21,6 +21,8 @@ type charges struct {
 	deps     *Deps
 	live     *live
 	refusals *recentRefusals
+
+	contradictions *contradictions
 }
 
 // admission holds what a request may cost, and settles it.
@@ -81,6 +83,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
+	s.priceOf(s.held.Day) // it may have begun while the request arrived
 	return nil
 }
 
@@ -92,7 +95,8 @@ var refusedBy = map[limit.Reason]*reason{
 // settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
 func (a *admission) settle(ctx context.Context, s *requestState) {
 	a.claims.claimUnseen(s)
-	used, flag := s.outcome()
+	charge := &limit.Charge{Held: s.held}
+	flag := s.outcome(charge)
 	s.unknown = s.repeats != nil && s.exchange.Reached && s.doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
@@ -101,15 +105,19 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 		s.unknown = true
 		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
-		held := s.held
-		if s.claimed && !held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
-			task := *held
-			task.Task, held = true, &task
+		if s.claimed && !s.held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
+			task := *s.held
+			task.Task, charge.Held = true, &task
 		}
-		s.Cost = tasks.Cost(used, flag)
-		a.deps.Accounts.SettleLater(&limit.Charge{
-			Held: held, Team: a.live.teams.Load().Team(s.Team), Amounts: used, Estimated: flag == telemetry.FlagEstimated, Taken: a.report(s),
-		})
+		s.Cost = tasks.Cost(charge.Amounts, flag)
+		charge.Team, charge.Estimated, charge.Taken = a.live.teams.Load().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
+		a.deps.Accounts.SettleLater(charge)
+	}
+	if s.unpriced() {
+		a.deps.Metrics.Unpriced(s.Label)
+	}
+	if s.contradicts {
+		a.contradictions.note(s)
 	}
 }
 

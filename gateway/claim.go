@@ -90,7 +90,11 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	trace := s.clientSpan.OwnTraceparent()
 	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace}
 	if s.held != nil {
-		claim.Hold = cache.Hold{ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Day: s.held.Day, Month: s.held.Month, Images: s.size[limit.Images], Price: s.price.Image}
+		claim.Hold = cache.Hold{
+			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Day: s.held.Day, Month: s.held.Month,
+			Images: s.size[limit.Images], Size: s.pictures,
+		}
+		s.keepPrice(&claim.Hold)
 	}
 	end, ok := k.tasks.Put(context.Background(), claim, whole)
 	if !ok {
@@ -98,7 +102,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	}
 	s.Task, s.claimed, s.creation = answer.Task, true, trace
 	if end != nil {
-		s.Cost = end.Cost(&claim)
+		s.Cost = end.Cost()
 	}
 	return true
 }

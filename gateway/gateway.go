@@ -111,7 +111,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: buffers}
 	g.throttle = newThrottle(loads, deps.Now, deps.UnheldReached)
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
-	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals}
+	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: newContradictions(deps.Logger)}
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,

@@ -118,8 +118,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if !s.team.MayUseModel(request.Model) {
 		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
-	price, priced := s.teams.Price(request.Model)
-	if !priced && s.team.Spends() {
+	if s.priceOf(dayOf(s.Time)); s.price == nil && s.teams.NeedsPrice(s.team) {
 		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
@@ -136,10 +135,13 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if len(violations) > 0 {
 		return refuse(refuseRules).say("%s", strings.Join(violations, "; ")).at(verdict.Violations[0].Field)
 	}
-	s.price, s.inputTokens, s.guessed, s.stream = price, request.TextLength, request.Guessed, request.Stream
+	s.inputTokens, s.guessed, s.stream = request.TextLength, request.Guessed, request.Stream
+	if policy.IsSize(request.Size) {
+		s.pictures = request.Size
+	}
 	if s.Span.Recording() {
 		s.parameters = spanParameters(request, s.body)
 	}
-	s.size = limit.SizeOf(request, s.team, price)
+	s.size = limit.Estimate(request, s.team, s.price)
 	return nil
 }

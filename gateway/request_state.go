@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
@@ -46,7 +47,9 @@ type requestState struct {
 	inputTokens int64         // the estimate of its input's tokens, a part of size
 	guessed     bool          // the kind is a guess, and size holds images and text: the answer shows which it was
 	tag         string        // the value of the team's tag_key; empty: none
-	price       teams.Price   // of its model, at admission
+	price       *price.Price  // of its model on priced; nil: it has none
+	priced      int           // the day
+	pictures    string        // the size of a picture that it names; empty: none
 	held        *limit.Held   // nil until admit holds the cost
 	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
 	repeats     *repetition   // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
@@ -55,6 +58,7 @@ type requestState struct {
 	claimed     bool          // a task was claimed: its end settles the hold
 	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed
 	unknown     bool          // whether the service did the work is unknown
+	contradicts bool          // the answer's usage says more of a kind than of the whole
 
 	// The exchange with the service.
 
@@ -108,29 +112,6 @@ func (v *values) one(value string) []string {
 	return list
 }
 
-// outcome is the cost of an admitted request, and how that amount was determined.
-func (s *requestState) outcome() (limit.Amounts, string) {
-	read := &s.reading
-	failed := s.UpstreamStatus >= 400 || read.Failed && !read.Content
-	switch {
-	case !s.exchange.Reached:
-		return limit.Amounts{}, telemetry.FlagNotSent
-	case s.claimed && !(read.Frames > 0 && (s.tellsAll() || s.taskFailed())):
-		return limit.Amounts{}, telemetry.FlagTask
-	case s.UpstreamStatus == 0, s.creates && s.doubtful():
-		return limit.Amounts{}, telemetry.FlagUnknown
-	case failed && !s.claimed:
-		return s.cost(), telemetry.FlagRefused
-	case s.route.prefix && (!s.creates || s.claimed || s.exchange.Whole && !s.unclaimable):
-		return limit.Amounts{limit.Requests: 1}, telemetry.FlagExact
-	case s.creates && !s.claimed && (s.route.prefix || !s.tellsAll()):
-		return limit.Amounts{}, telemetry.FlagUnknown // a task with an unknown id may run
-	case s.claimed && s.taskFailed():
-		return s.cost(), telemetry.FlagExact // what was counted before it failed
-	}
-	return s.measured()
-}
-
 // doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service
 // did nothing.
 func (s *requestState) doubtful() bool {
@@ -167,50 +148,6 @@ func (s *requestState) taskEnded() bool {
 func (s *requestState) taskFailed() bool {
 	status := cache.Status(s.reading.TaskStatus)
 	return status.Final() && status != cache.Succeeded
-}
-
-// measured is the cost of an answer of which at least a part arrived.
-func (s *requestState) measured() (limit.Amounts, string) {
-	read := &s.reading
-	used, complete := s.cost(), s.complete()
-	_, tokens := read.Usage.Tokens()
-	count, images := read.Images()
-	pictures := s.size[limit.Images] > 0 && !s.guessed
-	images = images && (pictures || count > 0) // no images in a text answer is not a usage
-	switch known := tokens || images; {
-	case known && complete:
-		return used, telemetry.FlagExact
-	case !complete && !known && read.Frames == 0:
-		return limit.Amounts{}, telemetry.FlagUnknown // cut before any content
-	case pictures && !images && complete:
-		return s.size, telemetry.FlagEstimated // the images were not counted
-	case pictures:
-		return used, telemetry.FlagEstimated
-	}
-	guess := limit.CostOf(s.paidAs(), limit.Usage{Input: s.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, s.price)
-	for i := range used { // what was seen, or an estimate from the bytes, but no more than was held
-		used[i] = max(used[i], min(guess[i], s.size[i]))
-	}
-	return used, telemetry.FlagEstimated
-}
-
-// cost is the cost of the answer's usage; without usage it is one request.
-func (s *requestState) cost() limit.Amounts {
-	usage := &s.reading.Usage
-	in, _ := usage.Get(meter.InputTokens)
-	out, _ := usage.Get(meter.OutputTokens)
-	total, _ := usage.Get(meter.TotalTokens)
-	images, _ := s.reading.Images()
-	return limit.CostOf(s.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, s.price)
-}
-
-// paidAs is the kind by which a request is charged. If the kind was a guess, it is a chat: its tokens are charged, and the images
-// that the answer counts.
-func (s *requestState) paidAs() policy.Kind {
-	if s.guessed {
-		return policy.KindChat
-	}
-	return policy.Kind(s.Kind)
 }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The

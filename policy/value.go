@@ -156,6 +156,18 @@ func parseSize(s string) (size, bool) {
 	return size{width, height}, m > 0 && n+1+m == len(s)
 }
 
+// IsSize reports whether a rule allows a text as the size of a picture.
+func IsSize(text string) bool {
+	_, ok := parseSize(text)
+	return ok
+}
+
+// Pixels returns width × height of a size; 0 if the text is none, or one whose sides the service chooses.
+func Pixels(text string) int64 {
+	s, _ := parseSize(text)
+	return s.area()
+}
+
 // parseSide reads the number at the start of s and returns it with its length in bytes; 0 and 0 if s does not start with one.
 func parseSide(s string) (side int64, n int) {
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

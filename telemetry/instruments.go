@@ -24,8 +24,8 @@ type instruments struct {
 	charged [unit.Count]charged
 	used    *series[usedKey, []metric.AddOption]
 
-	refusals                                      counter[refusedKey]
-	polls, settlements, alarms, warnings, reloads counter[string]
+	refusals                                                counter[refusedKey]
+	polls, settlements, unpriced, alarms, warnings, reloads counter[string]
 }
 
 func (i *instruments) register(meter metric.Meter, provider string) error {
@@ -53,6 +53,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
+	i.unpriced = b.counts(ownUnpriced, "{request}", "requests that were charged nothing because the teams file has no price for their model, only for others, by model", labelModel)
 	i.reloads = b.counts(ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
 	i.alarms = b.counts(ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)

@@ -109,6 +109,13 @@ func (m *Metrics) Settlement(outcome string) {
 	}
 }
 
+// Unpriced counts a request whose model has no price. model is from a closed set.
+func (m *Metrics) Unpriced(model string) {
+	if m != nil {
+		m.unpriced.add(model)
+	}
+}
+
 // Reload counts a reading of a changed teams file.
 func (m *Metrics) Reload(ok bool) {
 	switch {

@@ -25,6 +25,7 @@ const (
 	ownHoldsOpen    = "sluice.holds.open"
 	ownHoldsOldest  = "sluice.holds.oldest"
 	ownSettlements  = "sluice.settlements"
+	ownUnpriced     = "sluice.requests.unpriced"
 	ownQuotaUsed    = "sluice.quota.used_ratio"
 	ownAlarms       = "sluice.upstream.alarms"
 	ownSurplus      = "sluice.upstream.surplus"

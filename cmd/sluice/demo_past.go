@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -149,7 +150,7 @@ func (m *past) many(mean float64) int {
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
-	if price, ok := m.teams.Price(model); ok && price.Image > 0 {
+	if m.priceOf(model).Rates.Of(price.Image) > 0 {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
@@ -189,18 +190,19 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	return r
 }
 
+// priceOf is the price of a model today; every model of the demonstration has one.
+func (m *past) priceOf(model string) *price.Price {
+	return m.teams.Prices.For(model, limit.CalendarOf(time.Now()).Day)
+}
+
 // cost is what a request of a model costs.
 func (m *past) cost(model string, images int64) limit.Amounts {
-	cost := limit.Amounts{limit.Requests: 1, limit.Images: images}
-	price, _ := m.teams.Price(model)
-	if images > 0 {
-		cost[limit.Spend] = images * price.Image
-		return cost
+	used := price.Usage{Images: images}
+	if images == 0 {
+		used.Input, used.Output = 200+m.random.Int64N(3000), 50+m.random.Int64N(1200)
 	}
-	input, output := 200+m.random.Int64N(3000), 50+m.random.Int64N(1200)
-	cost[limit.Tokens] = input + output
-	cost[limit.Spend] = (input*price.InputPerMillion + output*price.OutputPerMillion) / 1_000_000
-	return cost
+	bill, _ := price.Of(m.priceOf(model), &used)
+	return limit.AmountsOf(&bill)
 }
 
 // post charges the teams for due requests, at a time.

@@ -9,7 +9,7 @@ import (
 	"sluice/cache"
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/price"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -27,10 +27,13 @@ type End struct {
 	Outcome   string // see [Outcome]
 	Answer    cache.Answer
 	Usage     meter.Usage
-	Images    int64  // that are charged
-	Estimated bool   // the service did not count the images
-	By        string // how the end was learned
+	Bill      price.Bill // of the images that are charged
+	Estimated bool       // the service did not count the images
+	By        string     // how the end was learned
 }
+
+// amounts are what is charged.
+func (e *End) amounts() limit.Amounts { return limit.AmountsOf(&e.Bill) }
 
 // settler charges the ends of tasks, once each.
 type settler struct {
@@ -48,12 +51,12 @@ func (s *settler) release(ctx context.Context, claim *cache.Claim, after time.Du
 }
 
 // Cost is the cost of the end.
-func (e *End) Cost(claim *cache.Claim) telemetry.Cost {
+func (e *End) Cost() telemetry.Cost {
 	flag := telemetry.FlagExact
 	if e.Estimated {
 		flag = telemetry.FlagEstimated
 	}
-	return Cost(TaskCost(&claim.Hold, e.Images), flag)
+	return Cost(e.amounts(), flag)
 }
 
 // endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
@@ -62,7 +65,7 @@ func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by 
 	reading := read(body)
 	reading.Usage.Cover(s.deps.Cover)
 	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by}
-	end.Images, end.Estimated = imagesOf(claim, ended.Status, &reading)
+	end.Bill, end.Estimated = billAt(claim, ended.Status, &reading)
 	return end
 }
 
@@ -73,13 +76,12 @@ func read(body []byte) meter.Reading {
 	return reads.End()
 }
 
-// imagesOf is how many images are charged, and whether that is estimated.
-func imagesOf(claim *cache.Claim, status cache.Status, reading *meter.Reading) (images int64, estimated bool) {
-	images, known := reading.Images()
-	if !known && status == cache.Succeeded && !forwarded(&claim.Hold) {
-		return claim.Hold.Images, true
+// billAt is the bill of a task that ended in a state, and whether it is estimated.
+func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
+	if _, known := reading.Images(); !known && status == cache.Succeeded && !forwarded(&claim.Hold) {
+		return heldBill(&claim.Hold), true
 	}
-	return images, false
+	return billOf(&claim.Hold, UsageOf(reading, false, claim.Hold.Size)), false
 }
 
 // Settled is what a task costs whose last answer is its end, and whether that is estimated. False: it has not ended.
@@ -88,8 +90,8 @@ func Settled(claim *cache.Claim) (cost limit.Amounts, estimated, ended bool) {
 		return cost, false, false
 	}
 	reading := read(claim.Body)
-	images, estimated := imagesOf(claim, claim.Answer.Status, &reading)
-	return TaskCost(&claim.Hold, images), estimated, true
+	bill, estimated := billAt(claim, claim.Answer.Status, &reading)
+	return limit.AmountsOf(&bill), estimated, true
 }
 
 // Outcome is how a task ended: succeeded, failed or cancelled. A stream that ends without the task's status has succeeded.
@@ -175,9 +177,9 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Tag(claim.Hold.Tag), Task: true,
-			Amounts: TaskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
+			Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Amounts: TaskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,
+		Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, end)
@@ -187,31 +189,15 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	})
 }
 
-// TaskCost is the cost of a task with that many images. A task of a forwarded path costs only its request.
-func TaskCost(hold *cache.Hold, images int64) limit.Amounts {
-	if forwarded(hold) {
-		images = 0
-	}
-	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, teams.Price{Image: hold.Price})
-}
-
-func forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }
-
-// Cost is amounts in the form of the log.
-func Cost(a limit.Amounts, flag string) telemetry.Cost {
-	return telemetry.Cost{Known: true, Amounts: a, Flag: flag}
-}
-
 // reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
 // is reported once.
 func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
-	charged := TaskCost(&claim.Hold, end.Images)
-	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), charged)
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), end.amounts())
 	task := telemetry.Task{
-		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Images,
+		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
-		Usage: end.Usage, Cost: end.Cost(claim), Held: Cost(TaskCost(&claim.Hold, claim.Hold.Images), ""), Estimated: end.Estimated, SettledBy: end.By,
+		Usage: end.Usage, Cost: end.Cost(), Held: Cost(HeldBy(&claim.Hold), ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
 	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {

@@ -2,16 +2,26 @@ package limit
 
 import (
 	"math/big"
-	"sluice/policy"
-	"sluice/policy/limit/limittest"
-	"sluice/policy/teams"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sluice/policy"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/price"
+	"sluice/policy/teams"
 )
 
-func TestSizeOf(t *testing.T) {
-	price := teams.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+// somePrice is 0.2 for an image, 0.8 for a million input tokens, 2 for a million output tokens.
+func somePrice() *price.Price {
+	p := new(price.Price)
+	p.Rates.Set(price.Image, 200_000_000)
+	p.Rates.Set(price.Input, 800_000_000)
+	p.Rates.Set(price.Output, 2_000_000_000)
+	return p
+}
+
+func TestEstimate(t *testing.T) {
 	tokens := func(n int64) policy.Maybe[int64] { return policy.Maybe[int64]{Value: n, Set: true} }
 	for _, tt := range []struct {
 		about string
@@ -41,45 +51,100 @@ func TestSizeOf(t *testing.T) {
 			Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
-		if got := SizeOf(&tt.q, limittest.Team(t, tt.lines...), price); got != tt.want {
+		if got := Estimate(&tt.q, limittest.Team(t, tt.lines...), somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}
 }
 
-func TestCostOf(t *testing.T) {
-	price := teams.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+// A hold reckons with the tier of the estimated input, without hits of a cache, and with the size that the request names, else the dearest.
+func TestEstimateByTierAndSize(t *testing.T) {
+	tiered, sized, unsized := somePrice(), somePrice(), new(price.Price)
+	above := price.Border{Input: 100}
+	above.Rates.Set(price.Input, 1_600_000_000)
+	tiered.Above = []price.Border{above}
+	tiered.Rates.Set(price.Cached, 1)
+	tiered.Rates.Set(price.Thinking, 4_000_000_000)
+	sized.Images = []price.Size{{UpToPixels: 1024 * 1024, Image: 100_000_000}, {Word: "2K", Image: 500_000_000}}
+	unsized.Images = sized.Images[:1]
+	text := func(input int64) policy.Request {
+		return policy.Request{Kind: policy.KindText, N: 1, TextLength: input, MaxTokens: policy.Maybe[int64]{Value: 10, Set: true}}
+	}
+	thinks := text(100)
+	thinks.Thinking, thinks.ThinkingBudget = true, policy.Maybe[int64]{Value: 50, Set: true}
+	picture := func(size string) policy.Request { return policy.Request{Kind: policy.KindTask, Images: 2, Size: size} }
 	for _, tt := range []struct {
 		about string
-		kind  policy.Kind
-		used  Usage
+		q     policy.Request
+		price *price.Price
 		want  Amounts
 	}{
-		{"the larger of total and sum", policy.KindText, Usage{Input: 10, Output: 20, Total: 35}, Amounts{1, 35, 0, 10*800 + 25*2000}},
-		{"a sum without total", policy.KindText, Usage{Input: 10, Output: 20}, Amounts{1, 30, 0, 10*800 + 20*2000}},
-		{"a total alone counts as output", policy.KindChat, Usage{Total: 7}, Amounts{1, 7, 0, 7 * 2000}},
-		{"images cost no tokens", policy.KindTask, Usage{Input: 5, Output: 5, Total: 10, Images: 3}, Amounts{1, 0, 3, 600_000_000}},
-		{"images of a text kind are charged too", policy.KindChat, Usage{Input: 10, Images: 1}, Amounts{1, 10, 1, 200_000_000 + 10*800}},
-		{"nothing negative", policy.KindText, Usage{Input: -5, Output: -1, Total: -9, Images: -2}, Amounts{Requests: 1}},
+		{"at the border", text(100), tiered, Amounts{1, 110, 0, 100*800 + 10*2000}},
+		{"above it", text(101), tiered, Amounts{1, 111, 0, 101*1600 + 10*2000}},
+		{"thinking has its price", thinks, tiered, Amounts{1, 160, 0, 100*800 + 10*2000 + 50*4000}},
+		{"a size", picture("1024*1024"), sized, Amounts{1, 0, 2, 200_000_000}},
+		{"a larger one", picture("1024*1040"), sized, Amounts{1, 0, 2, 400_000_000}},
+		{"a size by its word", picture("2K"), sized, Amounts{1, 0, 2, 1_000_000_000}},
+		{"a word without a price", picture("1K"), sized, Amounts{1, 0, 2, 1_000_000_000}},
+		{"no size", picture(""), sized, Amounts{1, 0, 2, 1_000_000_000}},
+		{"no size, and no price of an image", picture(""), unsized, Amounts{1, 0, 2, 200_000_000}},
+		{"no price", text(100), nil, Amounts{1, 110, 0, 0}},
 	} {
-		if got := CostOf(tt.kind, tt.used, price); got != tt.want {
+		if got := Estimate(&tt.q, limittest.Team(t), tt.price); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}
 }
 
-// Money is exact, rounded up, and stops at the largest amount.
-func TestMoneyIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(0, teams.MaxAmount)
-		a, b, c := n.Draw(t, "a"), n.Draw(t, "b"), rapid.SampledFrom([]int64{1, 7, million}).Draw(t, "c")
-		want := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
-		want.Add(want, big.NewInt(c-1)).Div(want, big.NewInt(c))
-		if most := big.NewInt(teams.MaxAmount); want.Cmp(most) > 0 {
-			want = most
+// What a request counts is what its bill says, and its spend is the sum of the bill's lines.
+func TestAmountsAreTheBills(t *testing.T) {
+	for _, tt := range []struct {
+		about string
+		used  price.Usage
+		want  Amounts
+	}{
+		{"the larger of total and sum", price.Usage{Input: 10, Output: 20, Total: 35}, Amounts{1, 35, 0, 10*800 + 25*2000}},
+		{"a sum without total", price.Usage{Input: 10, Output: 20}, Amounts{1, 30, 0, 10*800 + 20*2000}},
+		{"a total alone counts as output", price.Usage{Total: 7}, Amounts{1, 7, 0, 7 * 2000}},
+		{"images", price.Usage{Images: 3}, Amounts{1, 0, 3, 600_000_000}},
+		{"images beside tokens", price.Usage{Input: 10, Images: 1}, Amounts{1, 10, 1, 200_000_000 + 10*800}},
+		{"nothing negative", price.Usage{Input: -5, Output: -1, Total: -9, Images: -2}, Amounts{Requests: 1}},
+	} {
+		bill, _ := price.Of(somePrice(), &tt.used)
+		if got := AmountsOf(&bill); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
-		if got := times(a, b, c); got != want.Int64() {
-			t.Fatalf("%d × %d ÷ %d is %d, want %s", a, b, c, got, want)
+	}
+	amount := rapid.OneOf(rapid.Int64Range(0, 300_000), rapid.Int64Range(-3, teams.MaxAmount))
+	rapid.Check(t, func(t *rapid.T) {
+		p, u := price.Price{}, price.Usage{
+			Input: amount.Draw(t, "input"), Output: amount.Draw(t, "output"), Total: amount.Draw(t, "total"), Cached: amount.Draw(t, "cached"),
+			Explicit: rapid.Bool().Draw(t, "explicit"), CacheCreation: amount.Draw(t, "creation"), ImageInput: amount.Draw(t, "pictures"),
+			Thinking: amount.Draw(t, "thinking"), Images: amount.Draw(t, "images"), Pixels: amount.Draw(t, "pixels"),
+		}
+		for k := range price.Kind(price.Kinds) {
+			if rapid.Bool().Draw(t, "has "+k.String()) {
+				p.Rates.Set(k, amount.Draw(t, k.String()))
+			}
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "borders") {
+			b := price.Border{Input: amount.Draw(t, "border")}
+			b.Rates.Set(rapid.SampledFrom([]price.Kind{price.Input, price.Output, price.Cached}).Draw(t, "of"), amount.Draw(t, "above"))
+			p.Above = append(p.Above, b)
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "sizes") {
+			p.Images = append(p.Images, price.Size{UpToPixels: amount.Draw(t, "up to"), Image: amount.Draw(t, "of that size")})
+		}
+		bill, _ := price.Of(&p, &u)
+		got, sum := AmountsOf(&bill), new(big.Int)
+		for l := range bill.Lines() {
+			sum.Add(sum, big.NewInt(l.Amount))
+		}
+		if most := big.NewInt(teams.MaxAmount); sum.Cmp(most) > 0 {
+			sum = most
+		}
+		if got[Spend] != sum.Int64() || got[Tokens] != u.Tokens() || got[Images] != max(u.Images, 0) || !got.Valid() {
+			t.Fatalf("%v, the lines add up to %v, for %+v", got, sum, u)
 		}
 	})
 }

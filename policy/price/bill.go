@@ -36,9 +36,13 @@ type Line struct {
 // Bill has a line for each kind, in the order of Table. A line without a quantity counts for nothing.
 type Bill [Kinds]Line
 
-// Of works out the bill of a request. contradicts reports a usage whose parts exceed their whole: they are cut down to it.
+// Of works out the bill of a request; without a price, nil, nothing costs anything. contradicts reports a usage whose parts exceed their
+// whole: they are cut down to it.
 func Of(p *Price, u *Usage) (b Bill, contradicts bool) {
 	parts, contradicts := u.split()
+	if p == nil {
+		p = &Price{}
+	}
 	rates := p.at(bounded(u.Input))
 	for k := range Kind(Kinds) {
 		rate, size := rates.Of(k), ""
@@ -113,6 +117,9 @@ func bounded(n int64) int64 { return min(max(n, 0), unit.Most) }
 
 // times is a × b ÷ c, rounded up, at most what can be counted exactly.
 func times(a, b, c int64) int64 {
+	if a == 0 { // most kinds of most requests
+		return 0
+	}
 	hi, lo := bits.Mul64(uint64(bounded(a)), uint64(bounded(b)))
 	lo, carry := bits.Add64(lo, uint64(c-1), 0)
 	hi += carry

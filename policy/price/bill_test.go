@@ -1,10 +1,12 @@
 package price_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"sluice/policy/price"
@@ -181,15 +183,34 @@ func TestThePriceOfADay(t *testing.T) {
 	}{
 		{"llm-max", 20261031, 1}, {"llm-max", 20261101, 2}, {"llm-max", 20261130, 2}, {"llm-max", 20261201, 3}, {"llm-plus", 20261201, 1},
 	} {
-		p, ok := list.For(tt.model, tt.day)
-		if !ok || p.Images[0].Image != tt.want {
+		p := list.For(tt.model, tt.day)
+		if p == nil || p.Images[0].Image != tt.want {
 			t.Errorf("%s on %d: %+v", tt.model, tt.day, p)
 		}
 	}
-	if _, ok := list.For("gen2.6-image", 20261201); ok {
+	if list.For("gen2.6-image", 20261201) != nil {
 		t.Error("a model that no price matches has one")
 	}
-	if _, ok := list[:2].For("llm-max", 20261031); ok {
+	if list[:2].For("llm-max", 20261031) != nil {
 		t.Error("a price counts before its day")
+	}
+}
+
+// A price as a task's claim keeps it costs the same, also if a newer version has written kinds and members that this one lacks.
+func TestAPriceIsKeptWhole(t *testing.T) {
+	for _, p := range []price.Price{tiered, thinker, plain, sized, unsized, {}} {
+		text, err := json.Marshal(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{string(text), strings.Replace(string(text), `"input":`, `"dreaming":7,"input":`, 1), strings.Replace(string(text), "{", `{"later":[1],`, 1)} {
+			var again price.Price
+			if err := json.Unmarshal([]byte(text), &again); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(p, again, cmp.AllowUnexported(price.Rates{})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+		}
 	}
 }

@@ -5,7 +5,7 @@ import "slices"
 // Kind is what an item of a bill is for, an index of Table.
 type Kind int
 
-// The kinds. A new one is the last: the ledger names them, a task's claim has them in this order.
+// The kinds. A new one is the last. The ledger and the price in a task's claim have them by name.
 const (
 	Input          Kind        = iota // input tokens that are of no other kind
 	Cached                            // input tokens that hit the service's own cache
@@ -22,7 +22,7 @@ const (
 
 // Row is a row of the table of kinds.
 type Row struct {
-	Name   string // in the ledger
+	Name   string // in the ledger and in a task's claim
 	Member string // of a price in the teams file
 	Parent Kind   // a kind without a price costs what its parent costs; the kind itself if it has none
 }

@@ -1,33 +1,33 @@
 package price
 
 import (
-	"slices"
+	"encoding/json"
 	"strconv"
 	"strings"
 
 	"sluice/policy"
 )
 
-// Price is what a model costs from a day on. The zero Price costs nothing.
+// Price is what a model costs from a day on. The zero Price costs nothing. It MUST NOT be changed once it is in a List: requests hold it.
 type Price struct {
-	Pattern policy.Pattern // the models it is for
-	From    int            // the first day in UTC, as 20261101; 0: it always counts
-	Rates   Rates
-	Above   []Border // by the request's input
-	Images  []Size   // by the size of a picture
+	Pattern policy.Pattern `json:"model"`           // the models it is for
+	From    int            `json:"from,omitzero"`   // the first day in UTC, as 20261101; 0: it always counts
+	Rates   Rates          `json:"rates,omitzero"`  //
+	Above   []Border       `json:"above,omitzero"`  // by the request's input
+	Images  []Size         `json:"images,omitzero"` // by the size of a picture
 }
 
 // Border has other rates for requests with a long input.
 type Border struct {
-	Input int64 // the rates count if the request has more input tokens than this
-	Rates Rates // what is absent keeps the Price's rate
+	Input int64 `json:"input"` // the rates count if the request has more input tokens than this
+	Rates Rates `json:"rates"` // what is absent keeps the Price's rate
 }
 
 // Size has the rate of pictures of a size.
 type Size struct {
-	UpToPixels int64  // width × height of the largest that it is for; 0: it is for Word
-	Word       string // a size as requests name it, "1K"
-	Image      int64  // one picture, in the smallest amount of the currency
+	UpToPixels int64  `json:"up_to_pixels,omitzero"` // width × height of the largest that it is for; 0: it is for Word
+	Word       string `json:"size,omitzero"`         // a size as requests name it, "1K"
+	Image      int64  `json:"image"`                 // one picture, in the smallest amount of the currency
 }
 
 // Rates has a rate for some of the kinds, in the smallest amount of the currency: for a million tokens or for one picture.
@@ -50,16 +50,46 @@ func (r *Rates) Of(k Kind) int64 {
 	return r.amounts[k]
 }
 
+// MarshalJSON writes the rates that were set by the names of their kinds.
+func (r Rates) MarshalJSON() ([]byte, error) {
+	named := map[string]int64{}
+	for k, row := range Table {
+		if r.given[k] {
+			named[row.Name] = r.amounts[k]
+		}
+	}
+	return json.Marshal(named)
+}
+
+// UnmarshalJSON reads what MarshalJSON has written. It leaves out kinds that a newer version knows.
+func (r *Rates) UnmarshalJSON(text []byte) error {
+	var named map[string]int64
+	err := json.Unmarshal(text, &named)
+	for name, amount := range named {
+		if k, ok := KindOf(name); ok {
+			r.Set(k, amount)
+		}
+	}
+	return err
+}
+
 // List has the prices in the order of the teams file.
 type List []Price
 
-// For returns the first price for a model whose day has come; false if the model has none on that day.
-func (l List) For(model string, day int) (Price, bool) {
-	i := slices.IndexFunc(l, func(p Price) bool { return p.From <= day && p.Pattern.Match(model) })
-	if i < 0 {
-		return Price{}, false
+// For returns the first price for a model whose day has come; nil if the model has none on that day.
+func (l List) For(model string, day int) *Price {
+	for i := range l {
+		if p := &l[i]; p.From <= day && p.Pattern.Match(model) {
+			return p
+		}
 	}
-	return l[i], true
+	return nil
+}
+
+// Covers reports whether a price of the list counts, from a day on, for every model that the pattern matches. It does if it matches the
+// pattern's own text, because only a star matches a star. Prices that cover the pattern only together do not count.
+func (l List) Covers(pattern policy.Pattern, from int) bool {
+	return l.For(string(pattern), from) != nil
 }
 
 // at returns the rates for a request of so many input tokens: those of the highest border that they pass replace the Price's.

@@ -50,7 +50,7 @@ func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 	if team, _, ok := joined.Lookup("test", noon); !ok || team.ID != "search" || team.Owner != teams.OwnerFile {
 		t.Error("the key of the file's team does not work")
 	}
-	if _, priced := joined.Price("llm"); !priced || joined.Currency != "CNY" || joined.Resolve("other") != "llm-max" {
+	if joined.Prices.For("llm", 20261121) == nil || joined.Currency != "CNY" || joined.Resolve("other") != "llm-max" {
 		t.Error("prices, currency or aliases are lost")
 	}
 	if file.Team("maps") != nil || len(file.List) != 2 {

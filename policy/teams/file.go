@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/price"
 )
 
 // File is one reading of the teams file. It never changes, so requests may use it while a newer one takes its place;
@@ -31,8 +32,8 @@ type File struct {
 	List []*Team
 	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
 	Account []AccountLimit
-	// Prices holds the prices in the order of the file; the first whose pattern matches counts. Nil: none.
-	Prices []Price
+	// Prices holds the prices in the order of the file; the first whose pattern matches and whose day has come counts. Nil: none.
+	Prices price.List
 	// Catalogue names models to list for clients of OpenAI's interface, beside those that the file names elsewhere.
 	Catalogue []string
 	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
@@ -70,15 +71,8 @@ func (f *File) HasKey(sum Digest) bool {
 	return found
 }
 
-// Price returns the first price whose pattern matches the model's name; ok is false if none does.
-func (f *File) Price(model string) (price Price, ok bool) {
-	for _, p := range f.Prices {
-		if p.Pattern.Match(model) {
-			return p, true
-		}
-	}
-	return Price{}, false
-}
+// NeedsPrice reports whether a team may only use models that have a price: a quota of spend would not bound the use of others.
+func (f *File) NeedsPrice(team *Team) bool { return team.Spends() }
 
 // Resolve returns the service's name of a model: that of an alias, any other name unchanged.
 func (f *File) Resolve(name string) string {
@@ -89,8 +83,8 @@ func (f *File) Resolve(name string) string {
 }
 
 // Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
-// prices and of the team that have no wildcard. A team with a spend quota may only use models that have a price.
-func (f *File) Names(team *Team) []string {
+// prices and of the team that have no wildcard, without those that have no price on a day if the team needs one.
+func (f *File) Names(team *Team, day int) []string {
 	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
 	for _, p := range f.Prices {
 		names = append(names, string(p.Pattern))
@@ -100,8 +94,7 @@ func (f *File) Names(team *Team) []string {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		model := f.Resolve(name)
-		_, priced := f.Price(model)
-		return strings.Contains(name, "*") || !team.MayUseModel(model) || !priced && team.Spends()
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) && f.Prices.For(model, day) == nil
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -189,7 +182,7 @@ func (f *File) warn(r *reader) {
 		n.warn("no teams: every request will be refused")
 	}
 	spends := slices.ContainsFunc(f.List, (*Team).Spends)
-	if (spends || len(f.Prices) > 0) && !covered(f.Prices, "*") {
+	if (spends || len(f.Prices) > 0) && !f.Prices.Covers("*", everyDay) {
 		n.warn("no price for *: other models count as free, and a team with a spend quota may not use them")
 	}
 	if (spends || len(f.Prices) > 0) && f.Currency == "" {
@@ -213,7 +206,7 @@ func (f *File) warn(r *reader) {
 }
 
 // warn warns of what a team cannot do although the file seems to allow it.
-func (t *Team) warn(n node, prices []Price) {
+func (t *Team) warn(n node, prices price.List) {
 	if t.MayUse(policy.EndpointImage) && !t.MayUse(policy.EndpointTasks) {
 		n.warn(t.ID + " can create image tasks but not poll them: add tasks to its endpoints")
 	}
@@ -231,7 +224,7 @@ func (t *Team) warn(n node, prices []Price) {
 		models = []policy.Pattern{"*"}
 	}
 	for _, model := range models {
-		if !covered(prices, model) {
+		if !prices.Covers(model, everyDay) {
 			n.warn(t.ID + " has a spend quota and no single price covers " + shown(string(model)) +
 				": models without a price are refused")
 		}

@@ -119,7 +119,7 @@ func TestZeroFileKnowsNobody(t *testing.T) {
 	if list.Team("") != nil || list.HasKey([32]byte{}) {
 		t.Error("the zero File has a team or key")
 	}
-	if _, ok := list.Price("llm-max"); ok {
+	if list.Prices.For("llm-max", 20261121) != nil {
 		t.Error("the zero File has a price")
 	}
 }

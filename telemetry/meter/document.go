@@ -123,14 +123,14 @@ func (d *document) measure() {
 	}
 }
 
-// takeString takes a whole string. One in the place of a number makes the answer odd.
+// takeString takes a whole string. One in the usage in the place of a number makes the answer odd.
 func (d *document) takeString() {
 	switch d.place {
 	case nowhere:
 	case placeUsage:
 		d.answer.Odd = true
 	case placeNumber:
-		d.answer.Odd = d.answer.Odd || !d.scan.over && fieldAt(d.path[:d.pathLen]) < fieldCount
+		d.answer.Odd = !d.scan.over && !d.answer.Usage.takeText(d.path[:d.pathLen], d.scan.found) || d.answer.Odd
 	default:
 		d.answer.takeString(d.place, d.scan.found, d.scan.over)
 	}

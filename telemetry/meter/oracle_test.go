@@ -85,8 +85,14 @@ func oracleUsage(u map[string]any, r *Reading) {
 	for f := range fieldCount {
 		raise(f, u[f.String()])
 	}
+	r.Usage.size, _ = u["size"].(string)
+	if r.Usage.pixels = map[string]int64{"1*1": 1, "1024*768": 786_432}[r.Usage.size]; r.Usage.size == "0*0" {
+		r.Usage.size = ""
+	}
 	if details, ok := u["prompt_tokens_details"].(map[string]any); ok {
 		raise(CachedTokens, details["cached_tokens"])
+		raise(ImageTokens, details["image_tokens"])
+		r.Usage.made = details["cache_type"] == "ephemeral"
 	}
 }
 
@@ -187,9 +193,12 @@ func anyDocument(t *rapid.T) string {
 		"usage": func() string {
 			return anyObject(t, 4, map[string]func() string{
 				"input_tokens": number, "output_tokens": number, "total_tokens": number, "image_count": number,
-				"cached_tokens": number, "image_tokens": number, "size": word(`"1*1"`),
+				"cached_tokens": number, "image_tokens": number, "size": word(`"1*1"`, `"1024*768"`, `"0*0"`, `"2K"`, `""`, "null", "7"),
+				"width": number, "height": number,
 				"prompt_tokens_details": func() string {
-					return anyObject(t, 4, map[string]func() string{"cached_tokens": number})
+					return anyObject(t, 4, map[string]func() string{
+						"cached_tokens": number, "image_tokens": number, "cache_type": word(`"ephemeral"`, `"other"`, "null"),
+					})
 				},
 			})
 		},

@@ -24,6 +24,8 @@ const (
 	CachedTokens                     // cached_tokens, or the same in the input's details: input read from a cache
 	CacheCreationTokens              // cache_creation_input_tokens, or the same in the input's details
 	ReasoningTokens                  // reasoning_tokens in the output's details: tokens of the thinking chain
+	Width                            // width of each picture that was made, in pixels
+	Height                           // height, likewise
 	fieldCount
 )
 
@@ -38,6 +40,8 @@ var fieldNames = [fieldCount]string{
 	CachedTokens:        "cached_tokens",
 	CacheCreationTokens: "cache_creation_input_tokens",
 	ReasoningTokens:     "reasoning_tokens",
+	Width:               "width",
+	Height:              "height",
 }
 
 // String returns the field's name as the service and the log line write it.
@@ -54,19 +58,23 @@ func fieldAt(path []byte) Field {
 		return TotalTokens
 	case "image_count":
 		return ImageCount
-	case "image_tokens", "input_tokens_details.image_tokens":
+	case "image_tokens", "input_tokens_details.image_tokens", "prompt_tokens_details.image_tokens":
 		return ImageTokens
-	case "video_tokens", "input_tokens_details.video_tokens":
+	case "video_tokens", "input_tokens_details.video_tokens", "prompt_tokens_details.video_tokens":
 		return VideoTokens
-	case "audio_tokens", "input_tokens_details.audio_tokens":
+	case "audio_tokens", "input_tokens_details.audio_tokens", "prompt_tokens_details.audio_tokens":
 		return AudioTokens
 	case "cached_tokens", "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens":
 		return CachedTokens
 	case "cache_creation_input_tokens", "prompt_tokens_details.cache_creation_input_tokens",
 		"input_tokens_details.cache_creation_input_tokens":
 		return CacheCreationTokens
-	case "reasoning_tokens", "output_tokens_details.reasoning_tokens":
+	case "reasoning_tokens", "output_tokens_details.reasoning_tokens", "completion_tokens_details.reasoning_tokens":
 		return ReasoningTokens
+	case "width":
+		return Width
+	case "height":
+		return Height
 	}
 	return fieldCount
 }
@@ -78,6 +86,8 @@ const (
 	// answer cannot make a Usage grow.
 	maxOthers = 16
 	maxPath   = 96
+	// maxSize is how long a size may be.
+	maxSize = 32
 )
 
 // Usage is the usage in an answer: an open set of numbers. Zero and absent differ; the zero value has no number. It is an
@@ -87,6 +97,9 @@ type Usage struct {
 	present uint16 // bit f: values[f] was reported
 	values  [fieldCount]int64
 	others  []other
+	size    string // the text of the size with the most pixels
+	pixels  int64  // of it
+	made    bool   // the type of the cache is that of one that requests make
 }
 
 // other is a number under an unknown name.
@@ -115,6 +128,46 @@ func (u *Usage) Known() bool { return u.present != 0 || len(u.others) > 0 }
 func (u *Usage) Tokens() (int64, bool) {
 	const any = 1<<InputTokens | 1<<OutputTokens | 1<<TotalTokens
 	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
+}
+
+// Size returns the size of the pictures that were made: width × height, 0 if the answer does not say it, and the answer's word for it. Of a
+// stream it is the largest.
+func (u *Usage) Size() (pixels int64, word string) {
+	const most = 1 << 26 // of a side; the product is exact
+	return max(u.pixels, min(u.values[Width], most)*min(u.values[Height], most)), u.size
+}
+
+// HitsMadeCache reports whether the cache that was hit is one that requests make; absent, it is the service's own.
+func (u *Usage) HitsMadeCache() bool { return u.made }
+
+// takeText takes a text at a path below usage. It returns false if a number is expected there.
+func (u *Usage) takeText(path, text []byte) bool {
+	switch string(path) {
+	case "size":
+		n, isSize := pixelsOf(text)
+		if n > u.pixels || u.size == "" && !isSize && len(text) <= maxSize { // a stream says 0*0 before its first picture
+			u.size, u.pixels = string(text), n
+		}
+	case "cache_type", "prompt_tokens_details.cache_type", "input_tokens_details.cache_type":
+		u.made = u.made || string(text) == "ephemeral"
+	default:
+		return fieldAt(path) == fieldCount
+	}
+	return true
+}
+
+// pixelsOf returns the product of a size such as 1024*768; false for any other text.
+func pixelsOf(size []byte) (n int64, isSize bool) {
+	if len(size) > maxSize {
+		return 0, false
+	}
+	a, b, _ := bytes.Cut(size, []byte("*"))
+	width, err := strconv.ParseUint(string(a), 10, 26)
+	height, bad := strconv.ParseUint(string(b), 10, 26)
+	if err != nil || bad != nil {
+		return 0, false
+	}
+	return int64(width * height), true
 }
 
 // All yields the reported numbers by name: the known fields in their order, then the unknown ones as they were first

@@ -2,6 +2,7 @@ package meter
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -42,6 +43,10 @@ func TestDetailsAreTheSameNumbers(t *testing.T) {
 		`"cached_tokens":3,"prompt_tokens_details":{"cached_tokens":7,"cache_type":"ephemeral"}`:     CachedTokens,
 		`"prompt_tokens_details":{"cache_creation":{"x":1},"cache_creation_input_tokens":7}`:         CacheCreationTokens,
 		`"output_tokens_details":{"reasoning_tokens":7},"reasoning_tokens":2`:                        ReasoningTokens,
+		`"completion_tokens_details":{"reasoning_tokens":7}`:                                         ReasoningTokens,
+		`"prompt_tokens_details":{"image_tokens":7}`:                                                 ImageTokens,
+		`"prompt_tokens_details":{"video_tokens":7}`:                                                 VideoTokens,
+		`"prompt_tokens_details":{"audio_tokens":7}`:                                                 AudioTokens,
 		`"x_details":[{"image_count":9}],"output_tokens_details":{"image_tokens":9},"image_count":7`: ImageCount,
 	} {
 		r := read("", []byte(`{"usage":{`+path+`}}`))
@@ -52,6 +57,41 @@ func TestDetailsAreTheSameNumbers(t *testing.T) {
 			if _, ok := r.Usage.Get(token); ok {
 				t.Errorf("%s: %s is known", path, token)
 			}
+		}
+	}
+}
+
+// The type of the cache and the size of the pictures are texts; of a stream the largest size counts.
+func TestTextsOfTheUsage(t *testing.T) {
+	for _, tt := range []struct {
+		usages []string
+		pixels int64
+		word   string
+		made   bool
+		odd    bool
+	}{
+		{usages: []string{`{"size":"1024*768","image_count":1}`}, pixels: 786_432, word: "1024*768"},
+		{usages: []string{`{"size":"0*0"}`, `{"size":"640*480"}`, `{"size":"320*240"}`}, pixels: 307_200, word: "640*480"},
+		{usages: []string{`{"size":"0*0"}`}},
+		{usages: []string{`{"width":1024,"height":768}`}, pixels: 786_432},
+		{usages: []string{`{"width":1024}`}},
+		{usages: []string{`{"width":9007199254740991,"height":9007199254740991}`}, pixels: 1 << 52},
+		{usages: []string{`{"size":"2K"}`}, word: "2K"},
+		{usages: []string{`{"size":"2K"}`, `{"size":"2048*2048"}`}, pixels: 4_194_304, word: "2048*2048"},
+		{usages: []string{`{"size":"` + strings.Repeat("1", 33) + `"}`, `{"size":"99999999999999*2"}`, `{"size":7}`}, word: "99999999999999*2"},
+		{usages: []string{`{"width":"1024","size":null}`}, odd: true},
+		{usages: []string{`{"prompt_tokens_details":{"cached_tokens":9,"cache_type":"ephemeral"}}`}, made: true},
+		{usages: []string{`{"input_tokens_details":{"cache_type":"ephemeral"}}`, `{"input_tokens_details":{}}`}, made: true},
+		{usages: []string{`{"cache_type":"ephemeral","cached_tokens":9}`}, made: true},
+		{usages: []string{`{"cache_type":"default","other":{"cache_type":"ephemeral"}}`}},
+	} {
+		var documents []string
+		for _, u := range tt.usages {
+			documents = append(documents, `{"usage":`+u+`}`)
+		}
+		r := read("text/event-stream", frames(documents...))
+		if pixels, word := r.Usage.Size(); pixels != tt.pixels || word != tt.word || r.Usage.HitsMadeCache() != tt.made || r.Odd != tt.odd {
+			t.Errorf("%s: %d pixels, %q, a made cache %t, odd %t", tt.usages, pixels, word, r.Usage.HitsMadeCache(), r.Odd)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (f *Figures) Task(ctx context.Context, p access.Person, team, id string) (t
 	if !found {
 		return t, ErrAbsent
 	}
-	t = Task{TaskLine: lineOf(&claim), Key: claim.Key, Request: claim.Hold.ID, Held: tasks.TaskCost(&claim.Hold, claim.Hold.Images)}
+	t = Task{TaskLine: lineOf(&claim), Key: claim.Key, Request: claim.Hold.ID, Held: tasks.HeldBy(&claim.Hold)}
 	_, t.Estimated, _ = tasks.Settled(&claim)
 	if parts := strings.Split(claim.Trace, "-"); len(parts) == 4 {
 		t.TraceID = parts[1]
@@ -150,7 +150,7 @@ func (f *Figures) Task(ctx context.Context, p access.Person, team, id string) (t
 func lineOf(c *cache.Claim) TaskLine {
 	line := TaskLine{
 		Team: c.Team, ID: c.Task, Model: c.Model, State: string(c.Answer.Status), Open: !c.Final(), Created: c.Created,
-		Submitted: c.Answer.Submitted, Begun: c.Answer.Scheduled, Ended: c.Answer.Ended, Cost: tasks.TaskCost(&c.Hold, c.Hold.Images),
+		Submitted: c.Answer.Submitted, Begun: c.Answer.Scheduled, Ended: c.Answer.Ended, Cost: tasks.HeldBy(&c.Hold),
 	}
 	line.PollsServed, line.QueriesSent = c.Polls()
 	if cost, _, ended := tasks.Settled(c); ended {
