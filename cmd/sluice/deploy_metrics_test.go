@@ -20,6 +20,7 @@ import (
 var unseen = map[string]string{
 	"sluice_telemetry_dropped_total":                         "nothing is sent there: OTEL_* is not set",
 	"go_memory_limit_bytes":                                  "GOMEMLIMIT is not set there",
+	"sluice_requests_unpriced_total":                         "every model has a price there",
 	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there, but for what a busy machine makes too slow",
 }
 
