@@ -34,7 +34,7 @@ func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delt
 	day.used[i], month.used[i] = done.Day, done.Month
 	var change Amounts
 	change[i] = delta
-	a.ledger.post(date.Day, AdjustedModel, policy.EndpointOther, change, Amounts{})
+	a.ledger.post(date.Day, AdjustedModel, policy.EndpointOther, change, Amounts{}, "")
 	return done, nil
 }
 

@@ -35,7 +35,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
-	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
+	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated}, a.termsOf(c.Team))
 	if done && len(c.Held.Outside) > 0 {
 		m.outside.correct(c, 1)
 	}

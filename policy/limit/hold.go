@@ -86,17 +86,31 @@ func LedgerName(model string, endpoint policy.Endpoint) string { return model + 
 // Charge settles a hold.
 type Charge struct {
 	Held      *Held
-	Team      *teams.Team // its current rates are corrected; nil: the team was removed
-	Amounts   Amounts     // what the request used
-	Bill      price.Bill  // the kinds of what it used, whose total is the spend in Amounts; zero: they are not known
-	Estimated bool        // Amounts is an estimate
-	Sum       bool        // of charges whose rates were corrected here
+	Team      *teams.Team  // its current rates are corrected; nil: the team was removed
+	Amounts   Amounts      // what the request used
+	Bill      price.Bill   // the kinds of what it used, whose total is the spend in Amounts; zero: they are not known
+	Kinds     price.ByKind // beside those of Bill: of charges that were added up
+	Estimated bool         // Amounts is an estimate
+	Sum       bool         // of charges whose rates were corrected here
 	// Taken is called once, when the charge has been made, now or at a later attempt. first reports whether this charge settled
 	// the hold; if a reply was lost that is a guess. Nil: nothing is called.
 	Taken func(first bool)
 	// Left is called if the charge is given up because too many were kept: the hold expires when its lease ends. It MUST NOT
 	// block. Nil: nothing is called.
 	Left func()
+}
+
+// AddKinds adds what the charge used by kind to a sum.
+func (c *Charge) AddKinds(to *price.Sum) {
+	to.AddBill(&c.Bill)
+	to.Add(c.Kinds)
+}
+
+// ByKind is what the charge used by kind; empty: that is not known.
+func (c *Charge) ByKind() price.ByKind {
+	var s price.Sum
+	c.AddKinds(&s)
+	return s.ByKind()
 }
 
 // Join makes this charge call the functions of another of the same hold, too. This one settles the hold.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -22,7 +23,8 @@ type Row struct {
 	Endpoint  policy.Endpoint
 	Tag       string // empty unless the row is of the ledger of tags
 	Used      Amounts
-	Estimated Amounts // the estimated part of Used
+	Estimated Amounts      // the estimated part of Used
+	Kinds     price.ByKind // the kinds of Used, where a bill said them: see [Row.Parts]. Empty in the ledger of tags
 }
 
 // ledger is a team's use by day, model and endpoint.
@@ -37,7 +39,7 @@ type rowName struct {
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
+func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts, kinds price.ByKind) {
 	rows := l[day]
 	if rows == nil {
 		rows = map[rowName]*Row{}
@@ -55,6 +57,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 		rows[of] = row
 	}
 	row.Used, row.Estimated = row.Used.Plus(used), row.Estimated.Plus(estimated)
+	row.Kinds = row.Kinds.Plus(kinds)
 }
 
 // forget drops the oldest day if there are too many.
@@ -148,28 +151,31 @@ func Days(from, to string) (days []int, ok bool) {
 	return days, true
 }
 
-// Entry is one unit of a row of the ledger, as reports write it.
+// Entry is one unit of a row of the ledger, or what the row used of one kind, as reports write it.
 type Entry struct {
 	Day       string          `json:"day"`
 	Model     string          `json:"model,omitzero"`    // absent in the ledger of tags
 	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledger of tags
 	Tag       string          `json:"tag,omitzero"`      // only in the ledger of tags
+	Kind      string          `json:"kind,omitzero"`     // only by kind: its name; absent in the entry of the requests
+	Size      string          `json:"size,omitzero"`     // only by kind: of pictures, their size in the price list
 	Unit      teams.Unit      `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the estimated part of it
+
+	Price          json.Number `json:"price,omitzero"`           // only by kind: of a million tokens or of one picture, where one held
+	Spend          json.Number `json:"spend,omitzero"`           // only by kind: what Used costs
+	EstimatedSpend json.Number `json:"estimated_spend,omitzero"` // only by kind: the estimated part of it
 }
 
 // Entries are the units of a row that are not 0.
 func (r *Row) Entries() (entries []Entry) {
-	day := fmt.Sprintf("%04d-%02d-%02d", r.Day/10000, r.Day/100%100, r.Day%100)
-	for i, unit := range teams.Units {
-		if r.Used[i] == 0 && r.Estimated[i] == 0 {
-			continue
+	for i := range teams.Units {
+		if r.Used[i] != 0 || r.Estimated[i] != 0 {
+			entries = append(entries, r.entry(i, &r.Used, &r.Estimated))
 		}
-		entries = append(entries, Entry{
-			Day: day, Model: r.Model, Endpoint: r.Endpoint, Tag: r.Tag, Unit: unit,
-			Used: json.Number(Written(unit, r.Used[i])), Estimated: json.Number(Written(unit, r.Estimated[i])),
-		})
 	}
 	return entries
 }
+
+func dayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -169,8 +170,8 @@ func (a *account) forget(h *heldIn) {
 	heap.Remove(&a.due, h.index)
 }
 
-// post adds to what the hold's scopes used, and to the ledger. A correction may be negative.
-func (a *account) post(h *heldIn, amounts, estimated Amounts) {
+// post adds to what the hold's scopes used, and to the ledger, where kinds are of what was used in all. A correction may be negative.
+func (a *account) post(h *heldIn, amounts, estimated Amounts, kinds price.ByKind) {
 	for k, of := range h.of {
 		if name, charged := h.in(ScopeKind(k)); charged && of[0] == nil {
 			of = a.books[k].tallies(h.Day, name)
@@ -181,7 +182,7 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 			}
 		}
 	}
-	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
+	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated, kinds)
 }
 
 // Post is Settle without the scopes outside of the team. It refuses amounts that cannot be counted exactly.
@@ -211,7 +212,7 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 		a.free(held)
 	}
 	a.forget(held)
-	a.post(held, change, doubt)
+	a.post(held, change, doubt, c.ByKind())
 	a.correct(t, held.Rates, &held.Amounts, &c.Amounts, now)
 	return true, nil
 }
@@ -245,7 +246,7 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 			continue
 		}
 		a.free(h)
-		a.post(h, h.Amounts, h.Amounts)
+		a.post(h, h.Amounts, h.Amounts, "")
 		h.expired, h.due = true, h.due.Add(LateTruth)
 		heap.Fix(&a.due, h.index)
 	}

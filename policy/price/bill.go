@@ -120,12 +120,23 @@ func times(a, b, c int64) int64 {
 	if a == 0 { // most kinds of most requests
 		return 0
 	}
+	return mulDiv(a, b, c-1, c)
+}
+
+// mulDiv is (a × b + more) ÷ c, rounded down, at most what can be counted exactly.
+func mulDiv(a, b, more, c int64) int64 {
 	hi, lo := bits.Mul64(uint64(bounded(a)), uint64(bounded(b)))
-	lo, carry := bits.Add64(lo, uint64(c-1), 0)
+	lo, carry := bits.Add64(lo, uint64(more), 0)
 	hi += carry
 	if hi >= uint64(c) {
 		return unit.Most
 	}
 	n, _ := bits.Div64(hi, lo, uint64(c))
 	return int64(min(n, unit.Most))
+}
+
+// mulMod is the rest of a × b ÷ c.
+func mulMod(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return int64(bits.Rem64(hi, lo, uint64(c)))
 }

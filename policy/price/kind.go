@@ -20,6 +20,9 @@ const (
 	Kinds          = int(iota)        // how many there are
 )
 
+// Unknown is the kind of what was used without a bill. Table and a Bill have no row for it.
+const Unknown = Kind(Kinds)
+
 // Row is a row of the table of kinds.
 type Row struct {
 	Name   string // in the ledger and in a task's claim
@@ -42,7 +45,12 @@ var Table = [Kinds]Row{
 }
 
 // String returns the kind's name in the ledger.
-func (k Kind) String() string { return Table[k].Name }
+func (k Kind) String() string {
+	if k >= Unknown {
+		return "unknown"
+	}
+	return Table[k].Name
+}
 
 // KindOf returns the kind of that name; false if there is none.
 func KindOf(name string) (Kind, bool) {

@@ -180,7 +180,7 @@ func (q *queue) sum(c *limit.Charge) {
 	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Estimated: c.Estimated, Sum: true})
+	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Kinds: c.ByKind(), Estimated: c.Estimated, Sum: true})
 }
 
 // addUp adds a charge to what was not sent yet. It may change the charge. The lock is held.
@@ -195,7 +195,7 @@ func (q *queue) addUp(c *limit.Charge) {
 	}
 	h.Tag, h.Model = of.tag, of.model
 	if s := q.sums[of]; s != nil {
-		s.Team, s.Amounts = c.Team, s.Amounts.Plus(c.Amounts)
+		s.Team, s.Amounts, s.Kinds = c.Team, s.Amounts.Plus(c.Amounts), s.Kinds.Plus(c.Kinds)
 		return
 	}
 	q.sums[of] = c

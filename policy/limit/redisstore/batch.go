@@ -1,7 +1,10 @@
 package redisstore
 
 import (
+	"slices"
+
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -34,7 +37,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, number)
+	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, number, len(s.kinds)/2)
 	c.args = append(c.args, rates...)
 	for _, charge := range charges {
 		c.args = append(c.args, &charge.Held.ID)
@@ -46,7 +49,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	for i := range s.counts {
 		c.args = append(c.args, &s.counts[i].n)
 	}
-	c.args = append(c.args, s.ledger...)
+	c.args = append(append(c.args, s.kinds...), s.ledger...)
 	return settlement{call: c, counts: s.counts}
 }
 
@@ -74,26 +77,17 @@ type sums struct {
 	taken, given [limit.RateCount]int64 // µs of refill
 	quota        []any                  // fields
 	counts       []count                // for each of quota: what is added, and later the total
+	kinds        []any                  // row, what it used by kind
 	ledger       []any                  // field, amount
 }
 
 func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums) {
 	var freed, charged limit.Amounts
-	names := make([]string, 0, 1)
-	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
+	rows := make([]rowSum, 0, 1)
 	for _, c := range charges {
 		held, used := &c.Held.Amounts, &c.Amounts
 		freed, charged = freed.Plus(*held), charged.Plus(*used)
-		i := 0
-		for name := c.Held.What(); i < len(names) && names[i] != name; i++ {
-		}
-		if i == len(names) {
-			names, byName = append(names, c.Held.What()), append(byName, [2]limit.Amounts{})
-		}
-		byName[i][0] = byName[i][0].Plus(*used)
-		if c.Estimated {
-			byName[i][1] = byName[i][1].Plus(*used)
-		}
+		rows = addRow(rows, c)
 		for i, rate := range w.terms.Rates {
 			switch over := used[i] - held[i]; {
 			case rate.Limit == 0 || !c.Held.Rates.Has(i):
@@ -113,12 +107,40 @@ func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums)
 				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
 			}
 		}
-		for i, name := range names {
-			s.ledger = add(s.ledger, name+"|"+string(word), byName[i][0][unit])
-			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
+		for i := range rows {
+			s.ledger = add(s.ledger, rows[i].name+"|"+string(word), rows[i].used[unit])
+			s.ledger = add(s.ledger, rows[i].name+"|"+string(word)+estimatedPart, rows[i].estimated[unit])
+		}
+	}
+	for i := range rows {
+		if kinds := rows[i].kinds.ByKind(); kinds != "" {
+			s.kinds = append(s.kinds, rows[i].name, string(kinds))
 		}
 	}
 	return s
+}
+
+// rowSum is what charges add to a row of the ledger.
+type rowSum struct {
+	name            string
+	used, estimated limit.Amounts
+	kinds           price.Sum
+}
+
+// addRow adds a charge to its row.
+func addRow(rows []rowSum, c *limit.Charge) []rowSum {
+	name := c.Held.What()
+	i := slices.IndexFunc(rows, func(r rowSum) bool { return r.name == name })
+	if i < 0 {
+		i, rows = len(rows), append(rows, rowSum{name: name})
+	}
+	row := &rows[i]
+	row.used = row.used.Plus(c.Amounts)
+	if c.Estimated {
+		row.estimated = row.estimated.Plus(c.Amounts)
+	}
+	c.AddKinds(&row.kinds)
+	return rows
 }
 
 func add(list []any, field string, n int64) []any {

@@ -27,6 +27,7 @@ type model struct {
 	holds  map[string]*modelHold
 	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a tag "20261121|alpha|tokens"
 	doubt  map[string]int64
+	kinds  map[kindOf]kindUse
 
 	tagUsed, tagHeld map[scopeDay]limit.Amounts
 }
@@ -41,7 +42,7 @@ type modelHold struct {
 
 func newModel() *model {
 	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{},
-		tagUsed: map[scopeDay]limit.Amounts{}, tagHeld: map[scopeDay]limit.Amounts{}}
+		kinds: map[kindOf]kindUse{}, tagUsed: map[scopeDay]limit.Amounts{}, tagHeld: map[scopeDay]limit.Amounts{}}
 }
 
 func refill(n int64, r teams.Rate) int64 { // rounded up
@@ -344,8 +345,12 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 		if !m.known(id(s.Hold), now) {
 			return nil
 		}
+		bill := s.bill()
 		want := m.settle(h.ID, s.Amounts, s.Estimated, &t, now)
-		got, err := f.trySettle(&h.Held, *team, s.Amounts, s.Estimated)
+		if want {
+			m.postKinds(h, &bill)
+		}
+		got, err := f.tryCharge(&limit.Charge{Held: &h.Held, Team: *team, Amounts: s.Amounts, Bill: bill, Estimated: s.Estimated})
 		if err != nil || got != want {
 			return fmt.Errorf("settled %v (%w), the model says %v", got, err, want)
 		}
@@ -404,7 +409,10 @@ func (f *form) compare(m *model, team *teams.Team) error {
 			return fmt.Errorf("%s full in %v, the model says %d µs", r.Unit, s.Rates[i].Full, want)
 		}
 	}
-	return f.compareLedger(m)
+	if err := f.compareLedger(m); err != nil {
+		return err
+	}
+	return f.compareKinds(m)
 }
 
 // compareTags checks what each value of the tag used and holds.
@@ -594,6 +602,11 @@ var mutants = []mutant{
 	{"a batch looks at no hold", "if texts[n] ~= ARGV[ids + charges + n - 1] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
 	{"a batch gives nothing back", "move(b, tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))", "move(b, tonumber(ARGV[at + 5]), 0)"},
 	{"another day's fields", "if now < ARGV[10] + 0 or", "if false and"},
+	{"a kind's quantity is not added up", "min(l.quantity + m.quantity, MOST)", "m.quantity"},
+	{"one rate for all", "if l.zeros == m.zeros and l.rate == m.rate then", "if l.zeros ~= ANY_RATE then"},
+	{"a carry is lost", "floor((low * least + l.rest % per) / per)", "0"},
+	{"what is rounded up is lost", "rest = l.rest + m.rest", "rest = l.rest"},
+	{"a batch has no kinds", "for at = kinds, rest - 1, 2 do add_kinds", "for at = 1, 0 do add_kinds"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

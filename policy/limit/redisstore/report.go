@@ -9,15 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
-)
-
-// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held.
-const (
-	estimatedPart = "|estimated"
-	heldPart      = "|held"
 )
 
 // How much of the ledger one round trip reads, approximately. Redis reads a client's commands in small parts and serves others
@@ -42,18 +34,6 @@ type reading struct {
 type dayRow struct {
 	day  int
 	name string
-}
-
-// dayScan is how far a day of a team has been read.
-type dayScan struct {
-	team         *team
-	day, size    int
-	cursor       uint64
-	named, ended bool
-	rows         []limit.Row
-	at           map[string]int // of the rows, by model|endpoint
-	last         string         // model|endpoint of the last field; the next one is most likely of the same row
-	lastAt       int
 }
 
 // read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
@@ -85,6 +65,7 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 	})
 	rows := make([]limit.Row, 0, all.count)
 	for _, s := range scans {
+		s.joinPieces()
 		limit.SortRows(s.rows)
 		rows = append(rows, s.rows...)
 	}
@@ -192,47 +173,6 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 		return limit.ErrRows
 	}
 	return nil
-}
-
-// readField reads one field: model|endpoint|unit, or that of its estimated or held part.
-func (all *reading) readField(s *dayScan, field, value string) {
-	name, estimated := strings.CutSuffix(field, estimatedPart)
-	name, held := strings.CutSuffix(name, heldPart)
-	if held && all.held == nil {
-		return
-	}
-	cut := strings.LastIndexByte(name, '|')
-	if cut < 0 {
-		return
-	}
-	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), name[:cut]
-	split := strings.LastIndexByte(of, '|')
-	n, err := strconv.ParseInt(value, 10, 64)
-	if unit < 0 || split < 0 || err != nil {
-		return
-	}
-	if of != s.last {
-		at, known := s.at[of]
-		if !known {
-			if at = len(s.rows); s.at == nil {
-				s.at = make(map[string]int, s.size/8)
-			}
-			s.at[of] = at
-			s.rows = append(s.rows, limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])})
-			all.count++
-		}
-		s.last, s.lastAt = of, at
-	}
-	switch row := &s.rows[s.lastAt]; {
-	case held:
-		amounts := all.held[dayRow{s.day, of}]
-		amounts[unit] = n
-		all.held[dayRow{s.day, of}] = amounts
-	case estimated:
-		row.Estimated[unit] = n
-	default:
-		row.Used[unit] = n
-	}
 }
 
 // Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag. It usually makes two round trips: the

@@ -6,12 +6,14 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/price"
 	"sluice/policy/unit"
 )
 
@@ -22,16 +24,16 @@ var (
 
 	admitScript      = newScript(sweeping, "admit")
 	admitInnerScript = newScript(sweeping, "inner", "admit")
-	lookScript       = newScript("amounts", "buckets", "named", "holds", "aside", "look")
-	batchScript      = newScript("buckets", "batch")
-	settleScript     = newScript("amounts", "buckets", "named", "holds", "aside", "settle")
-	extendScript     = newScript("amounts", "named", "holds", "extend")
-	sweepScript      = newScript("amounts", "named", "holds", "aside", "sweep")
-	allowanceScript  = newScript("amounts", "buckets", "named", "holds", "aside", "allowance")
-	restoreScript    = newScript("amounts", "named", "holds", "aside", "restore")
+	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look")
+	batchScript      = newScript("buckets", "kinds", "batch")
+	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "settle")
+	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend")
+	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep")
+	allowanceScript  = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "allowance")
+	restoreScript    = newScript("amounts", "named", "kinds", "holds", "aside", "restore")
 	replicasScript   = newScript("named", "replicas")
 	outsideScript    = newScript("buckets", "named", "outside")
-	adjustScript     = newScript("amounts", "named", "holds", "adjust")
+	adjustScript     = newScript("amounts", "named", "kinds", "holds", "adjust")
 )
 
 // sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without limits inside it has no
@@ -46,10 +48,10 @@ type script struct {
 }
 
 func newScript(parts ...string) *script {
-	source := unitsLua() + part("common")
+	source := tables() + part("common")
 	for _, name := range parts {
 		if name == sweeping {
-			source += "local inner\nlocal function holds(due)\n" + part("amounts") + part("holds") + "sweep(due)\nend\n"
+			source += "local inner\nlocal function holds(due)\n" + part("amounts") + part("kinds") + part("holds") + "sweep(due)\nend\n"
 		} else {
 			source += part(name)
 		}
@@ -70,13 +72,14 @@ func part(name string) string {
 	return string(text)
 }
 
-// unitsLua gives the scripts the table of units, and the pattern of a text of amounts.
-func unitsLua() string {
+// tables gives the scripts the table of units, the pattern of a text of amounts, and what they know of kinds.
+func tables() string {
 	words, each := make([]string, unit.Count), make([]string, unit.Count)
 	for i, name := range unit.Names {
 		words[i], each[i] = "'"+string(name)+"'", "%d+"
 	}
-	return "local UNITS, EACH = {" + strings.Join(words, ", ") + "}, '" + strings.Join(each, " ") + "'\n"
+	return "local UNITS, EACH = {" + strings.Join(words, ", ") + "}, '" + strings.Join(each, " ") + "'\n" +
+		fmt.Sprintf("local IMAGE, SIZES = %d, %d\n", price.Image, price.SizesMost)
 }
 
 // wire sends calls of scripts to Redis.

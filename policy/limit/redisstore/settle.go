@@ -132,7 +132,11 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 		}
 		args.Charges[i] = chargeArgs{h.ID, c.Estimated, day, strconv.Itoa(h.Month), h.What(), h.Task, c.Amounts, RetentionOf(c).Milliseconds(), !c.Sum}
 	}
-	return settlement{call: r.begin(settleScript, args, t.key)}
+	c := r.begin(settleScript, args, t.key)
+	for _, charge := range g.charges {
+		c.args = append(c.args, string(charge.ByKind()))
+	}
+	return settlement{call: c}
 }
 
 // chargeArgs is a charge in the arguments of settle.lua.

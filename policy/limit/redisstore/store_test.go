@@ -102,9 +102,12 @@ func (f *form) settle(h *limit.Held, team *teams.Team, used limit.Amounts, estim
 }
 
 func (f *form) trySettle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) (bool, error) {
-	c := &limit.Charge{Held: h, Team: team, Amounts: used, Estimated: estimated}
+	return f.tryCharge(&limit.Charge{Held: h, Team: team, Amounts: used, Estimated: estimated})
+}
+
+func (f *form) tryCharge(c *limit.Charge) (bool, error) {
 	if f.memory != nil {
-		t := limit.TermsOf(team)
+		t := limit.TermsOf(c.Team)
 		return f.memory.Post(c, &t)
 	}
 	came := f.redis.SettleAll(context.Background(), []*limit.Charge{c}, false)[0]

@@ -3,15 +3,18 @@
 --
 -- KEYS  1 quota  2 open  3 the day's ledger  then rate:<unit> for each rate that changes, then hold:<id> for each charge, none twice
 -- ARGV  3 the day  4 ms to remember the holds  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
+--       9 number of rows of the ledger that have kinds
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
 --       then the id of each charge, then the text of each hold as it was admitted
---       then the fields of quota's counts, their amounts, and of each count of the ledger its field and amount
+--       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds its name and what is added to them
+--       (kinds.lua), and of each count of the ledger its field and amount
 -- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota.
 local call, now = redis.call, clock()
 local rates, counts = tonumber(ARGV[8]), tonumber(ARGV[5])
-local charges, ids = #KEYS - 3 - rates, 9 + 7 * rates
+local charges, ids = #KEYS - 3 - rates, 10 + 7 * rates
 local first = ids + 2 * charges
-local rest = first + 2 * counts
+local kinds = first + 2 * counts
+local rest = kinds + 2 * ARGV[9]
 local head = call('HMGET', KEYS[1], 'epoch', 'seq', 'restoring', unpack(ARGV, first, first + counts - 1))
 local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
 if accounts_lost(epoch, seq, ARGV[6], ARGV[7]) then return {NUMBER, 2, tonumber(epoch), seq} end
@@ -22,10 +25,10 @@ for n = 1, charges do
 end
 call('ZCARD', KEYS[2])
 local size = call('HLEN', KEYS[3])
-if size + (#ARGV - rest + 1) / 2 > 4000 then return {NUMBER, 0, tonumber(epoch), seq} end
+if size + (#ARGV - kinds + 1) / 2 > 4000 then return {NUMBER, 0, tonumber(epoch), seq} end
 local buckets = {}
 for i = 1, rates do
-  local at, key = 2 + 7 * i, KEYS[3 + i]
+  local at, key = 3 + 7 * i, KEYS[3 + i]
   local b = bucket(key, call('GET', key), now, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4])
   move(b, tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))
   buckets[i] = b
@@ -43,6 +46,7 @@ if size == 0 then
   call('HSET', KEYS[3], 'day', ARGV[3])
   call('EXPIRE', KEYS[3], '34560000')
 end
+for at = kinds, rest - 1, 2 do add_kinds(KEYS[3], ARGV[at], {ARGV[at + 1]}) end
 for at = rest, #ARGV, 2 do call('HINCRBY', KEYS[3], ARGV[at], ARGV[at + 1]) end
 for _, b in ipairs(buckets) do store(b) end
 return reply

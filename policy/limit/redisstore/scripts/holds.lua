@@ -50,7 +50,7 @@ local function sum(hold)
   local name = hold.day .. hold.what
   local s = sums[name]
   if not s then
-    s = {day = hold.day, month = hold.month, what = hold.what, held = nothing(), used = nothing(), doubt = nothing()}
+    s = {day = hold.day, month = hold.month, what = hold.what, held = nothing(), used = nothing(), doubt = nothing(), kinds = {}}
     sums[name] = s
   end
   return s
@@ -77,13 +77,14 @@ local function hold_again(hold)
 end
 
 -- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the
--- estimated part of them. A correction may be negative.
-local function post(hold, amount, doubt)
+-- estimated part of them. A correction may be negative. kinds is what was used in all by kind, packed, or nil: that is not known.
+local function post(hold, amount, doubt, kinds)
   local s = sum(hold)
   for i in ipairs(UNITS) do
     add(s.used, i, amount[i])
     add(s.doubt, i, doubt[i])
   end
+  if kinds and kinds ~= '' then s.kinds[#s.kinds + 1] = kinds end
 end
 
 local USE = TEAM .. 'use:' -- and a day: its ledger
@@ -202,6 +203,7 @@ local function flush()
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
+    if s.kinds[1] then add_kinds(ledger, what, s.kinds) end
     for kind, scope in pairs(s.scopes) do post_scope(scope_key(kind, s.day), scope, s) end
     if s.late and posts(s) then note_late(s.day) end
   end

@@ -3,6 +3,7 @@
 --
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
 -- model|endpoint, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates
+-- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
 --       each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
 --       day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
@@ -11,7 +12,7 @@ local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)
 if refused then return refused end
 local settled, buckets, none = {}, {}, written(nothing())
-for _, c in ipairs(A.charges) do
+for n, c in ipairs(A.charges) do
   local key = TEAM .. 'hold:' .. c.id
   local hold = read(key)
   if not hold and c.day ~= '' then
@@ -31,7 +32,7 @@ for _, c in ipairs(A.charges) do
       change[i] = actual[i] - charged[i]
       doubt[i] = (c.estimated and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
     end
-    post(hold, change, doubt)
+    post(hold, change, doubt, ARGV[3 + n])
     for _, rate in ipairs(A.terms.rates) do
       local i = rate.unit
       if taken(hold, i) and actual[i] ~= held[i] then

@@ -1,0 +1,114 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/price"
+	"sluice/policy/teams"
+)
+
+// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held. A field whose last word
+// begins with kindsPart has a piece of what a row used by kind, of piece bytes unless it is the last one: kinds.lua.
+const (
+	estimatedPart = "|estimated"
+	heldPart      = "|held"
+	kindsPart     = "kinds"
+	piece         = 64
+)
+
+// dayScan is how far a day of a team has been read.
+type dayScan struct {
+	team         *team
+	day, size    int
+	cursor       uint64
+	named, ended bool
+	rows         []limit.Row
+	at           map[string]int // of the rows, by model|endpoint
+	last         string         // model|endpoint of the last field; the next one is most likely of the same row
+	lastAt       int
+	pieces       map[int][]string // by row, of kinds that are in more than one piece
+}
+
+// readField reads one field: model|endpoint|unit, or that of its estimated or held part.
+func (all *reading) readField(s *dayScan, field, value string) {
+	name, estimated := strings.CutSuffix(field, estimatedPart)
+	name, held := strings.CutSuffix(name, heldPart)
+	if held && all.held == nil {
+		return
+	}
+	cut := strings.LastIndexByte(name, '|')
+	if cut < 0 {
+		return
+	}
+	word, of := name[cut+1:], name[:cut]
+	split := strings.LastIndexByte(of, '|')
+	number, kinds := strings.CutPrefix(word, kindsPart)
+	if kinds && split >= 0 {
+		s.addPiece(all.rowAt(s, of, split), number, value)
+		return
+	}
+	unit := limit.UnitIndex(teams.Unit(word))
+	n, err := strconv.ParseInt(value, 10, 64)
+	if unit < 0 || split < 0 || err != nil {
+		return
+	}
+	switch row := &s.rows[all.rowAt(s, of, split)]; {
+	case held:
+		amounts := all.held[dayRow{s.day, of}]
+		amounts[unit] = n
+		all.held[dayRow{s.day, of}] = amounts
+	case estimated:
+		row.Estimated[unit] = n
+	default:
+		row.Used[unit] = n
+	}
+}
+
+// rowAt returns the index of the row of model|endpoint, which is split there.
+func (all *reading) rowAt(s *dayScan, of string, split int) int {
+	if of == s.last {
+		return s.lastAt
+	}
+	at, known := s.at[of]
+	if !known {
+		if at = len(s.rows); s.at == nil {
+			s.at = make(map[string]int, s.size/8)
+		}
+		s.at[of] = at
+		s.rows = append(s.rows, limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])})
+		all.count++
+	}
+	s.last, s.lastAt = of, at
+	return at
+}
+
+// addPiece adds a piece of what a row used by kind: the first has no number.
+func (s *dayScan) addPiece(row int, number, value string) {
+	n, err := strconv.Atoi(number)
+	if number != "" && (err != nil || n < 2 || n > s.size) {
+		return
+	}
+	if s.pieces[row] == nil && number == "" && len(value) < piece {
+		s.rows[row].Kinds = price.ReadByKind(value)
+		return
+	}
+	if s.pieces == nil {
+		s.pieces = map[int][]string{}
+	}
+	list := s.pieces[row]
+	for len(list) < max(n, 1) {
+		list = append(list, "")
+	}
+	list[max(n, 1)-1] = value
+	s.pieces[row] = list
+}
+
+// joinPieces puts the pieces together, when all are read.
+func (s *dayScan) joinPieces() {
+	for row, list := range s.pieces {
+		s.rows[row].Kinds = price.ReadByKind(strings.Join(list, ""))
+	}
+}
