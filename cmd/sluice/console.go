@@ -90,7 +90,7 @@ func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
-			s, _, _ := p.directory.joined.inForce()
+			s, _, _ := p.directory.joined.InForce()
 			return s
 		},
 		PaceReached: p.bounds.add(console.ChangesBound), AuditReached: p.bounds.add(console.AuditBound),
