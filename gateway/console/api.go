@@ -202,6 +202,7 @@ var routes = []route{
 	{http.MethodDelete, "/teams/{id}", []string{"reason"}, (*api).deleteTeam},
 	{http.MethodGet, "/teams/{id}/keys", nil, (*api).keys},
 	{http.MethodPost, "/teams/{id}/keys", []string{"reason"}, (*api).mintKey},
+	{http.MethodPatch, "/teams/{id}/keys/{key}", []string{"reason"}, (*api).changeKey},
 	{http.MethodDelete, "/teams/{id}/keys/{key}", []string{"reason"}, (*api).endKey},
 	{http.MethodGet, "/teams/{id}/usage", []string{"from", "to", "by"}, (*api).usage},
 	{http.MethodPost, "/teams/{id}/adjust", nil, (*api).adjust},

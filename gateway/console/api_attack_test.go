@@ -47,7 +47,7 @@ func TestForeignTeamsAreUnknown(t *testing.T) {
 			}
 		}
 	}
-	if count != 10*3*len(bodies) {
+	if count != 11*3*len(bodies) {
 		t.Errorf("%d requests", count)
 	}
 	a, b := w.ask(member, "GET /requests?team=mail", ""), w.ask(member, "GET /requests?team=unknown", "")
@@ -158,9 +158,12 @@ func TestBodiesAreStrict(t *testing.T) {
 func TestMethods(t *testing.T) {
 	w := newWorld(t)
 	for path, allow := range map[string]string{
-		"/teams": "GET, POST, HEAD", "/teams/ads": "GET, PUT, DELETE, HEAD", "/me": "GET, HEAD", "/teams/ads/keys/x": "DELETE", "/teams/ads/adjust": "POST",
+		"/teams": "GET, POST, HEAD", "/teams/ads": "GET, PUT, DELETE, HEAD", "/me": "GET, HEAD", "/teams/ads/keys/x": "PATCH, DELETE", "/teams/ads/adjust": "POST",
 	} {
 		for _, method := range []string{"PATCH", "OPTIONS", "TRACE", "CONNECT"} {
+			if strings.Contains(allow, method) {
+				continue
+			}
 			if a := w.expect(operator, method+" "+path, "", http.StatusMethodNotAllowed, "method"); a.header.Get("Allow") != allow {
 				t.Errorf("%s: Allow %q, want %q", path, a.header.Get("Allow"), allow)
 			}

@@ -173,6 +173,11 @@ func (r *Registry) EndKey(ctx context.Context, a access.Actor, team, key string)
 	return err
 }
 
+// ChangeKey sets members of a key of a team of the directory. They and ifMatch are as in [teams.ChangeKey].
+func (r *Registry) ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
+	return r.changeKeys(ctx, a, team, teams.ChangeKey{Team: team, Key: key, IfMatch: ifMatch, Members: members})
+}
+
 // changeKeys changes a team whose keys the person may make and end.
 func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, change teams.Change) (teams.Spec, error) {
 	counted := false

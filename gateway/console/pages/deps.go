@@ -39,6 +39,8 @@ type Teams interface {
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
 	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
 	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
+	// ChangeKey sets members of a key, as [teams.ChangeKey] does.
+	ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error)
 	EndKey(ctx context.Context, a access.Actor, team, key string) error
 	Cancel(ctx context.Context, a access.Actor, team, task string) error
 	Audit(ctx context.Context, p access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error)

@@ -170,6 +170,11 @@ func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order tea
 	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires}, g.change(what)
 }
 
+func (g *gallery) ChangeKey(_ context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
+	g.changed = append(g.changed, "change key "+team+" "+key+" "+string(members)+" "+ifMatch)
+	return teams.Spec{}, nil
+}
+
 func (g *gallery) EndKey(_ context.Context, _ access.Actor, team, key string) error {
 	return g.change("remove key " + team + " " + key)
 }

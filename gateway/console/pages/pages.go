@@ -41,6 +41,7 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/adjust":              t.adjust,
 		"POST /teams/{team}/keys":                t.mint,
 		"POST /teams/{team}/keys/{key}/rotate":   t.rotate,
+		"POST /teams/{team}/keys/{key}/state":    t.setKeyState,
 		"POST /teams/{team}/keys/{key}/remove":   t.removeKey,
 		"GET /tasks":                             s.tasks,
 		"GET /teams/{team}/tasks/{task}":         s.task,

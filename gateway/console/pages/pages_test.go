@@ -40,7 +40,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		{"a viewer, a new team", viewer, "/new-team", 403, 0},
 		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
 		{"a member, a running task", member, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
-		{"an operator, a team of the directory", operator, "/teams/search", 200, 5}, // rotate, remove, make, correct, disable
+		{"an operator, a team of the directory", operator, "/teams/search", 200, 6}, // rotate, disable, remove, make, correct, disable
 		{"an operator, a team of the file", operator, "/teams/ads", 200, 1},         // correct
 		{"an operator, the form of the file's team", operator, "/teams/ads/edit", 409, 0},
 		{"an operator, a running task", operator, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
@@ -101,6 +101,8 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"*"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
 		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=offkey", `change key search 7f3k9q2m4x00 {"disabled":true} 1`},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"false"}}, "/teams/search?done=onkey", `change key search 7f3k9q2m4x00 {"disabled":false} `},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
 		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
 		{"/teams/search/tasks/" + longTask + "/cancel", nil, "/teams/search/tasks/" + longTask + "?done=canceled", "cancel search " + longTask},

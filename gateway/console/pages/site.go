@@ -182,6 +182,8 @@ var done = map[string]string{
 	"removing": "The team is removed within seconds once none of its requests and tasks is open.",
 	"adjusted": "The usage was corrected. The audit has your reason.",
 	"unkeyed":  "The key was removed. It no longer works.",
+	"offkey":   "The key was disabled. It does not work until it is enabled.",
+	"onkey":    "The key was enabled. It works again.",
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
 }
 
