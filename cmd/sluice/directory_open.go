@@ -64,7 +64,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.key.Store(&c.UpstreamKey)
 	parts.used.follow(c.teams)
 	upstream, apply := applyWith(c.UpstreamKey)
-	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, apply)}
+	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
 	d.setFile = func(file *teams.File, key gateway.Secret) {
 		upstream, apply := applyWith(key)
 		d.joined.SetFile(file, upstream, apply)

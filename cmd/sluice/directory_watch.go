@@ -99,7 +99,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 
 // take puts the store's directory in force, unless the store has lost what this process knows.
 func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
-	if s.Head() == known.Head() && bytes.Equal(s.Document, known.Document) {
+	if s.Equal(known) {
 		w.bad.Store(nil)
 		return
 	}

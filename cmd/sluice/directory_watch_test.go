@@ -51,7 +51,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
 	w.directoryWatch = &directoryWatch{
 		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: teams.Order{Who: "replica"},
-		joined: store.NewLive(file, sha256.Sum256([]byte("sk-upstream")), func(file *teams.File) { w.teams = file }),
+		joined: store.NewLive(file, sha256.Sum256([]byte("sk-upstream")), time.Now, func(file *teams.File) { w.teams = file }),
 	}
 	w.start(t.Context())
 	return w

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,6 +73,20 @@ func teamMembers(t *testing.T) []string {
 	return strings.Split(strings.ReplaceAll(faults[0].Allowed, " or ", ", "), ", ")
 }
 
+// raiseMembers are the members of a raise in an answer.
+func raiseMembers(t *testing.T) []string {
+	t.Helper()
+	var members map[string]any
+	text, err := json.Marshal(teams.Raise{Unit: teams.UnitImages})
+	if err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(maps.Keys(members))
+}
+
 // keyMembers are the members of a key that can be changed.
 func keyMembers(t *testing.T) []string {
 	t.Helper()
@@ -98,7 +113,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	team := append(teamMembers(t), "owner")
 	for name, want := range map[string][]string{
 		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
-		"AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
+		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
 		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Request": nil,
 		"Unit": nil, "Rate": nil, "Quota": periods, "MoneyQuota": periods,
 	} {
@@ -108,8 +123,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 			t.Errorf("%s (-code +document):\n%s", name, diff)
 		}
 	}
-	if n := len(at(document, "components", "schemas").(map[string]any)); n != 20 {
-		t.Errorf("the document has %d schemas, the test 20", n)
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 22 {
+		t.Errorf("the document has %d schemas, the test 22", n)
 	}
 	var codes []string
 	for code := range statuses {

@@ -46,13 +46,15 @@ type RegistryDeps struct {
 // change does. For a member, other teams do not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
 type Registry struct {
 	RegistryDeps
-	kept kept
-	pace pace
+	Raises Raises
+	kept   kept
+	pace   pace
 }
 
 // NewRegistry returns the registry.
 func NewRegistry(deps RegistryDeps) *Registry {
 	r := &Registry{RegistryDeps: deps}
+	r.Raises = Raises{r}
 	r.kept = kept{deps: &r.RegistryDeps, turn: make(chan struct{}, 1)}
 	return r
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"sluice/policy/teams"
 )
 
-// Live are the teams in force: those of the teams file and those of the directory. Each of the two may be replaced at any time; the
-// other's last good content stays. It is safe for concurrent use.
+// Live are the teams in force: those of the teams file, those of the directory, and the raises of both. Each may be replaced at any
+// time; the others' last good content stays. A raise ends by itself. It is safe for concurrent use.
 type Live struct {
+	now      func() time.Time
 	mu       sync.Mutex
 	apply    func(*teams.File)
 	file     *teams.File
@@ -19,12 +21,15 @@ type Live struct {
 	state    teams.State    // of the directory in force; the zero State: none was ever read
 	document teams.Document // of that state
 	ignored  error          // parts of the directory that are not in force, because the file has them too
+	joined   *teams.File    // file and directory, without raises
+	raises   []teams.Raise
+	ends     *time.Timer // of the next raise; nil: none is in force
 }
 
 // NewLive returns the teams of a file, without a directory. It does not call apply, which later gets the teams to put in force;
 // upstream is the digest of the service's own key, which no team may have.
-func NewLive(file *teams.File, upstream teams.Digest, apply func(*teams.File)) *Live {
-	return &Live{file: file, upstream: upstream, apply: apply}
+func NewLive(file *teams.File, upstream teams.Digest, now func() time.Time, apply func(*teams.File)) *Live {
+	return &Live{now: now, file: file, joined: file, upstream: upstream, apply: apply}
 }
 
 // SetFile puts a new teams file in force, with a new key of the service and a new apply.
@@ -33,34 +38,41 @@ func (l *Live) SetFile(file *teams.File, upstream teams.Digest, apply func(*team
 	defer l.mu.Unlock()
 	l.file, l.upstream, l.apply = file, upstream, apply
 	if l.join(l.state) != nil { // it was read before, so it does not happen
-		l.apply(file)
+		l.joined = file
 	}
+	l.raise()
 }
 
-// SetDirectory puts a new directory in force. A faulty one changes nothing. With the same document, after an entry about a change
-// elsewhere, the teams stay as they are.
+// SetDirectory puts a new directory in force, with its raises. A faulty one changes nothing. With the same document and raises, after
+// an entry about a change elsewhere, the teams stay as they are.
 func (l *Live) SetDirectory(s teams.State) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state.Last != nil && bytes.Equal(s.Document, l.state.Document) {
-		l.state = s
-		return nil
-	}
-	d, err := s.Open()
+	raises, err := teams.ReadRaises(s.Raises)
 	if err != nil {
 		return err
 	}
-	if err := l.join(s); err != nil {
-		return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same, known := l.state.Last != nil && bytes.Equal(s.Document, l.state.Document), bytes.Equal(s.Raises, l.state.Raises)
+	if !same {
+		d, err := s.Open()
+		if err != nil {
+			return err
+		}
+		if err := l.join(s); err != nil {
+			return err
+		}
+		l.document = d
 	}
-	l.state, l.document = s, d
+	if l.state, l.raises = s, raises; !same || !known {
+		l.raise()
+	}
 	return nil
 }
 
-// join applies the file with the directory of a state.
+// join joins the file with the directory of a state.
 func (l *Live) join(s teams.State) error {
 	joined := l.file
 	var ignored teams.Faults
@@ -71,12 +83,29 @@ func (l *Live) join(s teams.State) error {
 			return err
 		}
 	}
-	l.ignored = nil
+	l.joined, l.ignored = joined, nil
 	if len(ignored) > 0 {
 		l.ignored = fmt.Errorf("not all of it is in force: %s", strings.ReplaceAll(ignored.Error(), "\n", "; "))
 	}
-	l.apply(joined)
 	return nil
+}
+
+// raise applies the teams with the raises that are in force now, and again when the first of them ends.
+func (l *Live) raise() {
+	if l.ends != nil {
+		l.ends.Stop()
+		l.ends = nil
+	}
+	now := l.now()
+	raised, next := l.joined.Raised(l.raises, now)
+	if l.apply(raised); next.IsZero() {
+		return
+	}
+	l.ends = time.AfterFunc(next.Sub(now), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.raise()
+	})
 }
 
 // InForce is the directory in force, and what is ignored in it.
