@@ -17,6 +17,7 @@ import (
 // foreign and unknown teams with the same [teams.Problem]. Errors of other types are reported as "cannot be read at the moment".
 type Deps struct {
 	Teams    Teams
+	Raises   Raises
 	Figures  Figures
 	Config   func() Config // the settings in effect, without secrets
 	Modes    policy.Modes  // that the settings set
@@ -46,6 +47,12 @@ type Teams interface {
 	Audit(ctx context.Context, p access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
 	// Prove verifies the audit. Faults are nil if the audit is intact.
 	Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error)
+}
+
+// Raises raise quotas for a while: what [console.Raises] does.
+type Raises interface {
+	Add(ctx context.Context, a access.Actor, team string, order teams.RaiseOrder) (teams.Raise, error)
+	End(ctx context.Context, a access.Actor, team, raise string) error
 }
 
 // Figures read usage, spend, tasks, requests and faults, as package figures does.

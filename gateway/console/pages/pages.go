@@ -39,6 +39,8 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/state":               t.setState,
 		"POST /teams/{team}/remove":              t.removeTeam,
 		"POST /teams/{team}/adjust":              t.adjust,
+		"POST /teams/{team}/raises":              t.raise,
+		"POST /teams/{team}/raises/{raise}/end":  t.endRaise,
 		"POST /teams/{team}/keys":                t.mint,
 		"POST /teams/{team}/keys/{key}/rotate":   t.rotate,
 		"POST /teams/{team}/keys/{key}/state":    t.setKeyState,
