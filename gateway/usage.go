@@ -45,6 +45,16 @@ type usageLimit struct {
 	Held   json.Number `json:"held"`
 	Left   json.Number `json:"left"`
 	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
+	// Base is the limit without the raises that are in force, and Raises are those. Absent: there are none.
+	Base   json.Number  `json:"base,omitempty"`
+	Raises []usageRaise `json:"raises,omitempty"`
+}
+
+// usageRaise is what a limit has more for a while.
+type usageRaise struct {
+	Amount json.Number `json:"amount"`
+	Until  string      `json:"until"` // RFC 3339 in UTC
+	Reason string      `json:"reason"`
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -99,7 +109,9 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		Ledger:     ledger,
 	}
 	for i := range report.Limits {
-		body.Limits = append(body.Limits, readLimit(&report.Limits[i], report.At))
+		limit := readLimit(&report.Limits[i], report.At)
+		limit.addRaises(s.team, report.Limits[i].Period)
+		body.Limits = append(body.Limits, limit)
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -113,6 +125,16 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 	return usageLimit{
 		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
 		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
+	}
+}
+
+// addRaises adds those of the team's quota.
+func (l *usageLimit) addRaises(team *teams.Team, period teams.Period) {
+	raises, base := team.RaisesOf(l.Unit, period)
+	for i := range raises {
+		r := &raises[i]
+		l.Base = json.Number(limit.Written(l.Unit, base))
+		l.Raises = append(l.Raises, usageRaise{json.Number(limit.Written(l.Unit, r.Amount)), r.Until.UTC().Format(time.RFC3339), r.Reason})
 	}
 }
 

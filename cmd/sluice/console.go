@@ -67,7 +67,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
-			Teams: registry, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
+			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
 	}
@@ -90,7 +90,7 @@ func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
-			s, _, _ := p.directory.joined.inForce()
+			s, _, _ := p.directory.joined.InForce()
 			return s
 		},
 		PaceReached: p.bounds.add(console.ChangesBound), AuditReached: p.bounds.add(console.AuditBound),

@@ -103,6 +103,10 @@ func TestConsoleAndGateway(t *testing.T) {
 			c.ask("POST /teams/maps/keys", `{"note":"the indexer"}`, 201, &key)
 			status := func() int { status, _ := c.send("POST", textURL, demoText, key.Key); return status }
 			wait(t, "the key works", func() bool { return status() == 200 })
+			c.ask("PATCH /teams/maps/keys/"+key.ID, `{"disabled":true}`, 200, nil)
+			wait(t, "the key is disabled", func() bool { return status() == 401 })
+			c.ask("PATCH /teams/maps/keys/"+key.ID, `{"disabled":false}`, 200, nil)
+			wait(t, "the key works again", func() bool { return status() == 200 })
 
 			_, text := c.send("POST", imageURL, fmt.Sprintf(imageTask, 1), key.Key, "X-Service-Async")
 			var made struct {

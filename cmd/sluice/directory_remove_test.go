@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/gateway"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -64,7 +64,7 @@ func (r *removing) follower(name string) *follower {
 	file, err := teams.Parse([]byte(someTeams))
 	must(r.T, err)
 	f, kept, log, clock := &follower{}, r.another(), slog.New(slog.DiscardHandler), func() time.Time { return r.now }
-	known := &joinedTeams{file: file, key: "sk-upstream", apply: func(*teams.File, gateway.Secret) {}}
+	known := store.NewLive(file, sha256.Sum256([]byte("sk-upstream")), time.Now, func(*teams.File) {})
 	f.directoryWatch = &directoryWatch{store: kept, joined: known, log: log, now: clock}
 	f.removal = &removal{
 		store: kept, joined: known, alive: func() int64 { return 2 },

@@ -26,7 +26,7 @@ const (
 // report it. A store that has lost the directory gets it back from this process.
 type directoryWatch struct {
 	store  teams.Store
-	joined *joinedTeams
+	joined *store.Live
 	copy   string // path of the copy for a start without the store; empty: no copy
 	who    teams.Order
 	log    *slog.Logger
@@ -43,14 +43,14 @@ func (w *directoryWatch) start(ctx context.Context) {
 	if w.copy != "" {
 		s, err := store.Load(w.copy)
 		if err == nil {
-			err = w.joined.setDirectory(s)
+			err = w.joined.SetDirectory(s)
 		}
 		if err != nil {
 			w.log.Warn("directory", "warning", "the copy in "+prefix+"STATE_DIR is not used: "+brief(err).Error())
 		}
 	}
 	w.look(ctx)
-	_, d, _ := w.joined.inForce()
+	_, d, _ := w.joined.InForce()
 	w.log.Info("directory", "version", d.Version)
 }
 
@@ -93,13 +93,13 @@ func (w *directoryWatch) look(ctx context.Context) {
 	}
 	w.away.Store(nil)
 	w.seen, w.full = s.Head(), w.now().Add(directoryFull)
-	known, _, _ := w.joined.inForce()
+	known, _, _ := w.joined.InForce()
 	w.take(ctx, s, known)
 }
 
 // take puts the store's directory in force, unless the store has lost what this process knows.
 func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
-	if s.Head() == known.Head() && bytes.Equal(s.Document, known.Document) {
+	if s.Equal(known) {
 		w.bad.Store(nil)
 		return
 	}
@@ -111,13 +111,13 @@ func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 		w.restore(ctx, s, known)
 		return
 	}
-	if err := w.joined.setDirectory(s); err != nil {
+	if err := w.joined.SetDirectory(s); err != nil {
 		w.refuse("is faulty", err)
 		return
 	}
 	w.bad.Store(nil)
 	if !bytes.Equal(s.Document, known.Document) {
-		_, d, _ := w.joined.inForce()
+		_, d, _ := w.joined.InForce()
 		w.log.Info("directory loaded", "version", d.Version, "teams", len(d.Teams))
 	}
 	if w.copy == "" {
@@ -142,7 +142,7 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	case err != nil:
 		w.refuse("is lost and cannot be restored", err)
 	default:
-		_, d, _ := w.joined.inForce()
+		_, d, _ := w.joined.InForce()
 		w.log.Warn("directory restored, because the store had lost it", "version", d.Version)
 	}
 }
@@ -157,7 +157,7 @@ func (w *directoryWatch) refuse(what string, err error) {
 
 // state is the directory's line in readiness.
 func (w *directoryWatch) state() error {
-	_, d, ignored := w.joined.inForce()
+	_, d, ignored := w.joined.InForce()
 	for _, fault := range []*string{w.away.Load(), w.bad.Load()} {
 		switch {
 		case fault == nil:
@@ -189,7 +189,7 @@ const removeEvery = time.Second
 // directory has seen that they end. Each process reports that itself; the first to see that all have removes the team.
 type removal struct {
 	store   teams.Store
-	joined  *joinedTeams
+	joined  *store.Live
 	open    func(ctx context.Context, team string) (int, error) // requests and tasks that are not settled
 	alive   func() int64                                        // replicas that the accounts know; some may not have reported yet
 	replica string                                              // this process
@@ -219,7 +219,7 @@ func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 
 // look reports the teams that this process has finished with, and removes those that all have finished with.
 func (r *removal) look(ctx context.Context) {
-	_, d, _ := r.joined.inForce()
+	_, d, _ := r.joined.InForce()
 	ids, version := d.Removing(), d.Version
 	own := teams.Report{Replica: r.replica, Version: version}
 	for _, id := range ids {

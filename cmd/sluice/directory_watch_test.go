@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/gateway"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -51,7 +51,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
 	w.directoryWatch = &directoryWatch{
 		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: teams.Order{Who: "replica"},
-		joined: &joinedTeams{file: file, key: "sk-upstream", apply: func(file *teams.File, _ gateway.Secret) { w.teams = file }},
+		joined: store.NewLive(file, sha256.Sum256([]byte("sk-upstream")), time.Now, func(file *teams.File) { w.teams = file }),
 	}
 	w.start(t.Context())
 	return w
@@ -91,7 +91,7 @@ func TestADirectoryIsFollowed(t *testing.T) {
 	w.expect(t, "search ads maps", "<nil>")
 	file, err := teams.Parse([]byte("teams:\n  - id: maps\n"))
 	must(t, err)
-	w.joined.setFile(file, "sk-upstream")
+	w.joined.SetFile(file, sha256.Sum256([]byte("sk-upstream")), func(file *teams.File) { w.teams = file })
 	w.expect(t, "maps ads", "not all of it is in force: team maps stands in the teams file and in the directory: the file's counts; remove one of the two")
 	if w.teams.Team("maps").Owner != teams.OwnerFile || w.teams.Team("ads").Owner != teams.OwnerDirectory {
 		t.Error("the owners are wrong")
@@ -142,7 +142,7 @@ func TestAnEntryAloneReloadsNothing(t *testing.T) {
 	w.expect(t, "search maps", "<nil>")
 	is, err := w.store.Read(t.Context())
 	must(t, err)
-	if known, _, _ := w.joined.inForce(); w.teams != before || known.Head() != is.Head() || strings.Count(w.log.String(), "directory loaded") != 1 {
+	if known, _, _ := w.joined.InForce(); w.teams != before || known.Head() != is.Head() || strings.Count(w.log.String(), "directory loaded") != 1 {
 		t.Errorf("teams loaded again: %v; the entry is known: %v\n%s", w.teams != before, known.Head() == is.Head(), w.log.String())
 	}
 	must(t, os.Remove(w.path))
@@ -258,7 +258,7 @@ func TestDefaultsOfTheFileCloseNoTeamOfTheDirectory(t *testing.T) {
 	w.expect(t, "search maps untagged", "<nil>")
 	file, err := teams.Parse([]byte("defaults: {tag_key: project, tag_quotas: {images: {day: 9}}}\nteams:\n  - id: search\n"))
 	must(t, err)
-	w.joined.setFile(file, "sk-upstream")
+	w.joined.SetFile(file, sha256.Sum256([]byte("sk-upstream")), func(file *teams.File) { w.teams = file })
 	w.expect(t, "search maps untagged", "<nil>")
 	w.create(t, "later")
 	w.expect(t, "search later maps untagged", "<nil>")

@@ -42,7 +42,7 @@ type commandLine struct {
 	Demo      demoCommand      `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
 	Simulate  simulateCommand  `cmd:"" help:"Run the upstream simulator alone."`
 	Check     checkCommand     `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
-	Key       keyCommand       `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file."`
+	Key       keyCommand       `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file. Disable and enable one."`
 	Team      teamCommand      `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`
 	Usage     usageCommand     `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
 	Adjust    adjustCommand    `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`

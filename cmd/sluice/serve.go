@@ -117,7 +117,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}, p.kept.checks...)
 	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state})
 	if s.hangups != nil {
-		files := newWatch(c, logger, directory.joined.setFile, p.telemetry.Metrics.Reload)
+		files := newWatch(c, logger, directory.setFile, p.telemetry.Metrics.Reload)
 		watched.TeamsFaulty = func() bool { return files.state() != nil }
 		checks = append(checks, admin.Check{Name: "teams", State: files.state})
 		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"sluice/policy/teams"
@@ -189,4 +190,23 @@ func (a *api) mintKey(c *call) error {
 
 func (a *api) endKey(c *call) error {
 	return c.done(a.Registry.EndKey(c.r.Context(), c.actor(), c.parts["id"], c.parts["key"]))
+}
+
+// changeKey answers with the key, and with the ETag of its team.
+func (a *api) changeKey(c *call) error {
+	id, key := c.parts["id"], c.parts["key"]
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // as in replaceTeam
+		return err
+	}
+	members, err := c.body()
+	if err != nil {
+		return err
+	}
+	t, err := a.Registry.ChangeKey(c.r.Context(), c.actor(), id, key, members, cmp.Or(c.r.Header.Get("If-Match"), "*"))
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("ETag", t.ETag())
+	keys := keysOf(&t)
+	return c.write(http.StatusOK, keys[slices.IndexFunc(keys, func(k Key) bool { return k.ID == key })])
 }

@@ -105,7 +105,26 @@ func TestKeysOverHTTP(t *testing.T) {
 	if len(l.Data) != 2 || l.Data[0]["expires"] != "2026-11-23T00:00:00Z" || l.Data[1]["id"] != second.ID || l.Data[1]["note"] != "the indexer" || l.Next != nil {
 		t.Errorf("%+v", l)
 	}
+	path := " /teams/maps/keys/" + second.ID
+	for range 2 { // the second time changes nothing
+		off := w.expect(member, "PATCH"+path, `{"disabled":true}`, http.StatusOK, "")
+		if team := w.expect(member, "GET /teams/maps", "", http.StatusOK, ""); !strings.Contains(off.body, `"disabled":true`) || off.header.Get("ETag") != team.header.Get("ETag") {
+			t.Errorf("disabled: %v, of %v", off, team)
+		}
+	}
+	stale := w.expect(operator, "PATCH"+path+"?reason=it%20leaked", `{}`, http.StatusOK, "").header.Get("ETag")
+	on := w.expect(operator, "PATCH"+path, `{"disabled":false}`, http.StatusOK, "", "If-Match: "+stale)
+	if strings.Contains(on.body, "disabled") {
+		t.Errorf("enabled: %s", on.body)
+	}
+	w.expect(operator, "PATCH"+path, `{"disabled":true}`, http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+stale)
+	w.expect(viewer, "PATCH"+path, `{"disabled":true}`, http.StatusForbidden, "forbidden")
+	w.expect(member, "PATCH /teams/ads/keys/"+second.ID, `{"disabled":true}`, http.StatusNotFound, "missing id")
+	for body, want := range map[string]string{`{"disabled":"true"}`: "invalid disabled", `{"id":"x"}`: "invalid id", `[]`: "invalid body", `{"disabled":null}`: "invalid disabled"} {
+		w.expect(member, "PATCH"+path, body, http.StatusBadRequest, want)
+	}
 	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNoContent, "")
+	w.expect(member, "PATCH /teams/maps/keys/"+first.ID, `{"disabled":true}`, http.StatusNotFound, "missing key")
 	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNotFound, "missing key")
 	for body, want := range map[string]string{
 		`{"expires":"2026-11-22T12:00:00Z"}`:                                "invalid expires",
@@ -120,6 +139,7 @@ func TestKeysOverHTTP(t *testing.T) {
 		w.expect(member, "POST /teams/maps/keys", body, http.StatusBadRequest, want)
 	}
 	w.expect(member, "POST /teams/search/keys", `{}`, http.StatusConflict, "conflict owner")
+	w.expect(operator, "PATCH /teams/search/keys/bbbbbbbbbbbb", `{"disabled":true}`, http.StatusConflict, "conflict owner")
 }
 
 func TestUsageOverHTTP(t *testing.T) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,6 +73,33 @@ func teamMembers(t *testing.T) []string {
 	return strings.Split(strings.ReplaceAll(faults[0].Allowed, " or ", ", "), ", ")
 }
 
+// raiseMembers are the members of a raise in an answer.
+func raiseMembers(t *testing.T) []string {
+	t.Helper()
+	var members map[string]any
+	text, err := json.Marshal(teams.Raise{Unit: teams.UnitImages})
+	if err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(maps.Keys(members))
+}
+
+// keyMembers are the members of a key that can be changed.
+func keyMembers(t *testing.T) []string {
+	t.Helper()
+	key := teams.Key{ID: "aaaaaaaaaaaa"}
+	d := teams.Document{Teams: []teams.Spec{{ID: "a", Keys: []teams.Key{key}}}}
+	_, _, err := teams.Apply(d, teams.ChangeKey{Team: "a", Key: key.ID, IfMatch: "*", Members: []byte(`{"no_such_member":1}`)})
+	var problem *teams.Problem
+	if !errors.As(err, &problem) {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.ReplaceAll(problem.Allowed, " or ", ", "), ", ")
+}
+
 // The document has exactly the members of every value.
 func TestDocumentHasEveryMember(t *testing.T) {
 	var units []string
@@ -84,8 +112,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	}
 	team := append(teamMembers(t), "owner")
 	for name, want := range map[string][]string{
-		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
-		"AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
+		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
+		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
 		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Request": nil,
 		"Unit": nil, "Rate": nil, "Quota": periods, "MoneyQuota": periods,
 	} {
@@ -95,8 +123,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 			t.Errorf("%s (-code +document):\n%s", name, diff)
 		}
 	}
-	if n := len(at(document, "components", "schemas").(map[string]any)); n != 19 {
-		t.Errorf("the document has %d schemas, the test 19", n)
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 22 {
+		t.Errorf("the document has %d schemas, the test 22", n)
 	}
 	var codes []string
 	for code := range statuses {

@@ -27,7 +27,7 @@ var statuses = map[teams.Code]int{
 	teams.CodeConflict: http.StatusConflict, teams.CodeLost: http.StatusPreconditionFailed, CodeLarge: http.StatusRequestEntityTooLarge,
 	codeMedia: http.StatusUnsupportedMediaType, codeNoMatch: http.StatusPreconditionRequired, teams.CodeOften: http.StatusTooManyRequests,
 	teams.CodeFull: http.StatusTooManyRequests, CodeHost: http.StatusMisdirectedRequest, codeInternal: http.StatusInternalServerError,
-	teams.CodeAway: http.StatusServiceUnavailable,
+	teams.CodeAway: http.StatusServiceUnavailable, teams.CodeUnfit: http.StatusUnprocessableEntity,
 }
 
 // Status is the HTTP status of a code.

@@ -46,13 +46,15 @@ type RegistryDeps struct {
 // change does. For a member, other teams do not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
 type Registry struct {
 	RegistryDeps
-	kept kept
-	pace pace
+	Raises Raises
+	kept   kept
+	pace   pace
 }
 
 // NewRegistry returns the registry.
 func NewRegistry(deps RegistryDeps) *Registry {
 	r := &Registry{RegistryDeps: deps}
+	r.Raises = Raises{r}
 	r.kept = kept{deps: &r.RegistryDeps, turn: make(chan struct{}, 1)}
 	return r
 }
@@ -171,6 +173,11 @@ func (r *Registry) Mint(ctx context.Context, a access.Actor, team string, order 
 func (r *Registry) EndKey(ctx context.Context, a access.Actor, team, key string) error {
 	_, err := r.changeKeys(ctx, a, team, teams.RemoveKey{Team: team, Key: key})
 	return err
+}
+
+// ChangeKey sets members of a key of a team of the directory. They and ifMatch are as in [teams.ChangeKey].
+func (r *Registry) ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
+	return r.changeKeys(ctx, a, team, teams.ChangeKey{Team: team, Key: key, IfMatch: ifMatch, Members: members})
 }
 
 // changeKeys changes a team whose keys the person may make and end.

@@ -25,7 +25,8 @@ type kept struct {
 	head     string         // of the directory that was read last
 	text     []byte         // its document
 	document teams.Document // and what that says
-	known    bool           // it was read
+	raises   []teams.Raise
+	known    bool // it was read
 }
 
 // store returns the directory's store, which is not read while it has lost the directory.
@@ -69,6 +70,10 @@ func (k *kept) open(ctx context.Context) (teams.Document, error) {
 	if err == nil {
 		err = s.Check()
 	}
+	var raises []teams.Raise
+	if err == nil {
+		raises, err = teams.ReadRaises(s.Raises)
+	}
 	if err != nil {
 		return teams.Document{}, unusable(err)
 	}
@@ -79,8 +84,15 @@ func (k *kept) open(ctx context.Context) (teams.Document, error) {
 		}
 		k.text, k.document = s.Document, d
 	}
-	k.head, k.known = s.Head(), true
+	k.head, k.raises, k.known = s.Head(), raises, true
 	return k.document, nil
+}
+
+// inForce returns the raises that were read last; some may have ended.
+func (k *kept) inForce() []teams.Raise {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.raises
 }
 
 // openUsed returns the directory, and when keys were last used. It asks for both at the same time.

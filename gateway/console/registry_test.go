@@ -75,6 +75,10 @@ func TestWhoChangesWhat(t *testing.T) {
 				return err
 			},
 			"end": func(a access.Actor, team string) error { return w.EndKey(ctx, a, team, "bbbbbbbbbbbb") },
+			"change": func(a access.Actor, team string) error {
+				_, err := w.ChangeKey(ctx, a, team, "bbbbbbbbbbbb", []byte(`{"disabled":true}`), "*")
+				return err
+			},
 			"adjust": func(a access.Actor, team string) error {
 				_, err := w.Adjust(ctx, a, team, Correction{Unit: "tokens", Delta: "1"})
 				return err
@@ -87,14 +91,14 @@ func TestWhoChangesWhat(t *testing.T) {
 			team string
 			want map[string]teams.Code
 		}{
-			{free, "ads", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
-			{stranger, "maps", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
-			{operator, "none", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
-			{viewer, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": forbidden}},
-			{free, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": missing}},
-			{free, "mail", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "end": missing, "adjust": forbidden}},
-			{free, "search", map[string]teams.Code{"replace": forbidden, "mint": conflict, "end": conflict}},
-			{operator, "ads", map[string]teams.Code{"replace": conflict, "delete": conflict, "mint": conflict, "end": conflict, "adjust": teams.CodeInvalid}},
+			{free, "ads", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
+			{stranger, "maps", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
+			{operator, "none", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
+			{viewer, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "change": forbidden, "adjust": forbidden, "cancel": forbidden}},
+			{free, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "change": forbidden, "adjust": forbidden, "cancel": missing}},
+			{free, "mail", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "end": missing, "change": missing, "adjust": forbidden}},
+			{free, "search", map[string]teams.Code{"replace": forbidden, "mint": conflict, "end": conflict, "change": conflict}},
+			{operator, "ads", map[string]teams.Code{"replace": conflict, "delete": conflict, "mint": conflict, "end": conflict, "change": conflict, "adjust": teams.CodeInvalid}},
 		} {
 			for act, want := range tt.want {
 				var e *teams.Problem

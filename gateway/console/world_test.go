@@ -33,7 +33,7 @@ const teamsFile = `
 defaults: {key_days: 30}
 teams:
   - {id: ads, description: of the file, rates: {requests: {per: 1m, limit: 5}}, rules: {text.top_p: off}, keys: [{id: aaaaaaaaaaaa, sha256: ` + canary + `, note: old}]}
-  - {id: search, self_service: true}
+  - {id: search, self_service: true, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}
 `
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -1,8 +1,6 @@
 package limit
 
 import (
-	"strings"
-
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -25,15 +23,5 @@ func UnitIndex(u teams.Unit) int { return unit.Index(u) }
 // whole number.
 func Written(u teams.Unit, n int64) string { return unit.Written(u, n) }
 
-// ReadAmount reads what Written writes, with a sign or without, and fractions also with an exponent, as programs write small numbers
-// in JSON. It reports false for anything else: a part of a unit, of money a part of 10⁻⁹, or a number beyond what is counted exactly.
-func ReadAmount(u teams.Unit, text string) (n int64, ok bool) {
-	places := 0
-	if i := unit.Index(u); i >= 0 {
-		places = unit.Table[i].Decimals
-	}
-	if places == 0 && strings.ContainsAny(text, "eE") {
-		return 0, false
-	}
-	return teams.Decimal(text, places)
-}
+// ReadAmount reads what Written writes, see [teams.ReadAmount].
+func ReadAmount(u teams.Unit, text string) (n int64, ok bool) { return teams.ReadAmount(u, text) }

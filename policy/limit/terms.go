@@ -40,6 +40,21 @@ func TermsOf(t *teams.Team) (l Terms) {
 	return l
 }
 
+// TermsOn returns a team's limits on a day, of those that it has now: its raises count only in the periods that run now.
+func TermsOn(team *teams.Team, now, day *Calendar) Terms {
+	t := TermsOf(team)
+	if team.Base == nil {
+		return t
+	}
+	base := ScopeOf(ScopeTeam, "", nil, team.Base)
+	for q := range t.Quotas {
+		if now.Period(q) != day.Period(q) {
+			t.Quotas[q] = base.Quotas[q]
+		}
+	}
+	return t
+}
+
 // Of returns the scope of a kind.
 func (t *Terms) Of(k ScopeKind) *Scope {
 	if k == ScopeTeam {

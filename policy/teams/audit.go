@@ -25,6 +25,7 @@ type Entry struct {
 	After   json.RawMessage `json:"after,omitempty"`  // as it is; nil: it no longer exists
 	Version int64           `json:"version"`          // of the directory afterwards
 	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
+	Raises  string          `json:"raises,omitempty"` // SHA-256 of the text of the raises afterwards; empty: the entry does not change them
 	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
 }
 

@@ -2,6 +2,7 @@ package teams
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -13,6 +14,7 @@ type Proof struct {
 	First, Last int64 // their first and last number
 
 	text   []byte // of the last entry
+	raises string // the digest of the raises in the last entry that changed them; empty: none did
 	faults []string
 }
 
@@ -34,7 +36,7 @@ func (p *Proof) Add(text []byte) {
 	case e.Prev != hexOf(p.text):
 		p.faults = append(p.faults, fmt.Sprintf("entry %d is not the one that entry %d follows", p.Last, e.Seq))
 	}
-	p.Count, p.Last, p.text = p.Count+1, e.Seq, text
+	p.Count, p.Last, p.text, p.raises = p.Count+1, e.Seq, text, cmp.Or(e.Raises, p.raises)
 }
 
 // Verify lists what is wrong with the trail as a whole, at most ten faults; nil: every entry is unchanged and in its place, none
@@ -59,6 +61,8 @@ func (p *Proof) Verify(s State) []string {
 	}
 	if _, err := s.Open(); err != nil {
 		faults = append(faults, err.Error())
+	} else if p.raises != hexOf(s.Raises) && (p.raises != "" || p.First <= 1) { // an entry that was removed is older than any raise
+		faults = append(faults, "the raises are not as the last entry about them left them")
 	}
 	return faults[:min(len(faults), 10)]
 }

@@ -15,6 +15,14 @@ type State struct {
 	Document []byte // the text in force; nil: none
 	Last     []byte // the text of the last entry; nil: none
 	First    int64  // the number of the oldest entry that is kept; 0: none
+	// Raises are the raises of teams of both owners: see [ReadRaises]. They are apart from the document, which versions without them
+	// read strictly. Nil: there was never one.
+	Raises []byte
+}
+
+// Equal reports whether a state has the same document, raises and trail.
+func (s State) Equal(other State) bool {
+	return bytes.Equal(s.Last, other.Last) && bytes.Equal(s.Document, other.Document) && bytes.Equal(s.Raises, other.Raises)
 }
 
 // Head is the SHA-256 of the last entry; empty: no entry. Any change changes it.
@@ -65,6 +73,9 @@ func (s State) check() (string, error) {
 	if last.Digest != digest {
 		return "", fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
 	}
+	if last.Raises != "" && last.Raises != hexOf(s.Raises) {
+		return "", fmt.Errorf("the raises are not as entry %d of the audit left them: they were changed without an entry", last.Seq)
+	}
 	return digest, nil
 }
 
@@ -97,7 +108,7 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	if HasPlainKey(text) {
 		return s, &Problem{Code: CodeInvalid, Text: "the entry would contain a plain key", Advice: "this key has been seen, so mint another"}
 	}
-	return State{Document: document, Last: text, First: max(s.First, 1)}, nil
+	return State{Document: document, Raises: s.Raises, Last: text, First: max(s.First, 1)}, nil
 }
 
 // hexOf is the SHA-256 of a text in hexadecimal; empty: no text.
@@ -110,10 +121,13 @@ func hexOf(text []byte) string {
 }
 
 // Lost reports whether a store with the state has lost changes that known includes: its document is older, or the same with an
-// older end of its trail.
+// older end of its trail; or it has no raises any more, because a process of a version without them has restored it.
 func Lost(has, known State) bool {
 	if known.Last == nil {
 		return false
+	}
+	if has.lostRaises(known) {
+		return true
 	}
 	is, was := has.last(), known.last()
 	if bytes.Equal(has.Document, known.Document) {
@@ -145,22 +159,30 @@ func (s State) last() Entry {
 // Restored is the state of a store after its repair, if it lost changes that known includes: known's document, with an entry
 // about the restore. The numbers of the entries continue, so that lost ones are noticed.
 func Restored(has, known State, order Order) (State, error) {
+	entry := Entry{What: "directory.restore", Raises: hexOf(known.Raises)}
 	if has.Last == nil {
-		return known.Next(nil, Entry{What: "directory.restore"}, order)
+		return known.Next(nil, entry, order)
 	}
 	last, err := ReadEntry(known.Last)
 	if err != nil {
 		return has, err
 	}
-	next, err := has.Next(known.Document, Entry{What: "directory.restore"}, order)
+	text, version := known.Document, last.Version
+	if has.lostRaises(known) && !has.Before(known) { // only they are lost
+		text, version = has.Document, has.last().Version
+	}
+	has.Raises = known.Raises
+	next, err := has.Next(text, entry, order)
 	if err != nil {
 		return has, err
 	}
-	entry, err := ReadEntry(next.Last)
-	if err != nil {
+	if entry, err = ReadEntry(next.Last); err != nil {
 		return has, err
 	}
-	entry.Seq, entry.Version = max(entry.Seq, last.Seq+1), last.Version
+	entry.Seq, entry.Version = max(entry.Seq, last.Seq+1), version
 	next.Last = entry.Text()
 	return next, nil
 }
+
+// lostRaises reports whether a store had raises that known includes: there is a text of them from the first one on.
+func (s State) lostRaises(known State) bool { return s.Raises == nil && known.Raises != nil }

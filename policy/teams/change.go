@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced or removed, or all teams
-// imported.
+// Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced, changed or removed, or all
+// teams imported.
 type Change interface {
 	// apply changes d, a copy whose teams it replaces whole, and returns what, team, key, before and after of the entry.
 	apply(d *Document) (Entry, error)

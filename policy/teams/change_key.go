@@ -141,6 +141,29 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 	return d.rekey(at, "key.remove", c.Key, slices.Delete(slices.Clone(team.Keys), i, i+1)), nil
 }
 
+// ChangeKey sets some members of a key.
+type ChangeKey struct {
+	Team, Key, IfMatch string // IfMatch is as in ReplaceTeam
+	// Members is an object in the form of a document: disabled. What it does not name stays.
+	Members []byte
+}
+
+func (c ChangeKey) apply(d *Document) (Entry, error) {
+	at, team, err := d.need(c.Team, c.IfMatch)
+	if err != nil {
+		return Entry{}, err
+	}
+	i := team.keyAt(c.Key)
+	if i < 0 {
+		return Entry{}, noKey()
+	}
+	keys := slices.Clone(team.Keys)
+	if _, err := readWhole(c.Members, true, func(root node) { root.fields(keys[i].changeable()...) }); err != nil {
+		return Entry{}, problemOf(err)
+	}
+	return d.rekey(at, "key.change", c.Key, keys), nil
+}
+
 // rekey replaces the keys of a team. Its entry has only those that change, because members make many such changes.
 func (d *Document) rekey(at int, what, key string, keys []Key) Entry {
 	before := d.Teams[at]

@@ -220,3 +220,39 @@ type tb interface {
 	Helper()
 	Fatal(args ...any)
 }
+
+// A disabled key is looked up like an unknown one, until it is enabled. What the change does not name stays.
+func TestAKeyIsDisabledAndEnabled(t *testing.T) {
+	file, err := teams.Parse([]byte("teams: []"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := minted(t, 1)
+	d := changed(t, teams.Document{}, teams.CreateTeam{Team: spec("search")},
+		teams.AddKey{Team: "search", Minted: key, Order: teams.KeyOrder{Note: "indexer"}, Now: today})
+	for _, disabled := range []bool{true, false} {
+		order := teams.ChangeKey{Team: "search", Key: key.ID, IfMatch: d.Teams[0].ETag(), Members: fmt.Appendf(nil, `{"disabled":%t}`, disabled)}
+		next, entry, err := teams.Apply(d, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `{"keys":[{"id":"` + key.ID + `","disabled":true,"note":"indexer"}]}`
+		if text := string(entry.After) + string(entry.Before); entry.What != "key.change" || entry.Key != key.ID || !strings.Contains(text, want) {
+			t.Errorf("the entry is %s of %s: %s", entry.What, entry.Key, text)
+		}
+		joined, _, err := file.Join(next.Text(), [sha256.Size]byte{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := joined.Lookup(key.Reveal(), today); ok == disabled {
+			t.Errorf("disabled %t: the key works: %t", disabled, ok)
+		}
+		var lost *teams.Problem
+		if _, _, err := teams.Apply(next, order); !errors.As(err, &lost) || lost.Code != teams.CodeLost {
+			t.Errorf("with an old ETag: %v", err)
+		}
+		if d = next; d.Teams[0].Keys[0].Note != "indexer" {
+			t.Errorf("the key lost its note: %+v", d.Teams[0].Keys)
+		}
+	}
+}

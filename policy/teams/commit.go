@@ -79,7 +79,7 @@ func step(was State, order Order, decide Decide) (State, Document, error) {
 	if err != nil || after.Version == before.Version {
 		return was, before, err
 	}
-	next, err := was.next(after.Text(), after.Version, entry, order)
+	next, err := was.withoutTeams(before, after, &entry).next(after.Text(), after.Version, entry, order)
 	if err == nil {
 		latest.Store(&opened{hexOf(next.Document), after})
 	}

@@ -86,14 +86,20 @@ var keyID = spelled(`^[a-z0-9]{12}$`, "12 of a–z and 0–9, the key's public p
 
 // readKey reads one key of a team.
 func readKey(n node) (k Key) {
-	n.fields(
+	known := append([]field{
 		must("id", unique(&k.ID, "key id", keyID)),
 		must("sha256", func(v node) { k.SHA256 = readSum(v) }),
 		may("expires", one(&k.Expires, moment)),
-		may("disabled", one(&k.Disabled, flag)),
-		may("note", one(&k.Note, prose)),
-	)
+	}, k.changeable()...)
+	n.fields(append(known, may("note", one(&k.Note, prose)))...)
 	return k
+}
+
+// changeable are the members that [ChangeKey] may set, too.
+func (k *Key) changeable() []field {
+	return []field{
+		may("disabled", one(&k.Disabled, flag)),
+	}
 }
 
 // readSum reads the SHA-256 of a key. A value of another form may be the key itself, so it is never shown.

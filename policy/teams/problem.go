@@ -19,6 +19,7 @@ const (
 	CodeLost      Code = "lost"      // another change was faster: the ETag is no longer the team's
 	CodeAway      Code = "away"      // the directory or the accounts cannot be reached
 	CodeOften     Code = "attempts"  // the members of the team have changed too much recently
+	CodeUnfit     Code = "unfit"     // the request is well formed, and a value in it does not fit the team or the moment
 	CodeFull      Code = "audit"     // the entries of the team have filled its part of the audit for the day
 )
 

@@ -34,6 +34,10 @@ type Team struct {
 	Rates []Rate
 	// Quotas are the team's quotas, at most one per unit and period, ordered by unit as Units is, day before month. Nil: none.
 	Quotas []Quota
+	// Base are the quotas as the team's owner wrote them, and Raises what Quotas have more at the moment: see [File.Raised]. Nil: no
+	// raise is in force.
+	Base   []Quota
+	Raises []Raise
 	// Concurrent is how many requests may be in flight, over all replicas. 0: any number.
 	Concurrent int
 	// OpenTasks is how many tasks may be under way. 0: any number.

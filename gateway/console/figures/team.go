@@ -18,6 +18,7 @@ import (
 
 // TeamFigures are a team's current figures.
 type TeamFigures struct {
+	Team       *teams.Team      // as it is in force, with its raises
 	Report     limit.Report     // the limits in force, and the open tasks: the figures of /sluice/v1/usage
 	Effective  []int            // indices in Report of each unit's binding limit: the one with the least left
 	TagKey     string           // the name of the team's tag; empty: none
@@ -51,6 +52,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		return t, err
 	}
 	at := f.Deps.Now()
+	t.Team = team
 	days := lastDays(at, teamDays)
 	var used book
 	var counts map[string]recent.Counts

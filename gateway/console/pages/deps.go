@@ -17,6 +17,7 @@ import (
 // foreign and unknown teams with the same [teams.Problem]. Errors of other types are reported as "cannot be read at the moment".
 type Deps struct {
 	Teams    Teams
+	Raises   Raises
 	Figures  Figures
 	Config   func() Config // the settings in effect, without secrets
 	Modes    policy.Modes  // that the settings set
@@ -39,11 +40,19 @@ type Teams interface {
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
 	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
 	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
+	// ChangeKey sets members of a key, as [teams.ChangeKey] does.
+	ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error)
 	EndKey(ctx context.Context, a access.Actor, team, key string) error
 	Cancel(ctx context.Context, a access.Actor, team, task string) error
 	Audit(ctx context.Context, p access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error)
 	// Prove verifies the audit. Faults are nil if the audit is intact.
 	Prove(ctx context.Context, p access.Person) (entries int64, head string, faults []string, err error)
+}
+
+// Raises raise quotas for a while: what [console.Raises] does.
+type Raises interface {
+	Add(ctx context.Context, a access.Actor, team string, order teams.RaiseOrder) (teams.Raise, error)
+	End(ctx context.Context, a access.Actor, team, raise string) error
 }
 
 // Figures read usage, spend, tasks, requests and faults, as package figures does.

@@ -147,6 +147,8 @@ func days(of func(int) int64) (list []figures.Row) {
 	return list
 }
 
+var midnightAfterNoon = noon.Truncate(24 * time.Hour).AddDate(0, 0, 1)
+
 // untilMidnight is in UTC, from noon.
 const untilMidnight = 11*time.Hour + 25*time.Minute + 4*time.Second
 
@@ -159,6 +161,15 @@ func standings() []limit.Standing {
 		{Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 50 * teams.Nano, Used: 50*teams.Nano + 3, Reset: untilMidnight},
 		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 800 * teams.Nano, Used: 311_123_456_789, Held: 4 * teams.Nano, Left: 484_876_543_211, Reset: 8*24*time.Hour + untilMidnight},
 	}
+}
+
+// raisedTeam is the team of those standings, with two raises of its quotas.
+func raisedTeam(reason string) *teams.Team {
+	images := teams.Quota{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 200}
+	return &teams.Team{Base: []teams.Quota{images}, Raises: []teams.Raise{
+		{ID: "5t8w1z4c7f0h", Unit: images.Unit, Period: images.Period, Amount: 250, Until: midnightAfterNoon, Reason: "launch"},
+		{ID: "6u9x2a5d8g1j", Unit: images.Unit, Period: images.Period, Amount: 50, Until: noon.Add(2 * time.Hour), Reason: reason},
+	}}
 }
 
 // tagQuotas are quotas of each value of a tag, and tagStandings the standings of more values than the page shows.

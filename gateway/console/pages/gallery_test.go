@@ -71,7 +71,7 @@ func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing,
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix,
+		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix,
 		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
@@ -170,6 +170,26 @@ func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order tea
 	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires}, g.change(what)
 }
 
+func (g *gallery) ChangeKey(_ context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
+	g.changed = append(g.changed, "change key "+team+" "+key+" "+string(members)+" "+ifMatch)
+	return teams.Spec{}, nil
+}
+
+// galleryRaises has the raises.
+type galleryRaises struct{ *gallery }
+
+func (g galleryRaises) Add(_ context.Context, who access.Actor, team string, o teams.RaiseOrder) (teams.Raise, error) {
+	until := "the end"
+	if o.Until != nil {
+		until = o.Until.Format(time.RFC3339)
+	}
+	return teams.Raise{}, g.change(strings.Join([]string{"raise", team, string(o.Unit), string(o.Period), o.Amount, until, who.Reason}, " "))
+}
+
+func (g galleryRaises) End(_ context.Context, _ access.Actor, team, raise string) error {
+	return g.change("end raise " + team + " " + raise)
+}
+
 func (g *gallery) EndKey(_ context.Context, _ access.Actor, team, key string) error {
 	return g.change("remove key " + team + " " + key)
 }
@@ -221,7 +241,7 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	})}
 	if line.Tightest != nil {
 		if f.Report.Limits = g.limits; g.limits == nil {
-			f.Report.Limits = standings()
+			f.Report.Limits, f.Team = standings(), raisedTeam(line.Description)
 			f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
 		}
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}

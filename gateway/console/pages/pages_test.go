@@ -40,8 +40,8 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		{"a viewer, a new team", viewer, "/new-team", 403, 0},
 		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
 		{"a member, a running task", member, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
-		{"an operator, a team of the directory", operator, "/teams/search", 200, 5}, // rotate, remove, make, correct, disable
-		{"an operator, a team of the file", operator, "/teams/ads", 200, 1},         // correct
+		{"an operator, a team of the directory", operator, "/teams/search", 200, 11}, // rotate, disable, remove, make, three raises and two ends, correct, disable
+		{"an operator, a team of the file", operator, "/teams/ads", 200, 6},          // three raises and two ends, correct
 		{"an operator, the form of the file's team", operator, "/teams/ads/edit", 409, 0},
 		{"an operator, a running task", operator, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
 	} {
@@ -67,7 +67,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	g := day(12)
 	for _, p := range []access.Person{{Role: access.Viewer}, {Role: access.Member, Teams: []string{"search"}}, {}} {
-		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/ads/tasks/" + g.tasks[0].ID + "/cancel"} {
+		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/search/raises", "/teams/search/raises/x/end", "/teams/ads/tasks/" + g.tasks[0].ID + "/cancel"} {
 			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 && (w.Code != 404 || !strings.HasPrefix(path, "/teams/ads/")) {
 				t.Errorf("role %d, %s: %d", p.Role, path, w.Code)
 			}
@@ -101,6 +101,11 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"*"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
 		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=offkey", `change key search 7f3k9q2m4x00 {"disabled":true} 1`},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"false"}}, "/teams/search?done=onkey", `change key search 7f3k9q2m4x00 {"disabled":false} `},
+		{"/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"500"}, "reason": {" launch "}}, "/teams/search?done=raised", "raise search images day 500 the end launch"},
+		{"/teams/search/raises", url.Values{"unit": {"spend"}, "period": {"month"}, "amount": {"1.5"}, "until": {"2026-11-22T18:30"}, "reason": {"launch"}}, "/teams/search?done=raised", "raise search spend month 1.5 2026-11-22T18:30:00Z launch"},
+		{"/teams/search/raises/5t8w1z4c7f0h/end", nil, "/teams/search?done=lowered", "end raise search 5t8w1z4c7f0h"},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
 		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
 		{"/teams/search/tasks/" + longTask + "/cancel", nil, "/teams/search/tasks/" + longTask + "?done=canceled", "cancel search " + longTask},

@@ -181,7 +181,11 @@ var done = map[string]string{
 	"enabled":  "The team was enabled. Its keys work again.",
 	"removing": "The team is removed within seconds once none of its requests and tasks is open.",
 	"adjusted": "The usage was corrected. The audit has your reason.",
+	"raised":   "The limit was raised. It is in force on every replica within 2 seconds, and ends by itself.",
+	"lowered":  "The raise has ended. The limit is lower on every replica within 2 seconds.",
 	"unkeyed":  "The key was removed. It no longer works.",
+	"offkey":   "The key was disabled. It does not work until it is enabled.",
+	"onkey":    "The key was enabled. It works again.",
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
 }
 

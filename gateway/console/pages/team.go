@@ -68,6 +68,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()
 	for i := range f.Report.Limits {
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
+		v.Limits[i].raisable(f.Team, p.Changes())
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	v.showTags()

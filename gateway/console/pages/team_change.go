@@ -123,6 +123,16 @@ func mintedPage(v mintedView) view {
 	return view{page: "minted", title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
 }
 
+// setKeyState disables or enables a key.
+func (s teamPages) setKeyState(r *http.Request, p access.Person) (view, error) {
+	members, what := []byte(`{"disabled":false}`), "onkey"
+	if r.PostFormValue("disabled") == "true" {
+		members, what = []byte(`{"disabled":true}`), "offkey"
+	}
+	_, err := s.Teams.ChangeKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key"), members, r.PostFormValue("version"))
+	return s.after(r, p, "keys", what, err)
+}
+
 // removeKey ends a key immediately.
 func (s teamPages) removeKey(r *http.Request, p access.Person) (view, error) {
 	return s.after(r, p, "keys", "unkeyed", s.Teams.EndKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))

@@ -68,6 +68,7 @@ var functions = template.FuncMap{
 	"ms":      milliseconds,
 	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
 	"minute":  func(t time.Time) template.HTML { return moment(formMinute, t) },
+	"until":   until,
 	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
 	"day":     dayText,
 	"seg":     url.PathEscape,

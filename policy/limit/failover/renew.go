@@ -116,18 +116,19 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 // wants is how large the team's allowances should be, by day: today, and tomorrow if a lease reaches into it. The lock is held.
 func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock {
 	last, recent := s.lastKnown(r.Team.ID, now), b.recent.sum(now)
-	size := func() (n limit.Stock) {
+	size := func(t *limit.Terms) (n limit.Stock) {
 		if !s.Refuse && !r.idle {
-			n = allowanceSize(limit.LeftOf(&r.terms, &last), recent, r.Alive)
+			n = allowanceSize(limit.LeftOf(t, &last), recent, r.Alive)
 		}
 		return n
 	}
-	wants := map[int]limit.Stock{last.Date.Day: size()}
+	wants := map[int]limit.Stock{last.Date.Day: size(&r.terms)}
 	if next := s.dated(now.Add(s.Bridge)); next.Day != last.Date.Day {
 		for q := 0; q < limit.QuotaCount; q += 2 { // nothing is used of a future day
 			last.Used[q], last.Held[q] = 0, 0
 		}
-		wants[next.Day] = size()
+		t := limit.TermsOn(r.Team, &last.Date, &next)
+		wants[next.Day] = size(&t)
 	}
 	return wants
 }

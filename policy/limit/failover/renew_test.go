@@ -13,6 +13,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
 // An allowance does not shrink while Redis is away, even if the team is idle for a while.
@@ -224,6 +225,37 @@ func TestAnIdleTeamIsNotRenewed(t *testing.T) {
 	for range 3 {
 		if n := maintain(11 * time.Second); n != 0 {
 			t.Errorf("later it is renewed %d times", n)
+		}
+	}
+}
+
+// A raise counts only in the running period: what is set aside of the next one is a part of the quota without it.
+func TestARaiseIsNotOfTheNextDay(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		s.clock.Move(11*time.Hour + 55*time.Minute)
+		team := *limittest.Team(s, "quotas: {images: {day: 10000, month: 100000}}")
+		team.Base = []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 2000}}
+		s.must("a", &team, limit.Amounts{limit.Images: 1})
+		s.back()
+		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["20261121:images:aside"] != "199" || counts["20261122:images:aside"] != "20" || counts["202611:images:aside"] != "219" {
+			t.Errorf("set aside are %v", counts)
+		}
+	})
+}
+
+// Of a later day in the month the raise of the month counts, of the next month none.
+func TestTermsOfALaterDay(t *testing.T) {
+	team := teams.Team{
+		Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 10}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 20}},
+		Base:   []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 2}},
+	}
+	now := limit.CalendarOf(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+	for day, want := range map[int][2]int64{21: {10, 20}, 22: {1, 20}, 31: {1, 2}} {
+		on := limit.CalendarOf(time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC))
+		terms := limit.TermsOn(&team, &now, &on)
+		if got := [2]int64(terms.Quotas[2*limit.Images : 2*limit.Images+2]); got != want {
+			t.Errorf("on day %d the quotas are %v, want %v", day, got, want)
 		}
 	}
 }

@@ -237,3 +237,25 @@ func TestARenewalOfBrokenAccounts(t *testing.T) {
 		f.wants("nothing was done", 10, 0)
 	})
 }
+
+// A raise counts only in the period that runs by Redis's clock, whatever a process wants of the next one.
+func TestAllowancesOfTheNextPeriodsHaveNoRaise(t *testing.T) {
+	renewings(t, func(f *renewing) {
+		raised := *f.team
+		raised.Base, raised.Quotas = f.team.Quotas, limittest.Team(t, "quotas: {images: {day: 20000, month: 50000}}").Quotas
+		f.team = &raised
+		for _, tt := range []struct{ days, grown int64 }{{0, 2000}, {1, 100}, {30, 100}} {
+			r := f.renewal("a", 0, 9000)
+			r.Rows[0].Day = limit.CalendarOf(f.clock.Now().AddDate(0, 0, int(tt.days))).Day
+			if got := f.renews(r); got != tt.grown {
+				t.Errorf("%d days later it grows by %d, want %d", tt.days, got, tt.grown)
+			}
+		}
+		f.team.Base[0].Limit, f.team.Base[1].Limit = 9000, 500
+		r := f.renewal("b", 0, 9000)
+		r.Rows[0].Day = limit.CalendarOf(f.clock.Now().AddDate(0, 0, 35)).Day
+		if got := f.renews(r); got != 50 {
+			t.Errorf("in the next month it grows by %d, want a tenth of that month's quota", got)
+		}
+	})
+}

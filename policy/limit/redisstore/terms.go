@@ -26,6 +26,7 @@ type termsArgs struct {
 	Rates  []rateArgs              `json:"rates"`
 	Takes  limit.RateSet           `json:"takes"`
 	Quotas [limit.QuotaCount]int64 `json:"quotas"`
+	Base   []int64                 `json:"base,omitempty"` // of a team with raises: the quotas without them
 	Tasks  int64                   `json:"tasks"`
 	Shadow bool                    `json:"shadow"`
 }
@@ -55,6 +56,10 @@ func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
 	t := &w.terms
 	args := termsArgs{Rates: []rateArgs{}, Takes: t.RateSet(), Quotas: t.Quotas, Tasks: t.Tasks, Shadow: t.Shadow}
+	if team != nil && team.Base != nil {
+		base := limit.ScopeOf(limit.ScopeTeam, "", nil, team.Base)
+		args.Base = base.Quotas[:]
+	}
 	for i, r := range t.Rates {
 		if r.Limit > 0 {
 			a := rateArgsOf(r)

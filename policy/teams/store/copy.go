@@ -13,8 +13,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// Save writes a state to a file that only its owner can read and that others never see half-written. [Load] reads it.
-func Save(path string, s teams.State) error { return replace(path, encode(s)) }
+// Save writes a state to a file that only its owner can read and that others never see half-written, and its raises to a file beside
+// it. [Load] reads it.
+func Save(path string, s teams.State) error {
+	if err := saveRaises(path, s); err != nil {
+		return err
+	}
+	return replace(path, encode(s))
+}
 
 // Load reads a state that [Save] wrote; a file that does not exist is the zero State. It does not judge the document.
 func Load(path string) (teams.State, error) {
@@ -25,7 +31,11 @@ func Load(path string) (teams.State, error) {
 	case err != nil:
 		return teams.State{}, pathless(err)
 	}
-	return decode(text)
+	s, err := decode(text)
+	if err == nil {
+		s.Raises, err = loadRaises(path, s)
+	}
+	return s, err
 }
 
 // encode writes a state as one JSON object: the document's members, and audit, the end of its trail.

@@ -53,7 +53,7 @@ func (r *Redis) Head(ctx context.Context) (string, error) {
 
 // Read implements [teams.Store].
 func (r *Redis) Read(ctx context.Context) (s teams.State, err error) {
-	got, err := r.client.HMGet(ctx, directoryKey, "document", "entry", "first").Result()
+	got, err := r.client.HMGet(ctx, directoryKey, "document", "entry", "first", "raises").Result()
 	if err != nil {
 		return s, err
 	}
@@ -70,6 +70,9 @@ func (r *Redis) Read(ctx context.Context) (s teams.State, err error) {
 	if document != "" {
 		s.Document = []byte(document)
 	}
+	if raises, _ := got[3].(string); raises != "" {
+		s.Raises = []byte(raises)
+	}
 	return s, nil
 }
 
@@ -81,7 +84,7 @@ func (r *Redis) Write(ctx context.Context, was, next teams.State) error {
 	}
 	const keep = teams.KeptDays * 24 * time.Hour
 	wrote, err := writeScript.Run(ctx, r.client, []string{directoryKey, auditKey, writtenOn(entry.Time)},
-		was.Head(), next.Document, next.Last, next.Head(), entry.Seq, next.First, keep.Milliseconds(), entry.Team).Int()
+		was.Head(), next.Document, next.Last, next.Head(), entry.Seq, next.First, keep.Milliseconds(), entry.Team, next.Raises).Int()
 	if err == nil && wrote == 0 {
 		return teams.ErrLost
 	}

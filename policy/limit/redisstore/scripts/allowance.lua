@@ -2,7 +2,8 @@
 -- count once by their ids, and what is set aside is reported as a whole. A call that arrives after a later one of its replica changes
 -- nothing. Only the rates may be taken from twice.
 --
--- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: rates, quotas, tasks
+-- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: rates, quotas, tasks, and with
+-- raises base, the quotas without them
 -- rated: what was taken from the rates without Redis  rows of allowances: day, keep remains set aside, want is by how much it may grow
 -- holds of requests: id, lease, text
 -- Returns the team's state, and of each allowance the amounts by which it has grown.
@@ -43,11 +44,21 @@ redis.call('HINCRBY', QUOTA, 'seq', 1)
 record_call(replica, A.call, now)
 for _, row in ipairs(own) do move_aside(row.day, row.was and row.was.amount or NOTHING, row.amount) end
 
+-- limit_of is a quota, whose raises count only in the period that runs.
+local today, this_month = periods(now)
+local function limit_of(q, runs)
+  if terms.base and not runs then return terms.base[q] end
+  return terms.quotas[q]
+end
+
 -- room is by how much an allowance may grow in a unit, or in open tasks. The growth is bounded by what is left, by the replica's share
 -- of a tenth of that, and by a tenth of it for all allowances together.
 local function room(day, i, keep)
   local names, limits = {'tasks'}, {terms.tasks}
-  if i < TASKS then names, limits = {day .. ':' .. UNITS[i], string.sub(day, 1, 6) .. ':' .. UNITS[i]}, {terms.quotas[2 * i - 1], terms.quotas[2 * i]} end
+  if i < TASKS then
+    local month = string.sub(day, 1, 6)
+    names, limits = {day .. ':' .. UNITS[i], month .. ':' .. UNITS[i]}, {limit_of(2 * i - 1, day == today), limit_of(2 * i, month == this_month)}
+  end
   local most
   for p, name in ipairs(names) do
     if limits[p] ~= -1 then

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"sluice/cmd/sluice/redisclient"
+	"sluice/gateway"
+	"sluice/policy/teams"
+	"sluice/policy/teams/store"
+)
+
+// directoryStore is where the directory is: in Redis if its address is set, else in a file.
+func (s settings) directoryStore(client *redisclient.Client) teams.Store {
+	switch {
+	case s.RedisURL != "":
+		return store.NewRedis(client)
+	case s.DirectoryFile != "":
+		return store.NewFile(s.DirectoryFile, time.Now)
+	}
+	return store.NewFile(filepath.Join(filepath.Dir(s.TeamsFile), "directory.json"), time.Now)
+}
+
+// directoryParts are the parts that the directory's teams are put into.
+type directoryParts struct {
+	kept    *kept
+	gateway *gateway.Gateway
+	force   *inForce
+	used    *lastUse
+	log     *slog.Logger
+}
+
+// directory follows the directory while the process serves.
+type directory struct {
+	store  teams.Store
+	joined *store.Live
+	watch  *directoryWatch
+	works  []func(context.Context)
+	// setFile puts a new teams file and a new upstream key in force.
+	setFile func(*teams.File, gateway.Secret)
+}
+
+// openDirectory reads the directory and joins it to the teams of the file.
+func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
+	var told sync.Once
+	applyWith := func(key gateway.Secret) (teams.Digest, func(*teams.File)) {
+		return sha256.Sum256([]byte(key.Reveal())), func(file *teams.File) { // teams and key are in force together with the next request
+			parts.gateway.SetTeams(file)
+			parts.force.file.Store(file)
+			parts.gateway.SetUpstreamKey(key)
+			parts.force.key.Store(&key)
+			parts.used.follow(file)
+			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
+				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
+			}
+		}
+	}
+	parts.force.file.Store(c.teams)
+	parts.force.key.Store(&c.UpstreamKey)
+	parts.used.follow(c.teams)
+	upstream, apply := applyWith(c.UpstreamKey)
+	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
+	d.setFile = func(file *teams.File, key gateway.Secret) {
+		upstream, apply := applyWith(key)
+		d.joined.SetFile(file, upstream, apply)
+	}
+	d.watch = &directoryWatch{
+		store: d.store, joined: d.joined, log: parts.log, now: time.Now, who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
+	}
+	if c.StateDir != "" && c.RedisURL != "" {
+		d.watch.copy = filepath.Join(c.StateDir, "directory.json")
+	}
+	d.watch.start(ctx)
+	removes := &removal{
+		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
+		open: func(ctx context.Context, team string) (int, error) {
+			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
+				return int(used), nil
+			}
+			return parts.kept.openOf(ctx, team)
+		},
+	}
+	d.works = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { parts.used.run(ctx, d.store, d.watch.whole) }}
+	return d
+}

@@ -1,0 +1,76 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// limitRowOf is the row below that of a limit on a team's page.
+func limitRowOf(t *testing.T, root *html.Node, name string) *html.Node {
+	t.Helper()
+	list := all(root, "tr")
+	for i, row := range list {
+		if strings.HasPrefix(textOf(row), name) {
+			return list[i+1]
+		}
+	}
+	t.Fatalf("no row of %s", name)
+	return nil
+}
+
+// A raised limit says what it is made of, to everybody who sees it; operators raise it and end raises beside it.
+func TestARaisedLimit(t *testing.T) {
+	g := day(12)
+	for _, who := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+		root := parse(t, get(t, g.handler(who), "/teams/search"))
+		row := limitRowOf(t, root, "Images today")
+		if text := textOf(row); !strings.Contains(text, "200 + 250 until midnight, launch + 50 until 22 Nov 2026, ") {
+			t.Errorf("%s sees %q", who.Name, text)
+		}
+		forms, other := len(all(row, "form")), len(all(limitRowOf(t, root, "Rate of requests"), "form"))
+		if want := map[bool]int{true: 3}[who.Role == access.Operator]; forms != want || other != 0 {
+			t.Errorf("%s has %d forms beside a quota and %d beside a rate, want %d and 0", who.Name, forms, other, want)
+		}
+	}
+}
+
+// A raise that is refused shows its fault in the open form of its limit, with what was typed.
+func TestARefusedRaise(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	typed := url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"0.5"}, "until": {"2026-11-22T18:30"}, "reason": {`<b>"launch"`}}
+	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "0.5", allowed: a whole number above 0`}
+	w := post(t, h, "/teams/search/raises", typed)
+	row := limitRowOf(t, parse(t, w), "Images today")
+	if text := textOf(row); w.Code != http.StatusUnprocessableEntity || !strings.Contains(text, `Got "0.5", allowed: a whole number above 0.`) {
+		t.Errorf("%d: %s", w.Code, text)
+	}
+	for name := range typed {
+		for _, input := range all(row, "input") {
+			if attribute(input, "name") == name && attribute(input, "value") != typed.Get(name) {
+				t.Errorf("%s is %q again", name, attribute(input, "value"))
+			}
+		}
+	}
+	if got := attribute(all(limitRowOf(t, parse(t, w), "Spend today"), "input")[2], "value"); got != "" {
+		t.Errorf("the form of another limit has %q", got)
+	}
+	typed.Set("until", "tonight")
+	if w := post(t, h, "/teams/search/raises", typed); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Give a moment such as 2026-11-22T12:34") {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+	g.refuse = &teams.Problem{Code: teams.CodeMissing, Text: "the team has no such raise at the moment"}
+	if w := post(t, h, "/teams/search/raises/x/end", nil); w.Code != http.StatusNotFound {
+		t.Errorf("%d", w.Code)
+	}
+	if g.changed != nil {
+		t.Errorf("changed %q", g.changed)
+	}
+}

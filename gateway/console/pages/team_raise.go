@@ -1,0 +1,47 @@
+package pages
+
+import (
+	"html/template"
+	"net/http"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// formUntil is how a browser sends a moment of a form, without a zone.
+const formUntil = "2006-01-02T15:04"
+
+// raise raises a quota of a team for a while.
+func (s teamPages) raise(r *http.Request, p access.Person) (view, error) {
+	if !p.Changes() {
+		return view{}, errForbidden
+	}
+	order := teams.RaiseOrder{Unit: teams.Unit(r.PostFormValue("unit")), Period: teams.Period(r.PostFormValue("period")), Amount: r.PostFormValue("amount")}
+	form := "raise-" + string(order.Unit) + "-" + string(order.Period)
+	if text := r.PostFormValue("until"); text != "" {
+		until, err := time.Parse(formUntil, text)
+		if err != nil {
+			return s.after(r, p, form, "", invalid("until", "give a moment such as "+s.Deps.Now().UTC().Format(formUntil)+", or leave it empty"))
+		}
+		order.Until = &until
+	}
+	_, err := s.Raises.Add(r.Context(), actor(r, p), r.PathValue("team"), order)
+	return s.after(r, p, form, "raised", err)
+}
+
+// endRaise ends a raise before its time.
+func (s teamPages) endRaise(r *http.Request, p access.Person) (view, error) {
+	if !p.Changes() {
+		return view{}, errForbidden
+	}
+	return s.after(r, p, "raises", "lowered", s.Raises.End(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("raise")))
+}
+
+// until writes when a raise ends: at midnight in UTC, if that is the end of the running day.
+func until(end, now time.Time) template.HTML {
+	if end = end.UTC(); !end.Equal(midnight(now).AddDate(0, 0, 1)) {
+		return moment(formMinute, end)
+	}
+	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + `" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`) //nolint:gosec // digits
+}

@@ -1,0 +1,59 @@
+package console
+
+import (
+	"context"
+	"slices"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// Raises are the raises of the teams' quotas as a [access.Person] may see and change them, of the teams of both owners.
+type Raises struct{ registry *Registry }
+
+// List returns a team's raises that are in force, the one that ends first in front.
+func (r Raises) List(ctx context.Context, p access.Person, team string) ([]teams.Raise, error) {
+	d, err := r.registry.kept.open(ctx)
+	if err == nil {
+		_, err = r.registry.find(d, p, team)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := teams.InForce(r.registry.kept.inForce(), r.registry.Now())
+	return slices.DeleteFunc(list, func(r teams.Raise) bool { return r.Team != team }), nil
+}
+
+// Add raises a quota of a team, and returns the raise. The actor's reason is that of the raise.
+func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.RaiseOrder) (made teams.Raise, err error) {
+	if err := r.registry.seen(ctx, a, id, a.Changes()); err != nil {
+		return made, err
+	}
+	team := r.registry.File().Team(id)
+	if team == nil {
+		return made, teams.Away("the team is not in force yet", nil)
+	}
+	minted, err := teams.MintKey(r.registry.Random) // its id alone
+	if err != nil {
+		return made, teams.Away("nothing can be raised at the moment", err)
+	}
+	order.Reason = a.Reason
+	if made, err = order.Raise(minted.ID, team, r.registry.Now()); err == nil {
+		err = r.commit(ctx, a, teams.AddRaise{Raise: made})
+	}
+	return made, err
+}
+
+// End ends a raise of a team before its time.
+func (r Raises) End(ctx context.Context, a access.Actor, team, id string) error {
+	if err := r.registry.seen(ctx, a, team, a.Changes()); err != nil {
+		return err
+	}
+	return r.commit(ctx, a, teams.EndRaise{Team: team, ID: id})
+}
+
+// commit waits for its turn and makes a change.
+func (r Raises) commit(ctx context.Context, a access.Actor, change teams.RaiseChange) error {
+	k := &r.registry.kept
+	return k.inTurn(ctx, func() error { return teams.CommitRaise(ctx, k.store(), r.registry.order(a), change) })
+}

@@ -1,0 +1,234 @@
+package teams
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/policy/unit"
+)
+
+// Raise adds to a quota of a team for a while: from when it is made until a moment of the quota's period, or the period's end. The
+// team may be of any owner. The ledger does not change.
+type Raise struct {
+	ID     string // 12 of a–z and 0–9
+	Team   string
+	Unit   Unit
+	Period Period
+	Amount int64     // above 0, in the unit's own parts
+	From   time.Time // when it was made
+	Until  time.Time // the first moment at which it no longer counts
+	Reason string    // 1 to MaxProse characters in one line
+}
+
+// raiseText is a raise in JSON: in the store, in the API and in entries of the audit.
+type raiseText struct {
+	ID     string      `json:"id"`
+	Team   string      `json:"team"`
+	Unit   Unit        `json:"unit"`
+	Period Period      `json:"period"`
+	Amount json.Number `json:"amount"` // spend is in the currency
+	From   time.Time   `json:"from"`
+	Until  time.Time   `json:"until"`
+	Reason string      `json:"reason"`
+}
+
+// MarshalJSON writes it.
+func (r Raise) MarshalJSON() ([]byte, error) {
+	amount := json.Number(unit.Written(r.Unit, r.Amount))
+	return encode(raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Reason}), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. It ignores members that it does not know: a later version may write more.
+func (r *Raise) UnmarshalJSON(text []byte) error {
+	var t raiseText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	amount, ok := ReadAmount(t.Unit, t.Amount.String())
+	if !ok {
+		return fmt.Errorf("a raise of %q %s cannot be read", t.Amount, t.Unit)
+	}
+	*r = Raise{t.ID, t.Team, t.Unit, t.Period, amount, t.From, t.Until, t.Reason}
+	return nil
+}
+
+// Of reports whether the raise is one of a quota.
+func (r *Raise) Of(unit Unit, period Period) bool { return r.Unit == unit && r.Period == period }
+
+// ReadAmount reads an amount of a unit as reports write it, with a sign or without, and fractions also with an exponent, as programs
+// write small numbers in JSON. It reports false for anything else: a part of a unit, of money a part of the last decimal, or a number
+// beyond what is counted exactly.
+func ReadAmount(u Unit, text string) (n int64, ok bool) {
+	places := 0
+	if i := unit.Index(u); i >= 0 {
+		places = unit.Table[i].Decimals
+	}
+	if places == 0 && strings.ContainsAny(text, "eE") {
+		return 0, false
+	}
+	return Decimal(text, places)
+}
+
+// RaiseOrder describes a raise that is ordered.
+type RaiseOrder struct {
+	Unit   Unit
+	Period Period
+	Amount string     // as it is written; spend is in the currency
+	Until  *time.Time // nil: the end of the running period
+	Reason string
+}
+
+// Raise returns the raise with an id that the order makes of a quota of a team, or the [Problem] with [CodeUnfit] why there can be none.
+func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
+	r := Raise{ID: id, Team: team.ID, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
+	ends, ok := endOfPeriod(o.Period, now)
+	if !ok {
+		return r, notAllowed(CodeUnfit, "period", shown(string(o.Period)), anyOf(Periods[:]), "")
+	}
+	if unit.Index(o.Unit) < 0 {
+		return r, notAllowed(CodeUnfit, "unit", shown(string(o.Unit)), anyOf(Units[:]), "")
+	}
+	at := slices.IndexFunc(team.Quotas, func(q Quota) bool { return q.Unit == o.Unit && q.Period == o.Period })
+	if at < 0 {
+		return r, notAllowed(CodeUnfit, "unit", string(o.Unit)+" a "+string(o.Period), quotasOf(team), "only a quota that the team has can be raised")
+	}
+	if err := r.count(o.Amount, team.Quotas[at].Limit); err != nil {
+		return r, err
+	}
+	if r.Until = ends; o.Until != nil {
+		r.Until = o.Until.UTC()
+	}
+	if !r.Until.After(now) || r.Until.After(ends) {
+		given, from, to := r.Until.Format(time.RFC3339), now.UTC().Format(time.RFC3339), ends.Format(time.RFC3339)
+		return r, notAllowed(CodeUnfit, "until", given, "after "+from+", at most "+to+", the end of the "+string(o.Period), "")
+	}
+	if r.Reason == "" || !IsProse(r.Reason) {
+		given := fmt.Sprintf("%d characters", utf8.RuneCountInString(r.Reason))
+		return r, notAllowed(CodeUnfit, "reason", given, fmt.Sprintf("1 to %d in one line", MaxProse), "say why, for the audit")
+	}
+	return r, nil
+}
+
+// count reads the amount, which is added to a limit.
+func (r *Raise) count(text string, limit int64) (err error) {
+	amount, ok := ReadAmount(r.Unit, text)
+	most := unit.Written(r.Unit, MaxAmount-limit)
+	allowed := "a whole number above 0, at most " + most
+	if places := unit.Table[unit.Index(r.Unit)].Decimals; places > 0 {
+		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", places, most)
+	}
+	if r.Amount = amount; !ok || amount <= 0 || amount > MaxAmount-limit {
+		err = notAllowed(CodeUnfit, "amount", shown(text), allowed, "")
+	}
+	return err
+}
+
+// quotasOf lists the quotas of a team in words.
+func quotasOf(team *Team) string {
+	names := make([]string, len(team.Quotas))
+	for i, q := range team.Quotas {
+		names[i] = string(q.Unit) + " a " + string(q.Period)
+	}
+	if len(names) == 0 {
+		return "none, because the team has no quota"
+	}
+	return anyOf(names)
+}
+
+// endOfPeriod is the end of the period that runs at a moment.
+func endOfPeriod(p Period, now time.Time) (time.Time, bool) {
+	year, month, day := now.UTC().Date()
+	switch p {
+	case PeriodDay:
+		return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC), true
+	case PeriodMonth:
+		return time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC), true
+	}
+	return time.Time{}, false
+}
+
+// ReadRaises reads the raises of a [State]. Those that have ended may still be among them.
+func ReadRaises(text []byte) (list []Raise, err error) {
+	if text == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("the raises cannot be read: %w", err)
+	}
+	return list, nil
+}
+
+// InForce are those of some raises that count at a moment, the one that ends first in front.
+func InForce(all []Raise, now time.Time) []Raise {
+	list := without(all, func(r Raise) bool { return !now.Before(r.Until) })
+	slices.SortStableFunc(list, func(a, b Raise) int { return a.Until.Compare(b.Until) })
+	return list
+}
+
+// Raised returns the teams with the raises that are in force at a moment, and when the first of them ends; the zero time: none is in
+// force. A raise of a quota that its team does not have counts for nothing. The file itself does not change.
+func (f *File) Raised(all []Raise, now time.Time) (raised *File, next time.Time) {
+	list := InForce(all, now)
+	if len(list) == 0 {
+		return f, time.Time{}
+	}
+	changed := *f
+	changed.List = slices.Clone(f.List)
+	for i, team := range changed.List {
+		changed.List[i] = team.raised(list)
+	}
+	changed.index()
+	return &changed, list[0].Until
+}
+
+// raised is the team with its own of some raises.
+func (t *Team) raised(list []Raise) *Team {
+	more := *t
+	for _, r := range list {
+		at := slices.IndexFunc(t.Quotas, func(q Quota) bool { return r.Team == t.ID && r.Of(q.Unit, q.Period) })
+		if at < 0 {
+			continue
+		}
+		if more.Base == nil {
+			more.Base, more.Quotas = t.Quotas, slices.Clone(t.Quotas)
+		}
+		more.Raises = append(more.Raises, r)
+		more.Quotas[at].Limit = min(more.Quotas[at].Limit+r.Amount, MaxAmount)
+	}
+	if more.Base == nil {
+		return t
+	}
+	return &more
+}
+
+// Unraised is the team as it is without its raises.
+func (t *Team) Unraised() *Team {
+	if t.Base == nil {
+		return t
+	}
+	less := *t
+	less.Quotas, less.Base, less.Raises = t.Base, nil, nil
+	return &less
+}
+
+// RaisesOf are the raises of one quota, and its limit without them.
+func (t *Team) RaisesOf(unit Unit, period Period) (list []Raise, base int64) {
+	for _, q := range t.Unraised().Quotas {
+		if q.Unit == unit && q.Period == period {
+			base = q.Limit
+		}
+	}
+	return without(t.Raises, func(r Raise) bool { return !r.Of(unit, period) }), base
+}
+
+// sortRaises orders raises for a list: by team, and the one that ends first in front.
+func sortRaises(list []Raise) {
+	slices.SortFunc(list, func(a, b Raise) int {
+		return cmp.Or(cmp.Compare(a.Team, b.Team), a.Until.Compare(b.Until), cmp.Compare(a.ID, b.ID))
+	})
+}
