@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"sluice/gateway/admin"
+	"sluice/gateway/console/remote"
 	"sluice/policy/teams"
 )
 
@@ -34,19 +34,19 @@ type keyChange struct {
 }
 
 // Run disables the key.
-func (k keyDisableCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+func (k keyDisableCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	return k.send(ctx, p, client, "disabled", `{"disabled":true}`)
 }
 
 // Run enables the key.
-func (k keyEnableCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+func (k keyEnableCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	return k.send(ctx, p, client, "enabled", `{"disabled":false}`)
 }
 
 // send changes members of the key, and writes what was done.
-func (k keyChange) send(ctx context.Context, p program, client *consoleClient, done, members string) error {
-	path := teamPath(k.Team) + "/keys/" + url.PathEscape(k.Key)
-	_, err := client.call(ctx, http.MethodPatch, reasoned(path, k.Reason), []byte(members), "")
+func (k keyChange) send(ctx context.Context, p program, client *remote.Console, done, members string) error {
+	path := remote.TeamPath(k.Team, "keys", k.Key)
+	_, err := client.Call(ctx, http.MethodPatch, remote.Reasoned(path, k.Reason), []byte(members), "")
 	if err == nil {
 		_, err = fmt.Fprintf(p.stdout, "%s: key %s of team %s\n", done, admin.Printable(k.Key), admin.Printable(k.Team))
 	}
@@ -113,13 +113,13 @@ func (k keyMintCommand) order(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	answer, err := console.call(ctx, http.MethodPost, reasoned(teamPath(k.Team)+"/keys", k.Reason), body, "")
+	answer, err := console.Call(ctx, http.MethodPost, remote.Reasoned(remote.TeamPath(k.Team, "keys"), k.Reason), body, "")
 	if err != nil {
 		return err
 	}
 	var made teams.NewKey
-	if err := json.Unmarshal(answer.body, &made); err != nil {
-		return fmt.Errorf("read the console's answer: %w", err)
+	if err := answer.Into(&made); err != nil {
+		return err
 	}
 	end := "never ends"
 	if made.Expires != nil {

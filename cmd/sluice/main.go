@@ -45,6 +45,7 @@ type commandLine struct {
 	Key       keyCommand       `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file. Disable and enable one."`
 	Team      teamCommand      `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`
 	Usage     usageCommand     `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
+	Raise     raiseCommand     `cmd:"" help:"Raise a quota of a team for a while, over the console."`
 	Adjust    adjustCommand    `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
 	Directory directoryCommand `cmd:"" help:"Export or import the teams that are changed at run time."`
 	Audit     auditCommand     `cmd:"" help:"Show who changed the directory, and prove it."`

@@ -151,6 +151,11 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
+	"gateway/console/remote": {
+		ours:      []string{"gateway", "gateway/admin", "gateway/console"},
+		testsOurs: []string{"policy/teams"},
+		never:     []string{goRedis, otelAPI, slogPkg, "os"},
+	},
 	"gateway/console/figures": {
 		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
@@ -166,7 +171,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/wire", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},

@@ -14,6 +14,7 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
+	"sluice/gateway/console/remote"
 )
 
 // teamCommand is sluice team, which speaks to the console.
@@ -39,19 +40,19 @@ type listed struct {
 }
 
 // Run lists all teams.
-func (c teamListCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+func (c teamListCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		_, _ = fmt.Fprintln(table, "TEAM\tOWNER\tKEYS\tDISABLED\tDESCRIPTION")
 	}
 	for path := "/teams?limit=1000"; path != ""; {
-		answer, err := client.call(ctx, http.MethodGet, path, nil, "")
+		answer, err := client.Call(ctx, http.MethodGet, path, nil, "")
 		if err != nil {
 			return err
 		}
 		var page console.List[json.RawMessage]
-		if err := json.Unmarshal(answer.body, &page); err != nil {
-			return fmt.Errorf("read the console's answer: %w", err)
+		if err := answer.Into(&page); err != nil {
+			return err
 		}
 		for _, text := range page.Data {
 			var t listed
@@ -80,20 +81,20 @@ type teamShowCommand struct {
 }
 
 // Run writes a team, with its ETag as the member etag.
-func (c teamShowCommand) Run(ctx context.Context, p program, client *consoleClient) error {
-	answer, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+func (c teamShowCommand) Run(ctx context.Context, p program, client *remote.Console) error {
+	answer, err := client.Call(ctx, http.MethodGet, remote.TeamPath(c.Team), nil, "")
 	if err != nil {
 		return err
 	}
 	return writeTeam(p, answer)
 }
 
-func writeTeam(p program, answer consoleAnswer) error {
+func writeTeam(p program, answer remote.Answer) error {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(answer.body, &members); err != nil {
-		return fmt.Errorf("read the console's answer: %w", err)
+	if err := answer.Into(&members); err != nil {
+		return err
 	}
-	etag, err := json.Marshal(answer.etag)
+	etag, err := json.Marshal(answer.ETag)
 	if err != nil {
 		return err
 	}
@@ -112,17 +113,16 @@ type teamSetCommand struct {
 }
 
 // Run makes the team if it does not exist, else replaces it.
-func (c teamSetCommand) Run(ctx context.Context, p program, client *consoleClient) error {
+func (c teamSetCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	id, etag, body, err := c.read()
 	if err != nil {
 		return err
 	}
 	if etag == "" {
-		_, err := client.call(ctx, http.MethodGet, teamPath(id), nil, "")
-		var problem consoleProblem
+		_, err := client.Call(ctx, http.MethodGet, remote.TeamPath(id), nil, "")
 		switch {
-		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-			answer, err := client.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
+		case remote.IsMissing(err):
+			answer, err := client.Call(ctx, http.MethodPost, remote.Reasoned("/teams", c.Reason), body, "")
 			return c.done(p, "made", id, answer, err)
 		case err != nil:
 			return err
@@ -131,13 +131,13 @@ func (c teamSetCommand) Run(ctx context.Context, p program, client *consoleClien
 		}
 		etag = "*"
 	}
-	answer, err := client.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
+	answer, err := client.Call(ctx, http.MethodPut, remote.Reasoned(remote.TeamPath(id), c.Reason), body, etag)
 	return c.done(p, "changed", id, answer, err)
 }
 
-func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, err error) error {
+func (c teamSetCommand) done(p program, what, id string, answer remote.Answer, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, admin.Printable(answer.etag))
+		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, admin.Printable(answer.ETag))
 	}
 	return err
 }
@@ -175,8 +175,8 @@ type teamRmCommand struct {
 }
 
 // Run has the team removed, and waits for it.
-func (c teamRmCommand) Run(ctx context.Context, p program, client *consoleClient) error {
-	if _, err := client.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
+func (c teamRmCommand) Run(ctx context.Context, p program, client *remote.Console) error {
+	if _, err := client.Call(ctx, http.MethodDelete, remote.Reasoned(remote.TeamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", admin.Printable(c.Team))
@@ -186,10 +186,9 @@ func (c teamRmCommand) Run(ctx context.Context, p program, client *consoleClient
 			return ctx.Err()
 		case <-time.After(time.Second):
 		}
-		_, err := client.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
-		var problem consoleProblem
+		_, err := client.Call(ctx, http.MethodGet, remote.TeamPath(c.Team), nil, "")
 		switch {
-		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
+		case remote.IsMissing(err):
 			_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", admin.Printable(c.Team))
 			return err
 		case err != nil:

@@ -18,6 +18,7 @@ import (
 
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/remote"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
@@ -38,7 +39,7 @@ func TestRmWaitsForTheRemoval(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []string
-			console := &consoleClient{base: "http://console", http: http.Client{Transport: answering(func(r *http.Request) *http.Response {
+			console := &remote.Console{Base: "http://console", HTTP: http.Client{Transport: answering(func(r *http.Request) *http.Response {
 				asked = append(asked, r.Method)
 				status := http.StatusOK
 				if len(asked) > after {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -21,6 +22,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/teams/store"
 )
 
 // usageTimeout bounds the reading of a report, which may have many teams and days.
@@ -73,7 +75,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		bill.Add(report.Rows)
 		return bill.Flush()
 	}
-	return u.writeTable(p.stdout, report)
+	return cmp.Or(u.writeTable(p.stdout, report), report.WriteRaises(p.stdout))
 }
 
 // span is the first and the last day of the report.
@@ -117,15 +119,17 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	days, _ := limit.Days(from, to) // span has read them
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
+	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
+	if bad != nil {
+		file = &teams.File{}
+	}
 	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, u.Tags))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
-	currency := ""
-	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil {
-		currency = teams.Currency
-	}
-	return admin.NewUsageReport(currency, from, to, rows), nil
+	report = admin.NewUsageReport(file.Currency, from, to, rows)
+	report.Raises = admin.UsageRaises(store.InForce(ctx, s.directoryStore(client), file, time.Now()), u.Team)
+	return report, nil
 }
 
 // openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/policy/teams"
 )
 
 // Deps are the sources of the listener's reports. Its functions are called for every request, from any goroutine, and must not block.
@@ -22,6 +24,8 @@ type Deps struct {
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.
 	Currency func() string
+	// Teams returns the teams in force, of which /usage lists the raises; nil: none are listed.
+	Teams func() *teams.File
 	// Hosts are the allowed names in a request's Host, in lower case, without port. Localhost and addresses are always
 	// allowed. It may be empty.
 	Hosts []string

@@ -16,6 +16,8 @@ type UsageReport struct {
 	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
 	To       string     `json:"to"`       // last day
 	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag, and unit; [] if nothing was used
+	// Raises are what quotas have more at the moment; absent: nothing.
+	Raises []UsageRaise `json:"raises,omitempty"`
 }
 
 // UsageRow is a team's usage in one unit.
@@ -59,6 +61,10 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return
 	}
+	report := NewUsageReport(d.Currency(), from, to, rows)
+	if d.Teams != nil {
+		report.Raises = UsageRaises(d.Teams(), q.Get("team"))
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(NewUsageReport(d.Currency(), from, to, rows)) // the client may have left
+	_ = json.NewEncoder(w).Encode(report) // the client may have left
 }

@@ -147,7 +147,7 @@ func days(of func(int) int64) (list []figures.Row) {
 	return list
 }
 
-var midnightAfterNoon = noon.Truncate(24 * time.Hour).AddDate(0, 0, 1)
+var midnightAfterNoon = noon.Truncate(24*time.Hour).AddDate(0, 0, 1)
 
 // untilMidnight is in UTC, from noon.
 const untilMidnight = 11*time.Hour + 25*time.Minute + 4*time.Second

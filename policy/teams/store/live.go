@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -113,4 +114,21 @@ func (l *Live) InForce() (s teams.State, d teams.Document, ignored error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state, l.document, l.ignored
+}
+
+// InForce returns the teams of a file with what a store has at a moment: the directory and the raises. What cannot be read is left
+// out.
+func InForce(ctx context.Context, s teams.Store, file *teams.File, now time.Time) *teams.File {
+	state, err := s.Read(ctx)
+	if err != nil {
+		return file
+	}
+	if state.Document != nil {
+		if joined, _, err := file.Join(state.Document, teams.Digest{}); err == nil {
+			file = joined
+		}
+	}
+	raises, _ := teams.ReadRaises(state.Raises)
+	file, _ = file.Raised(raises, now)
+	return file
 }

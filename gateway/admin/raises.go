@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// UsageRaise is what a team's quota has more for a while.
+type UsageRaise struct {
+	Team   string       `json:"team"`
+	Unit   teams.Unit   `json:"unit"`
+	Period teams.Period `json:"period"`
+	Base   json.Number  `json:"base"` // the quota without its raises; spend is in the currency
+	Amount json.Number  `json:"amount"`
+	Until  time.Time    `json:"until"`
+	Reason string       `json:"reason"`
+}
+
+// UsageRaises lists the raises in force of one team, or of all, by team, unit and period, the one that ends first in front.
+func UsageRaises(file *teams.File, team string) (list []UsageRaise) {
+	for _, t := range file.List {
+		if team != "" && t.ID != team {
+			continue
+		}
+		for _, q := range t.Quotas {
+			raises, base := t.RaisesOf(q.Unit, q.Period)
+			number := func(n int64) json.Number { return json.Number(limit.Written(q.Unit, n)) }
+			for _, r := range raises {
+				list = append(list, UsageRaise{t.ID, q.Unit, q.Period, number(base), number(r.Amount), r.Until.UTC(), r.Reason})
+			}
+		}
+	}
+	return list
+}
+
+// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
+func (r UsageReport) WriteRaises(w io.Writer) error {
+	text := ""
+	for i := range r.Raises {
+		a := &r.Raises[i]
+		if before := max(i-1, 0); i == 0 || r.Raises[before].Team != a.Team || r.Raises[before].Unit != a.Unit || r.Raises[before].Period != a.Period {
+			text += fmt.Sprintf("\n%s, %s a %s: %s", Printable(a.Team), a.Unit, a.Period, a.Base)
+		}
+		text += fmt.Sprintf(" + %s until %s, %s", a.Amount, a.Until.Format(time.RFC3339), Printable(a.Reason))
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
