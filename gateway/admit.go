@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
@@ -22,7 +23,7 @@ type charges struct {
 	live     *live
 	refusals *recentRefusals
 
-	contradictions *contradictions
+	contradictions *billing.Contradictions
 }
 
 // admission holds what a request may cost, and settles it.
@@ -83,7 +84,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
-	s.priceOf(s.held.Day) // it may have begun while the request arrived
+	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
 	return nil
 }
 
@@ -96,8 +97,9 @@ var refusedBy = map[limit.Reason]*reason{
 func (a *admission) settle(ctx context.Context, s *requestState) {
 	a.claims.claimUnseen(s)
 	charge := &limit.Charge{Held: s.held}
-	flag := s.outcome(charge)
-	s.unknown = s.repeats != nil && s.exchange.Reached && s.doubtful() // charged or not: it must not be repeated
+	ending := s.ending()
+	flag := ending.Charge(charge, &s.terms)
+	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
 		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts retries it until it succeeds
@@ -116,8 +118,8 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 	if s.unpriced() {
 		a.deps.Metrics.Unpriced(s.Label)
 	}
-	if s.contradicts {
-		a.contradictions.note(s)
+	if s.terms.Contradicts {
+		a.contradictions.Note(s.ID, s.Team, s.Model)
 	}
 }
 

@@ -15,14 +15,23 @@ import (
 // bills are accounts that note what they charge.
 type bills struct {
 	*limit.Memory
-	mu      sync.Mutex
-	charged []limit.Charge
+	admitting func() // before a request is admitted; nil: nothing
+	mu        sync.Mutex
+	charged   []limit.Charge
 }
 
 func (b *bills) note(c *limit.Charge) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.charged = append(b.charged, *c)
+}
+
+// Admit calls the test before.
+func (b *bills) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	if b.admitting != nil {
+		b.admitting()
+	}
+	return b.Memory.Admit(ctx, h)
 }
 
 // Settle notes the charge.
@@ -202,6 +211,22 @@ func TestATaskCostsThePriceOfItsDay(t *testing.T) {
 		}
 	}
 	if got, want := noted.written(t), "image 9000000 1: 140000000; image 9000000 1: 8000000000"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// A request that arrives before midnight UTC and is admitted after it costs the new day's price.
+func TestTheDayIsThatOfTheAdmission(t *testing.T) {
+	clock := &handClock{at: time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour - 5*time.Second)}
+	noted, billed := billing(`
+  - {model: "*", from: ` + clock.now().Add(time.Minute).Format(time.DateOnly) + `, output_per_million: 9}
+  - {model: "*", output_per_million: 1}
+`)
+	noted.admitting = func() { clock.move(10 * time.Second) }
+	h := build(t, says(200, "application/json", `{"output":{"text":"Hi","finish_reason":"stop"},"usage":{"output_tokens":1000000},"request_id":"r"}`, nil), billed, func(p *plan) { p.now = clock.now })
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	if got, want := noted.written(t), "output 1000000: 9000000000"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -35,7 +35,10 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 		return err
 	}
 	k.live.key.Load().RedactKeys(text) // the task may have failed already, and its message may quote the key
-	if !k.claimAnswer(s, text, true) && !s.tellsAll() {
+	if k.claimAnswer(s, text, true) {
+		return nil
+	}
+	if ending := s.ending(); !ending.TellsAll() {
 		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
 	}
 	return nil
@@ -92,9 +95,9 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], Size: s.pictures,
+			Images: s.size[limit.Images],
 		}
-		s.keepPrice(&claim.Hold)
+		s.terms.Keep(&claim.Hold)
 	}
 	end, ok := k.tasks.Put(context.Background(), claim, whole)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
@@ -119,12 +120,12 @@ func refuseMember(w *reply, err error) error {
 // listModels lists the models that the teams file names and the team may ask for.
 func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
 	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, s.teams.Names(s.team, dayOf(s.Time)), f.created, f.config.Provider)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, s.teams.Names(s.team, billing.DayOf(s.Time)), f.created, f.config.Provider)}.write(w)
 }
 
 // showModel describes one of these models.
 func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
-	if !slices.Contains(s.teams.Names(s.team, dayOf(s.Time)), s.rest) {
+	if !slices.Contains(s.teams.Names(s.team, billing.DayOf(s.Time)), s.rest) {
 		unknown := openai.NoModel(s.rest)
 		w.front.BlameMember(unknown.Param)
 		return refuse(refuseNoModel).say("%s", unknown.Message)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -111,7 +112,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: buffers}
 	g.throttle = newThrottle(loads, deps.Now, deps.UnheldReached)
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
-	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: newContradictions(deps.Logger)}
+	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: billing.NewContradictions(deps.Logger)}
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"sluice/gateway/billing"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -118,7 +119,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if !s.team.MayUseModel(request.Model) {
 		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
-	if s.priceOf(dayOf(s.Time)); s.price == nil && s.teams.NeedsPrice(s.team) {
+	if s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time)); s.terms.Price == nil && s.teams.NeedsPrice(s.team) {
 		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
@@ -137,11 +138,11 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	s.inputTokens, s.guessed, s.stream = request.TextLength, request.Guessed, request.Stream
 	if policy.IsSize(request.Size) {
-		s.pictures = request.Size
+		s.terms.Size = request.Size
 	}
 	if s.Span.Recording() {
 		s.parameters = spanParameters(request, s.body)
 	}
-	s.size = limit.Estimate(request, s.team, s.price)
+	s.size = limit.Estimate(request, s.team, s.terms.Price)
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
@@ -47,9 +47,7 @@ type requestState struct {
 	inputTokens int64         // the estimate of its input's tokens, a part of size
 	guessed     bool          // the kind is a guess, and size holds images and text: the answer shows which it was
 	tag         string        // the value of the team's tag_key; empty: none
-	price       *price.Price  // of its model on priced; nil: it has none
-	priced      int           // the day
-	pictures    string        // the size of a picture that it names; empty: none
+	terms       billing.Terms // what it is charged by
 	held        *limit.Held   // nil until admit holds the cost
 	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
 	repeats     *repetition   // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
@@ -58,7 +56,6 @@ type requestState struct {
 	claimed     bool          // a task was claimed: its end settles the hold
 	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed
 	unknown     bool          // whether the service did the work is unknown
-	contradicts bool          // the answer's usage says more of a kind than of the whole
 
 	// The exchange with the service.
 
@@ -112,42 +109,20 @@ func (v *values) one(value string) []string {
 	return list
 }
 
-// doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service
-// did nothing.
-func (s *requestState) doubtful() bool {
-	if s.claimed {
-		return false
+// ending has the facts by which the request is charged.
+func (s *requestState) ending() billing.Ending {
+	kind := policy.Kind(s.Kind)
+	return billing.Ending{
+		Reading: &s.reading, Status: s.UpstreamStatus, Reached: s.exchange.Reached, Whole: s.exchange.Whole, Clean: s.exchange.Clean,
+		Forwarded: s.route.prefix, Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
+		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat, // a guess is a chat that may have made images
+		Pictures: s.size[limit.Images] > 0 && !s.guessed, Held: s.size, Input: s.inputTokens,
 	}
-	status := s.UpstreamStatus
-	if read := &s.reading; status < 400 && read.Failed && !read.Content { // an error frame before any content counts as its status
-		status = read.ErrorStatus
-	}
-	return status >= 500 && !(status == http.StatusServiceUnavailable && (s.exchange.Whole || s.reading.Closed))
 }
 
-// complete reports whether the whole answer arrived: it marked its own end, or its bytes ended in order.
-func (s *requestState) complete() bool {
-	return s.reading.Complete || s.exchange.Clean && s.reading.Closed
-}
-
-// tellsAll reports whether the answer to a creation is whole and has all that was made, so that no task needs to be queried: it
-// names none, or shows that the task has ended.
-func (s *requestState) tellsAll() bool {
-	_, known := s.reading.Images()
-	return known && s.complete() && (s.reading.TaskID == "" && !s.unclaimable || s.taskEnded())
-}
-
-// taskEnded reports whether a whole answer that names a task shows that it has ended, without an error before. A stream that
-// marks its own end also marks the task's end; so does any other end of a stream, unless a status shows that the task still runs.
-func (s *requestState) taskEnded() bool {
-	read, status := &s.reading, cache.Status(s.reading.TaskStatus)
-	return status.Final() || !read.Failed && (read.Frames > 0 && read.Complete || !status.Runs())
-}
-
-// taskFailed reports whether the answer shows that its task failed or was cancelled: it made no more images than were counted.
-func (s *requestState) taskFailed() bool {
-	status := cache.Status(s.reading.TaskStatus)
-	return status.Final() && status != cache.Succeeded
+// unpriced reports whether a request is charged whose model has no price, although others have.
+func (s *requestState) unpriced() bool {
+	return s.terms.Price == nil && s.route.endpoint != policy.EndpointOther && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The

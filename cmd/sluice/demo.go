@@ -97,10 +97,11 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 const demoHouse = `currency: CNY
 catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]
 prices:
-  - {model: "gen*", image: 0.20}
-  - {model: "llm-image*", image: 0.25}
-  - {model: "llm-max", input_per_million: 2.4, output_per_million: 9.6}
-  - {model: "*", input_per_million: 0.8, output_per_million: 2.0}
+  - {model: "gen*", image: 0.20, images: [{up_to_pixels: 1048576, image: 0.14}]}
+  - {model: "llm-image*", image: 0.25, images: [{up_to_pixels: 1048576, image: 0.20}]}
+  - {model: "llm-max", input_per_million: 2.4, output_per_million: 9.6, cached_per_million: 0.48, explicit_cached_per_million: 0.24,
+     above: [{input: 32000, input_per_million: 4, output_per_million: 16, cached_per_million: 0.8}]}
+  - {model: "*", input_per_million: 0.8, output_per_million: 2.0, thinking_per_million: 8, cached_per_million: 0.16}
 teams:
 `
 

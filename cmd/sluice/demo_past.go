@@ -150,7 +150,8 @@ func (m *past) many(mean float64) int {
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
-	if m.priceOf(model).Rates.Of(price.Image) > 0 {
+	costs := m.teams.Prices.For(model, limit.CalendarOf(time.Now()).Day) // every model has a price
+	if costs.Rates.Of(price.Image) > 0 {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
@@ -177,7 +178,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	if r.Status != 200 {
 		return r
 	}
-	cost := m.cost(model, images)
+	cost := m.cost(costs, images)
 	r.Cost = telemetry.Cost{Known: true, Amounts: cost, Flag: telemetry.FlagExact}
 	row := pastRow{t.id, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
 	if row.estimated {
@@ -190,18 +191,14 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	return r
 }
 
-// priceOf is the price of a model today; every model of the demonstration has one.
-func (m *past) priceOf(model string) *price.Price {
-	return m.teams.Prices.For(model, limit.CalendarOf(time.Now()).Day)
-}
-
-// cost is what a request of a model costs.
-func (m *past) cost(model string, images int64) limit.Amounts {
+// cost is what a request costs at a price. Of the input of texts up to a half hit the cache.
+func (m *past) cost(p *price.Price, images int64) limit.Amounts {
 	used := price.Usage{Images: images}
 	if images == 0 {
 		used.Input, used.Output = 200+m.random.Int64N(3000), 50+m.random.Int64N(1200)
+		used.Cached = m.random.Int64N(used.Input / 2)
 	}
-	bill, _ := price.Of(m.priceOf(model), &used)
+	bill, _ := price.Of(p, &used)
 	return limit.AmountsOf(&bill)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 )
 
 const (
@@ -53,7 +54,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		return
 	}
 	if t.deps.Now().Sub(claim.Created) >= t.config.TTL {
-		end := &End{Outcome: "unheard", Answer: claim.Answer, Bill: heldBill(&claim.Hold), Estimated: true, By: ByLease}
+		end := &End{Outcome: "unheard", Answer: claim.Answer, Bill: billing.HeldByTask(&claim.Hold), Estimated: true, By: ByLease}
 		t.charge(ctx, claim, end, func(first bool) {
 			if first {
 				t.deps.Logger.Warn("the end of a task was never seen; charged as held",

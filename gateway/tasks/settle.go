@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
@@ -78,10 +79,10 @@ func read(body []byte) meter.Reading {
 
 // billAt is the bill of a task that ended in a state, and whether it is estimated.
 func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
-	if _, known := reading.Images(); !known && status == cache.Succeeded && !forwarded(&claim.Hold) {
-		return heldBill(&claim.Hold), true
+	if _, known := reading.Images(); !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
+		return billing.HeldByTask(&claim.Hold), true
 	}
-	return billOf(&claim.Hold, UsageOf(reading, false, claim.Hold.Size)), false
+	return billing.OfTask(&claim.Hold, billing.UsageOf(reading, false, claim.Hold.Size)), false
 }
 
 // Settled is what a task costs whose last answer is its end, and whether that is estimated. False: it has not ended.
@@ -187,6 +188,17 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 			taken(first)
 		},
 	})
+}
+
+// HeldBy is what a task holds until its end.
+func HeldBy(hold *cache.Hold) limit.Amounts {
+	bill := billing.HeldByTask(hold)
+	return limit.AmountsOf(&bill)
+}
+
+// Cost is amounts in the form of the log.
+func Cost(a limit.Amounts, flag string) telemetry.Cost {
+	return telemetry.Cost{Known: true, Amounts: a, Flag: flag}
 }
 
 // reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task

@@ -1,0 +1,46 @@
+package billing
+
+import (
+	"encoding/json"
+
+	"sluice/cache"
+	"sluice/policy"
+	"sluice/policy/price"
+)
+
+// Keep notes in what a task holds how its pictures are priced, whatever the prices are at its end.
+func (t *Terms) Keep(hold *cache.Hold) {
+	if hold.Size = t.Size; t.Price == nil {
+		return
+	}
+	hold.Whole, _ = json.Marshal(t.Price) // names and numbers always encode
+	one := asked(1, t.Size)
+	bill, _ := price.Of(t.Price, &one)
+	hold.Price = bill.Total()
+}
+
+// priceIn is the price that a task's claim keeps. What cannot be read is as if an older version had written the claim.
+func priceIn(hold *cache.Hold) *price.Price {
+	p := new(price.Price)
+	if hold.Whole != nil && json.Unmarshal(hold.Whole, p) == nil {
+		return p
+	}
+	p = new(price.Price)
+	p.Rates.Set(price.Image, hold.Price)
+	return p
+}
+
+// OfTask is the bill of a task for the pictures of its answer. A task of a forwarded path costs only its request.
+func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
+	if Forwarded(hold) {
+		used = price.Usage{}
+	}
+	bill, _ := price.Of(priceIn(hold), &used)
+	return bill
+}
+
+// HeldByTask is the bill of as many pictures as a task holds.
+func HeldByTask(hold *cache.Hold) price.Bill { return OfTask(hold, asked(hold.Images, hold.Size)) }
+
+// Forwarded reports whether a task was made on a forwarded path.
+func Forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }

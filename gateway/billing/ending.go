@@ -1,0 +1,151 @@
+// Package billing decides what a request is charged: by how its exchange with the service ended, by the usage in the answer, and by the
+// price at its admission.
+//
+// It decides from facts that it is given. It reads no clock, sends nothing, and knows neither HTTP nor the accounts' stores. Package price
+// works out the bills.
+//
+// It promises that a charge whose kinds are known has a bill that adds up to it, and that an estimate is never more than what was seen or
+// held.
+package billing
+
+import (
+	"sluice/cache"
+	"sluice/policy/limit"
+	"sluice/policy/price"
+	"sluice/telemetry"
+	"sluice/telemetry/meter"
+)
+
+// Ending has the facts about the end of an admitted request's exchange with the service.
+type Ending struct {
+	Reading *meter.Reading // of the answer
+	Status  int            // of the answer; 0: there is none
+	Reached bool           // a byte of the request may have left
+	Whole   bool           // the answer was read to its end
+	Clean   bool           // and the end cannot be a cut, because the answer was framed
+
+	Forwarded   bool // the request is of a forwarded path, which costs its request
+	Creates     bool // a success is a task
+	Claimed     bool // a task was claimed: its end settles the hold
+	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed
+
+	Text     bool          // tokens are charged
+	Pictures bool          // the request asks for pictures, and that is no guess
+	Held     limit.Amounts // what it may cost
+	Input    int64         // the estimate of its input's tokens, a part of Held
+}
+
+// unavailable is the status of a service that did nothing.
+const unavailable = 503
+
+// Charge fills in what an admitted request is charged, and returns how that was determined.
+func (e *Ending) Charge(c *limit.Charge, t *Terms) (flag string) {
+	read := e.Reading
+	failed := e.Status >= 400 || read.Failed && !read.Content
+	switch {
+	case !e.Reached:
+		return telemetry.FlagNotSent
+	case e.Claimed && !(read.Frames > 0 && (e.TellsAll() || e.taskFailed())):
+		return telemetry.FlagTask
+	case e.Status == 0, e.Creates && e.Doubtful():
+		return telemetry.FlagUnknown
+	case failed && !e.Claimed:
+		t.charge(c, e.used(t))
+		return telemetry.FlagRefused
+	case e.Forwarded && (!e.Creates || e.Claimed || e.Whole && !e.Unclaimable):
+		c.Amounts = limit.Amounts{limit.Requests: 1}
+		return telemetry.FlagExact
+	case e.Creates && !e.Claimed && (e.Forwarded || !e.TellsAll()):
+		return telemetry.FlagUnknown // a task with an unknown id may run
+	case e.Claimed && e.taskFailed():
+		t.charge(c, e.used(t))
+		return telemetry.FlagExact // what was counted before it failed
+	}
+	return e.measure(c, t)
+}
+
+// Doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service
+// did nothing.
+func (e *Ending) Doubtful() bool {
+	if e.Claimed {
+		return false
+	}
+	status := e.Status
+	if read := e.Reading; status < 400 && read.Failed && !read.Content { // an error frame before any content counts as its status
+		status = read.ErrorStatus
+	}
+	return status >= 500 && !(status == unavailable && (e.Whole || e.Reading.Closed))
+}
+
+// complete reports whether the whole answer arrived: it marked its own end, or its bytes ended in order.
+func (e *Ending) complete() bool { return e.Reading.Complete || e.Clean && e.Reading.Closed }
+
+// TellsAll reports whether the answer to a creation is whole and has all that was made, so that no task needs to be queried: it
+// names none, or shows that the task has ended.
+func (e *Ending) TellsAll() bool {
+	_, known := e.Reading.Images()
+	return known && e.complete() && (e.Reading.TaskID == "" && !e.Unclaimable || e.taskEnded())
+}
+
+// taskEnded reports whether a whole answer that names a task shows that it has ended, without an error before. A stream that
+// marks its own end also marks the task's end; so does any other end of a stream, unless a status shows that the task still runs.
+func (e *Ending) taskEnded() bool {
+	read, status := e.Reading, cache.Status(e.Reading.TaskStatus)
+	return status.Final() || !read.Failed && (read.Frames > 0 && read.Complete || !status.Runs())
+}
+
+// taskFailed reports whether the answer shows that its task failed or was cancelled: it made no more images than were counted.
+func (e *Ending) taskFailed() bool {
+	status := cache.Status(e.Reading.TaskStatus)
+	return status.Final() && status != cache.Succeeded
+}
+
+// measure is Charge for an answer of which at least a part arrived.
+func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
+	read := e.Reading
+	complete := e.complete()
+	_, tokens := read.Usage.Tokens()
+	count, images := read.Images()
+	images = images && (e.Pictures || count > 0) // no images in a text answer is not a usage
+	switch known := tokens || images; {
+	case known && complete:
+		t.charge(c, e.used(t))
+		return telemetry.FlagExact
+	case !complete && !known && read.Frames == 0:
+		return telemetry.FlagUnknown // cut before any content
+	case e.Pictures && !images && complete: // the images were not counted: as many as were held
+		t.charge(c, asked(e.Held[limit.Images], t.Size))
+	case e.Pictures:
+		t.charge(c, e.used(t))
+	default:
+		e.guess(c, t)
+	}
+	return telemetry.FlagEstimated
+}
+
+// guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more of that than was held. If it was
+// cut down to that, its kinds are not known.
+func (e *Ending) guess(c *limit.Charge, t *Terms) {
+	used := e.used(t)
+	t.charge(c, used)
+	seen := *c
+	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
+		used.Input = e.Input
+	}
+	used.Output = max(used.Output, int64(e.Reading.TextBytes)/4, 1)
+	t.charge(c, used)
+	guessed := c.Amounts
+	for i := range c.Amounts {
+		c.Amounts[i] = max(seen.Amounts[i], min(guessed[i], e.Held[i]))
+	}
+	switch c.Amounts {
+	case guessed:
+	case seen.Amounts:
+		c.Bill = seen.Bill
+	default:
+		c.Bill = price.Bill{}
+	}
+}
+
+// used is the usage that the answer says; without one it is a request and nothing else.
+func (e *Ending) used(t *Terms) price.Usage { return UsageOf(e.Reading, e.Text, t.Size) }

@@ -1,0 +1,101 @@
+package billing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/price"
+	"sluice/telemetry/meter"
+)
+
+// Terms are what a request is charged by.
+type Terms struct {
+	Price       *price.Price // of its model on Day; nil: it has none
+	Day         int          // of the admission, in UTC; 0: not looked up yet
+	Size        string       // of a picture, as the request names it; empty: it names none
+	Contradicts bool         // the answer's usage says more of a kind than of the whole
+}
+
+// DayOf is a day in UTC as prices and the ledger number it.
+func DayOf(t time.Time) int {
+	year, month, day := t.UTC().Date()
+	return year*10_000 + int(month)*100 + day
+}
+
+// Look looks up the price of a model on a day.
+func (t *Terms) Look(prices price.List, model string, day int) {
+	if day != t.Day {
+		t.Price, t.Day = prices.For(model, day), day
+	}
+}
+
+// charge charges for a usage.
+func (t *Terms) charge(c *limit.Charge, used price.Usage) {
+	var contradicts bool
+	c.Bill, contradicts = price.Of(t.Price, &used)
+	c.Amounts = limit.AmountsOf(&c.Bill)
+	t.Contradicts = t.Contradicts || contradicts
+}
+
+// UsageOf is what an answer says that a request used. Tokens count for requests of text alone. size is the size of a picture that the
+// request named, for answers that do not say it.
+func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
+	u := &r.Usage
+	if n, _ := r.Images(); n > 0 {
+		used.Images = n
+		if used.Pixels, used.Size = u.Size(); used.Pixels == 0 && used.Size == "" {
+			used = asked(n, size)
+		}
+	}
+	if !text {
+		return used
+	}
+	used.Explicit = u.HitsMadeCache()
+	for _, part := range [...]struct {
+		of    meter.Field
+		count *int64
+	}{
+		{meter.InputTokens, &used.Input}, {meter.OutputTokens, &used.Output}, {meter.TotalTokens, &used.Total},
+		{meter.CachedTokens, &used.Cached}, {meter.CacheCreationTokens, &used.CacheCreation}, {meter.ReasoningTokens, &used.Thinking},
+		{meter.ImageTokens, &used.ImageInput}, {meter.VideoTokens, &used.VideoInput}, {meter.AudioTokens, &used.AudioInput},
+	} {
+		*part.count, _ = u.Get(part.of)
+	}
+	return used
+}
+
+// asked is a usage of so many pictures of the size that a request names.
+func asked(images int64, size string) price.Usage {
+	return price.Usage{Images: images, Pixels: policy.Pixels(size), Size: size}
+}
+
+// mostContradictions bounds the models whose contradictions are logged: clients may send any name.
+const mostContradictions = 1000
+
+// Contradictions logs the first usage of each model that says more of a kind than of the whole.
+type Contradictions struct {
+	logger *slog.Logger
+	mu     sync.Mutex
+	models map[string]bool
+}
+
+// NewContradictions returns Contradictions that were not logged yet.
+func NewContradictions(logger *slog.Logger) *Contradictions {
+	return &Contradictions{logger: logger, models: make(map[string]bool)}
+}
+
+// Note logs the request of a contradiction, unless one of its model was logged before.
+func (c *Contradictions) Note(id, team, model string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.models[model] || len(c.models) == mostContradictions {
+		return
+	}
+	c.models[model] = true
+	c.logger.LogAttrs(context.Background(), slog.LevelWarn, "a usage says more of a kind than of the whole, to which it was cut; of this model that is logged once",
+		slog.String("id", id), slog.String("team", team), slog.String("model", model))
+}
