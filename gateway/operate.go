@@ -125,9 +125,6 @@ func (g *Gateway) SetTeams(file *teams.File) {
 	g.throttle.refusals.forgetAll()
 }
 
-// Teams are the teams in force.
-func (g *Gateway) Teams() *teams.File { return g.live.teams.Load() }
-
 // Currency is the currency in the teams file in force; may be empty.
 func (g *Gateway) Currency() string { return g.live.teams.Load().Currency }
 

@@ -24,8 +24,7 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
-	// Tags are the quotas of values of the team's tag, those with the largest used part first; absent unless the query has tags.
-	Tags []usageTag `json:"tags,omitzero"`
+	Tags       []usageTag   `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
 	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
@@ -45,16 +44,7 @@ type usageLimit struct {
 	Held   json.Number `json:"held"`
 	Left   json.Number `json:"left"`
 	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
-	// Base is the limit without the raises that are in force, and Raises are those. Absent: there are none.
-	Base   json.Number  `json:"base,omitempty"`
-	Raises []usageRaise `json:"raises,omitempty"`
-}
-
-// usageRaise is what a limit has more for a while.
-type usageRaise struct {
-	Amount json.Number `json:"amount"`
-	Until  string      `json:"until"` // RFC 3339 in UTC
-	Reason string      `json:"reason"`
+	limit.Raises
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -102,16 +92,15 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	body := usageBody{
-		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: []usageLimit{},
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]usageLimit, len(report.Limits)),
 		Concurrent: countOf(u.loads.most(s.team), u.loads.Get(s.Team).requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       tags,
 		Ledger:     ledger,
 	}
 	for i := range report.Limits {
-		limit := readLimit(&report.Limits[i], report.At)
-		limit.addRaises(s.team, report.Limits[i].Period)
-		body.Limits = append(body.Limits, limit)
+		body.Limits[i] = readLimit(&report.Limits[i], report.At)
+		body.Limits[i].Raises = limit.RaisesOf(s.team, report.Limits[i].Unit, report.Limits[i].Period)
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -125,16 +114,6 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 	return usageLimit{
 		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
 		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
-	}
-}
-
-// addRaises adds those of the team's quota.
-func (l *usageLimit) addRaises(team *teams.Team, period teams.Period) {
-	raises, base := team.RaisesOf(l.Unit, period)
-	for i := range raises {
-		r := &raises[i]
-		l.Base = json.Number(limit.Written(l.Unit, base))
-		l.Raises = append(l.Raises, usageRaise{json.Number(limit.Written(l.Unit, r.Amount)), r.Until.UTC().Format(time.RFC3339), r.Reason})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // A team sees its standing in every limit, and its requests in flight.
@@ -322,5 +324,22 @@ func TestLedgerOfTooManyRows(t *testing.T) {
 		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed 5000: ask for fewer days" {
 			t.Error(said)
 		}
+	}
+}
+
+// A raised quota shows its limit with the raises, and beside it the limit without them and each raise.
+func TestUsageOfARaisedTeam(t *testing.T) {
+	h := build(t, limited("quotas: {images: {day: 8}, spend: {day: 2.5}}"))
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	raised, _ := parse(t, h.teamsDoc).Raised([]teams.Raise{
+		{ID: "a", Team: "search", Unit: teams.UnitSpend, Period: teams.PeriodDay, Amount: teams.Nano / 2, Until: until, Reason: "launch"},
+		{ID: "b", Team: "shop", Unit: teams.UnitSpend, Period: teams.PeriodDay, Amount: 1, Until: until, Reason: "x"},
+	}, time.Now())
+	h.gateway.SetTeams(raised)
+	body := regexp.MustCompile(`"reset":"[^"]+"`).ReplaceAllString(h.ask("GET", "/sluice/v1/usage", "").body, `"reset":"R"`)
+	want := `"limits":[{"unit":"images","period":"day","limit":8,"used":0,"held":0,"left":8,"reset":"R"},{"unit":"spend","period":"day",` +
+		`"limit":3,"used":0,"held":0,"left":3,"reset":"R","base":2.5,"raises":[{"amount":0.5,"until":"` + until.Format(time.RFC3339) + `","reason":"launch"}]}]`
+	if !strings.Contains(body, want) {
+		t.Errorf("%s is missing in %s", want, body)
 	}
 }

@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/gateway/console/access"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -104,5 +109,48 @@ func TestARaiseWithoutItsStore(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int64{"cut off": 501, "started": 501}, limits); diff != "" {
 		t.Errorf("the limits:\n%s", diff)
+	}
+}
+
+// TestTheManualsRaises runs the commands and sends the request of docs/money.md, with the running day's end in place of its moments.
+func TestTheManualsRaises(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("../../docs/money.md")
+	must(t, err)
+	_, section, _ := strings.Cut(string(manual), "\n## More for a while\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	now := time.Now().UTC()
+	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
+	section = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:00:00Z`).ReplaceAllString(section, midnight)
+	variables := []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_TEAMS_FILE=" + write(t, someTeams+"    quotas: {images: {day: 500}, spend: {month: 5}}\n")}
+	c := openConsoled(t, variables...)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person := access.Person{Name: "token", Role: access.Operator}
+		c.api.ServeHTTP(w, r.WithContext(access.With(r.Context(), person)))
+	}))
+	t.Cleanup(server.Close)
+	environ := append(servingEnviron(t, "http://127.0.0.1", variables...), "SLUICE_CONSOLE_URL="+server.URL, "SLUICE_CONSOLE_TOKEN_FILE="+write(t, scriptToken))
+	ran := 0
+	for _, block := range regexp.MustCompile("(?s)```(sh|http)\n(.*?)```").FindAllStringSubmatch(section, -1) {
+		if block[1] == "http" {
+			line, body, _ := strings.Cut(block[2], "\n")
+			c.ask(strings.Replace(line, " /api/v1", " ", 1), body, 201, nil)
+			ran++
+			continue
+		}
+		for line := range strings.Lines(block[2]) {
+			args := regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(strings.TrimPrefix(line, "sluice "), -1)
+			for i := range args {
+				args[i] = strings.Trim(args[i], `"`)
+			}
+			if got := command(t.Context(), environ, args...); got.code != exitClean {
+				t.Errorf("%s: %s", line, got.text())
+			}
+			ran++
+		}
+	}
+	wait(t, "all are in force", func() bool { return c.imagesOf().Limit == "1500" })
+	if ran != 4 {
+		t.Errorf("%d of the manual's examples ran", ran)
 	}
 }

@@ -127,7 +127,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: consoleConnections, Proxies: prefixes(c.TrustedProxies), Log: logger})
 		p.works = append(p.works, p.console.works...)
 	}
-	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks)
+	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
 	p.public.TLSConfig = c.tlsConfig()
 	connections.Bound(p.public, wire.Config{
 		Listener: "public", Setting: prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
@@ -137,11 +137,11 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 }
 
 // newAdmin is the admin listener's server.
-func (p *process) newAdmin(checks []admin.Check) *http.Server {
+func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: p.gateway.Teams, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = adminIdle
 	forPeople(server)

@@ -16,9 +16,7 @@ type UsageRaise struct {
 	Unit   teams.Unit   `json:"unit"`
 	Period teams.Period `json:"period"`
 	Base   json.Number  `json:"base"` // the quota without its raises; spend is in the currency
-	Amount json.Number  `json:"amount"`
-	Until  time.Time    `json:"until"`
-	Reason string       `json:"reason"`
+	limit.Raised
 }
 
 // UsageRaises lists the raises in force of one team, or of all, by team, unit and period, the one that ends first in front.
@@ -28,10 +26,9 @@ func UsageRaises(file *teams.File, team string) (list []UsageRaise) {
 			continue
 		}
 		for _, q := range t.Quotas {
-			raises, base := t.RaisesOf(q.Unit, q.Period)
-			number := func(n int64) json.Number { return json.Number(limit.Written(q.Unit, n)) }
-			for _, r := range raises {
-				list = append(list, UsageRaise{t.ID, q.Unit, q.Period, number(base), number(r.Amount), r.Until.UTC(), r.Reason})
+			of := limit.RaisesOf(t, q.Unit, q.Period)
+			for _, r := range of.Raises {
+				list = append(list, UsageRaise{t.ID, q.Unit, q.Period, of.Base, r})
 			}
 		}
 	}

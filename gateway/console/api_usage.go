@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -159,4 +160,45 @@ func (a *api) adjust(c *call) error {
 	}
 	number := func(n int64) json.Number { return json.Number(limit.Written(o.Unit, n)) }
 	return c.write(http.StatusOK, AdjustedUse{o.Unit, number(done.DayBefore), number(done.Day), number(done.MonthBefore), number(done.Month)})
+}
+
+// RaiseOrder is the body of a raise.
+type RaiseOrder struct {
+	Unit   teams.Unit     `json:"unit"`
+	Period teams.Period   `json:"period"`
+	Amount jsontext.Value `json:"amount"` // a number: what to add; spend is in the currency
+	Until  *time.Time     `json:"until"`  // nil: the end of the period
+	Reason string         `json:"reason"`
+}
+
+func listRaises(a *api, c *call) error {
+	all, err := a.Registry.Raises.List(c.r.Context(), c.who, c.parts["id"])
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, list(all, ""))
+}
+
+func addRaise(a *api, c *call) error {
+	id := c.parts["id"]
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // as in replaceTeam
+		return err
+	}
+	var o RaiseOrder
+	if err := c.into(&o); err != nil {
+		return err
+	}
+	if o.Amount != nil && o.Amount.Kind() != '0' {
+		return errBody
+	}
+	order := teams.RaiseOrder{Unit: o.Unit, Period: o.Period, Amount: o.Amount.String(), Until: o.Until}
+	made, err := a.Registry.Raises.Add(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, order)
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusCreated, made)
+}
+
+func endRaise(a *api, c *call) error {
+	return c.done(a.Registry.Raises.End(c.r.Context(), c.actor(), c.parts["id"], c.parts["raise"]))
 }

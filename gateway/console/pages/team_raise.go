@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"html/template"
 	"net/http"
 	"time"
 
@@ -36,12 +35,4 @@ func (s teamPages) endRaise(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	return s.after(r, p, "raises", "lowered", s.Raises.End(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("raise")))
-}
-
-// until writes when a raise ends: at midnight in UTC, if that is the end of the running day.
-func until(end, now time.Time) template.HTML {
-	if end = end.UTC(); !end.Equal(midnight(now).AddDate(0, 0, 1)) {
-		return moment(formMinute, end)
-	}
-	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + `" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`) //nolint:gosec // digits
 }

@@ -108,6 +108,14 @@ func moment(form string, t time.Time) template.HTML {
 		t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
 }
 
+// until writes when a raise ends: at midnight in UTC, if that is the end of the running day.
+func until(end, now time.Time) template.HTML {
+	if end = end.UTC(); !end.Equal(midnight(now).AddDate(0, 0, 1)) {
+		return moment(formMinute, end)
+	}
+	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + `" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`) //nolint:gosec // digits
+}
+
 // dayText writes a day of the ledger, in UTC: 21 Nov.
 func dayText(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
