@@ -43,6 +43,7 @@ type Hold struct {
 	ID       string
 	Endpoint string // where the task was made, for the ledger
 	Tag      string `json:",omitzero"` // for the ledger of tags, as the accounts write it; empty: none
+	Key      string `json:",omitzero"` // for the ledger of keys, in the same way
 	Day      int    // of admission, which the cost belongs to: yyyymmdd and yyyymm, in UTC
 	Month    int
 	Images   int64           // how many pictures are held

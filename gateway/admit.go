@@ -59,7 +59,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Outside: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
+		ID: s.ID, Team: s.team, Outside: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
@@ -70,7 +70,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
 	}
 	if verdict.Held == nil {
-		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders()
+		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
 		now := a.deps.Now()
 		a.refusals.remember(s.Team, &verdict, recentRefusal{
 			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),

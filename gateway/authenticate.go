@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/oidc"
 	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -29,7 +30,7 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			team, key, ok := s.teams.Lookup(presented, s.start)
 			switch {
 			case ok:
-				s.team, s.Team, s.Key = team, team.ID, key.ID
+				s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, key.ID, &key.KeyLimits, key.ID
 			case live.key.Load().Is(presented):
 				alarms.Raise(telemetry.AlarmKeyPresented, errUpstreamKeySeen.Error())
 				return refuseKeyBecause(errUpstreamKeySeen)
@@ -65,7 +66,7 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	if team == nil || team.Disabled {
 		return errNoSuchTeam
 	}
-	s.team, s.Team, s.Key = team, team.ID, id.Key
+	s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, id.Key, &teams.KeyLimits{}, id.Name
 	return nil
 }
 

@@ -158,7 +158,7 @@ func takeBack(b *wire.Buffers, s *requestState) {
 	s.exchange.Release()
 	b.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
-	s.share.keep(0)
+	s.share.Keep(0)
 }
 
 const (

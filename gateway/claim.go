@@ -94,7 +94,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace}
 	if s.held != nil {
 		claim.Hold = cache.Hold{
-			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Day: s.held.Day, Month: s.held.Month,
+			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
 			Images: s.size[limit.Images],
 		}
 		s.terms.Keep(&claim.Hold)

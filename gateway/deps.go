@@ -104,8 +104,9 @@ type Accounts interface {
 
 	// Look MUST report a team's standing and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookTags MUST report the standing of each value of the team's tag at that time, as [limit.TagStandings] does.
-	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
+	// LookInside MUST report the standing of each part of a team at that time: of its tag's values as [limit.TagStandings] does, of its
+	// keys as [limit.KeyStandings] does.
+	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
 	// OpenTasks MUST return the last known number of a team's open tasks, without waiting.
 	OpenTasks(team string) int64
 	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
@@ -220,9 +221,9 @@ func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report lim
 	return report, err
 }
 
-func (a *accountsInTurn) LookTags(ctx context.Context, team *teams.Team, at time.Time) (list []limit.Standing, err error) {
+func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
 	err = a.calls.InTurn(ctx, team.ID, func() error {
-		list, err = a.Accounts.LookTags(ctx, team, at)
+		list, err = a.Accounts.LookInside(ctx, team, k, at)
 		return err
 	})
 	return list, err

@@ -38,7 +38,7 @@ func (g *Gateway) setClient(config upstream.Config) {
 func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.forward.service.lease = d, d }
 
 // BodiesInMemory is the part of the budget that request bodies hold.
-func (g *Gateway) BodiesInMemory() int64 { return g.throttle.loads.bytes.Load() }
+func (g *Gateway) BodiesInMemory() int64 { return g.throttle.loads.Bytes() }
 
 // BuffersLent is how many bytes of large buffers requests have.
 func (g *Gateway) BuffersLent() int64 { return g.inspection.buffers.Lent() }
@@ -59,7 +59,7 @@ func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
 func (g *Gateway) Finish(ctx context.Context) { g.polls.tasks.Finish(ctx) }
 
 // Waiting is how many polls of a team are held.
-func (g *Gateway) Waiting(team string) int64 { return g.throttle.loads.Get(team).waiting.Load() }
+func (g *Gateway) Waiting(team string) int64 { return g.throttle.loads.Of(team).Waiting.Load() }
 
 // FillUnsettled leaves no room for an end that waits for its charge.
 func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }

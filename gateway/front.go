@@ -92,7 +92,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.encoded = request.Base64
 	f.buffers.GiveBack(s.lent)
 	s.lent = nil
-	s.share.keep(int64(cap(s.body)))
+	s.share.Keep(int64(cap(s.body)))
 	s.header = f.headers.withoutOwn(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = on
@@ -244,7 +244,7 @@ func (b *unheldBody) Read(p []byte) (int, error) {
 	}
 	b.buffers.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
-	s.share.keep(0)
+	s.share.Keep(0)
 	if s.bodyEnded {
 		return 0, io.EOF
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/gateway/billing"
+	"sluice/gateway/loads"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -104,7 +105,7 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{config: config, deps: deps, live: new(live)}
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
-	headers, loads, buffers := newHeaders(&g.config), newLoads(&g.config), wire.NewBuffers(config.BodyBudget)
+	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 

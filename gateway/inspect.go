@@ -119,7 +119,14 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if !s.team.MayUseModel(request.Model) {
 		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
-	if s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time)); s.terms.Price == nil && s.teams.NeedsPrice(s.team) {
+	if !s.limits.MayUseModel(request.Model) {
+		return refuse(refuseModel).say("Key %s may not use the model %s.", s.holder, policy.Brief(request.Model)).at("model").of(limit.ScopeKey)
+	}
+	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
+	if s.terms.Price == nil && s.limits.Spends() {
+		return refuse(refuseModel).say("Key %s has a spend quota, and the teams file has no price for the model %s.", s.holder, policy.Brief(request.Model)).at("model")
+	}
+	if s.terms.Price == nil && s.teams.NeedsPrice(s.team) {
 		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)

@@ -87,7 +87,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.share.leaveSlot()
+	s.share.LeaveSlot()
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	s.Duration = now.Sub(s.start)

@@ -187,5 +187,5 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 // InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of
 // the team's limit; 0: no limit.
 func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
-	return g.throttle.loads.Get(team.ID).requests.Load(), g.throttle.loads.most(team)
+	return g.throttle.loads.Of(team.ID).Requests.Load(), g.throttle.loads.Most(team.Concurrent)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/loads"
 	"sluice/gateway/tasks"
 )
 
@@ -17,7 +18,7 @@ type polls struct {
 	deps    *Deps
 	live    *live
 	service *service
-	loads   *loads
+	loads   *loads.Loads
 	tasks   *tasks.Tasks
 }
 
@@ -68,7 +69,7 @@ const mostWaiters = 100
 // await lets a poll wait until its task's state changes. The number of a team's waiting polls is bounded; further polls are
 // answered immediately, and so are all when the gateway drains.
 func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
-	waiting, most := &p.loads.Get(s.Team).waiting, p.loads.most(s.team)
+	waiting, most := &p.loads.Of(s.Team).Waiting, p.loads.Most(s.team.Concurrent)
 	if most == 0 {
 		most = mostWaiters
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/upstream"
+	"sluice/policy/limit"
 )
 
 // reason is one row of the table of refusals: the stage that refuses, why, and the status and code of the answer. The codes
@@ -93,6 +94,9 @@ func (r *refusal) because(err error) *refusal { r.inside = err; return r }
 
 // with adds one header to the answer.
 func (r *refusal) with(name, value string) *refusal { r.header, r.value = name, value; return r }
+
+// of names in Sluice-Scope whose limit refuses.
+func (r *refusal) of(scope limit.ScopeKind) *refusal { return r.with("Sluice-Scope", scope.String()) }
 
 // at names the field of the request that is at fault.
 func (r *refusal) at(field string) *refusal { r.field = field; return r }

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/billing"
+	"sluice/gateway/loads"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -36,26 +37,28 @@ type requestState struct {
 	start     time.Time
 	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
 	bodyEnded bool          // no more of the client's body will arrive
-	share     share         // of what its team has under way
+	share     loads.Share   // of what its team has under way
 	full      error         // why there is no slot; returned once that is noted
 	unheld    error         // why there is no memory for the body; returned once that is noted
 	failure   error         // why the proxy failed
 
 	// What the request costs.
 
-	size        limit.Amounts // what the request may cost
-	inputTokens int64         // the estimate of its input's tokens, a part of size
-	guessed     bool          // the kind is a guess, and size holds images and text: the answer shows which it was
-	tag         string        // the value of the team's tag_key; empty: none
-	terms       billing.Terms // what it is charged by
-	held        *limit.Held   // nil until admit holds the cost
-	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
-	repeats     *repetition   // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
-	encoded     bool          // the client wants pictures themselves, and not their addresses
-	creates     bool          // a success is a task, which is claimed before the answer leaves
-	claimed     bool          // a task was claimed: its end settles the hold
-	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed
-	unknown     bool          // whether the service did the work is unknown
+	size        limit.Amounts    // what the request may cost
+	inputTokens int64            // the estimate of its input's tokens, a part of size
+	guessed     bool             // the kind is a guess, and size holds images and text: the answer shows which it was
+	tag         string           // the value of the team's tag_key; empty: none
+	holder      string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
+	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
+	terms       billing.Terms    // what it is charged by
+	held        *limit.Held      // nil until admit holds the cost
+	leased      atomic.Int64     // when the hold's lease was last extended, or first checked, in ns; 0: not yet
+	repeats     *repetition      // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
+	encoded     bool             // the client wants pictures themselves, and not their addresses
+	creates     bool             // a success is a task, which is claimed before the answer leaves
+	claimed     bool             // a task was claimed: its end settles the hold
+	unclaimable bool             // the answer names a task that cannot be polled, or that another team has claimed
+	unknown     bool             // whether the service did the work is unknown
 
 	// The exchange with the service.
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/gateway/loads"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -35,10 +36,10 @@ type throttle struct {
 	unheld   chan struct{}  // has a place for each request that is read without memory
 	reached  func()         // is called when there is no such place; may be nil
 	refusals *recentRefusals
-	loads    *loads
+	loads    *loads.Loads
 }
 
-func newThrottle(loads *loads, now func() time.Time, reached func()) *throttle {
+func newThrottle(loads *loads.Loads, now func() time.Time, reached func()) *throttle {
 	return &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, now), noted: limit.NewStrikes(notedRate, notedBurst, now),
 		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: newRecentRefusals(), loads: loads,
@@ -55,14 +56,14 @@ func (t *throttle) throttle(next handler) handler {
 				return err
 			}
 		}
-		s.share = t.loads.share(s.Team)
+		s.share = t.loads.Share(s.Team)
 		if err := t.takeSlot(w, s); err != nil {
 			if !t.notes(r, s) {
 				return err
 			}
 			s.full = err
 		}
-		if hasBody(r) && !s.share.free() {
+		if hasBody(r) && !s.share.Free() {
 			if !t.notes(r, s) {
 				return refuseOutOfMemory()
 			}
@@ -118,13 +119,17 @@ func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 	}
 }
 
-// takeSlot takes one of the team's slots for requests in flight.
+// takeSlot takes one of the slots for requests in flight of the team, and of the key.
 func (t *throttle) takeSlot(w *reply, s *requestState) error {
-	ok := s.share.takeSlot(s.team)
+	full, ok := s.share.TakeSlot(s.team, s.holder, s.limits)
 	if !ok && !s.team.Shadow {
-		s.share.leaveSlot()
-		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-			s.team.ID, t.loads.most(s.team)).retry(time.Second)
+		s.share.LeaveSlot()
+		who, most := "Team "+s.team.ID, t.loads.Most(s.team.Concurrent)
+		if full == limit.ScopeKey {
+			who, most = "Key "+s.holder, t.loads.Most(s.limits.Concurrent)
+		}
+		return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
+			who, most).retry(time.Second).of(full)
 	}
 	if !ok {
 		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
@@ -188,9 +193,10 @@ func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRe
 	}
 }
 
-// ofTeam makes headers report only the team's own limits, because the next request may be for another value of its tag.
+// ofTeam makes headers report only the team's own limits, because the next request may be for another value of its tag, or with another
+// key.
 func ofTeam(h http.Header, v *limit.Verdict) {
-	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Tag != "" }) // they are the last
+	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Inside() }) // they are the last
 	if own < 0 {
 		return
 	}
@@ -208,7 +214,7 @@ func blocked(v *limit.Verdict) (need int, ok bool) {
 	if v.Reason == limit.ReasonTasks {
 		return needsTask, true
 	}
-	if v.Fault.Tag != "" { // another value of the tag may pass
+	if v.Fault.Inside() { // another value of the tag, or another key, may pass
 		return 0, false
 	}
 	if v.Reason != limit.ReasonRate && v.Reason != limit.ReasonQuota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/loads"
 	"sluice/gateway/tasks"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -76,7 +77,7 @@ type usageTask struct {
 type usage struct {
 	accounts Accounts
 	tasks    *tasks.Tasks
-	loads    *loads
+	loads    *loads.Loads
 	reading  chan struct{} // has room for the one request that reads a ledger
 }
 
@@ -93,7 +94,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	}
 	body := usageBody{
 		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]usageLimit, len(report.Limits)),
-		Concurrent: countOf(u.loads.most(s.team), u.loads.Get(s.Team).requests.Load()),
+		Concurrent: countOf(u.loads.Most(s.team.Concurrent), u.loads.Of(s.Team).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       tags,
 		Ledger:     ledger,
@@ -205,13 +206,13 @@ func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) ([]usa
 	if len(team.TagQuotas) == 0 {
 		return list, nil
 	}
-	standings, err := u.accounts.LookTags(ctx, team, at)
-	values := map[limit.Tag]bool{}
+	standings, err := u.accounts.LookInside(ctx, team, limit.ScopeTag, at)
+	values := map[string]bool{}
 	for i := range standings {
-		if values[standings[i].Tag] = true; len(values) > tagsShown {
+		if values[standings[i].Of] = true; len(values) > tagsShown {
 			break
 		}
-		list = append(list, usageTag{standings[i].Tag.Value(), readLimit(&standings[i], at)})
+		list = append(list, usageTag{standings[i].Of, readLimit(&standings[i], at)})
 	}
 	return list, err
 }
@@ -229,7 +230,7 @@ func (u *usage) ledger(ctx context.Context, team string, days []int) ([]limit.En
 func (u *usage) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
-	done, err = turn(waiting, u.loads.Get(team).reading)
+	done, err = turn(waiting, u.loads.Of(team).Reading)
 	if err != nil {
 		return done, err
 	}

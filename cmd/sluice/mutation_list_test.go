@@ -32,14 +32,14 @@ var mutations = []mutation{
 	{about: "the script makes a day negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if d + delta < 0 then", new: "if false then"},
 
 	// Quotas of each value of a tag.
-	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if !scope.Set {", new: "if !scope.Set || k == ScopeTag {"},
+	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if t.Of(k).Quoted {", new: "if t.Of(k).Quoted && k != ScopeTag {"},
 	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "wanted + numbers[held + q]", new: "wanted + (k == 1 and numbers[held + q] or 0)"},
 	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/inner.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
 	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = scope.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
 	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_scope(s.kind, s.day, s.name, s.used)", new: "local _ = s"},
 	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.InnerCounts(&h.Amounts) {", new: "if false {"},
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
-	{about: "the refusal of one value of a tag holds for all", file: "gateway/throttle.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
+	{about: "the refusal of one value of a tag holds for all", file: "gateway/throttle.go", old: "if v.Fault.Inside() {", new: "if false {"},
 	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
 	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(t.TagQuotas) > 0 && t.TagKey == "" {`, new: "if false {"},
 

@@ -111,7 +111,8 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/loads": {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
+	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}},
 		never: []string{otelAPI, goRedis, "os"},
@@ -128,7 +129,7 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/billing", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/billing", "gateway/loads", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -34,11 +34,12 @@ type usageCommand struct {
 	From string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To   string `placeholder:"D" help:"To this day; today if absent."`
 	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
-	Tags bool   `help:"By the teams' tags, see tag_key of the teams file, instead of model and endpoint." xor:"tags"`
+	By   string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
+	Tags bool   `help:"As --by tag." xor:"by"`
 	JSON bool   `help:"As JSON." xor:"form"`
 	CSV  bool   `help:"As CSV." xor:"form"`
 
-	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,tags"`
+	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
 }
 
 // Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.
@@ -84,7 +85,10 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	if to == "" {
 		to = now.Format(time.DateOnly)
 	}
+	_, known := limit.LedgerBy(u.By)
 	switch {
+	case !known:
+		return "", "", errors.New("--by: allowed: tag, key")
 	case u.Days != 0 && (from != "" || u.To != ""):
 		return "", "", errors.New("--days and --from with --to: allowed: one of them")
 	case u.Days < 0:
@@ -123,7 +127,8 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	if bad != nil {
 		file = &teams.File{}
 	}
-	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, u.Tags))
+	by, _ := limit.LedgerBy(u.by())
+	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, by))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
@@ -146,10 +151,7 @@ func contentOf(path string) []byte {
 
 // fetch reads the ledger of a process that keeps it in memory.
 func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
-	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}}
-	if u.Tags {
-		query.Set("tags", "")
-	}
+	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {
@@ -177,18 +179,26 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 	return content, err
 }
 
+// by names the ledger that is read.
+func (u usageCommand) by() string {
+	if u.Tags {
+		return "tag"
+	}
+	return u.By
+}
+
 // columns name what the use is divided by. They do not change: users' programs read the CSV by these names.
 func (u usageCommand) columns() []string {
-	if u.Tags {
-		return []string{"tag"}
+	if by := u.by(); by != "" {
+		return []string{by}
 	}
 	return []string{"model", "endpoint"}
 }
 
 // cells are those of a row for columns.
 func (u usageCommand) cells(r *admin.UsageRow, shown func(string) string) []string {
-	if u.Tags {
-		return []string{shown(r.Tag)}
+	if u.by() != "" {
+		return []string{shown(r.Tag + r.Key)}
 	}
 	return []string{shown(r.Model), shown(string(r.Endpoint))}
 }

@@ -15,7 +15,7 @@ type UsageReport struct {
 	Currency string     `json:"currency"` // of the teams file; may be empty
 	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
 	To       string     `json:"to"`       // last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag, and unit; [] if nothing was used
+	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag or key, and unit; [] if nothing was used
 	// Raises are what quotas have more at the moment; absent: nothing.
 	Raises []UsageRaise `json:"raises,omitempty"`
 }
@@ -40,7 +40,8 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 // Ledger returns rows of the ledger.
 type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
-// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?tags with that of tags.
+// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
+// tags, with ?by=key with that of keys.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -56,7 +57,15 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "from and to: allowed: days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days", http.StatusBadRequest)
 		return
 	}
-	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, q.Has("tags")))
+	by, known := limit.LedgerBy(q.Get("by"))
+	if !known {
+		http.Error(w, "by: allowed: tag, key", http.StatusBadRequest)
+		return
+	}
+	if q.Has("tags") {
+		by = limit.ScopeTag
+	}
+	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, by))
 	if err != nil {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return

@@ -75,8 +75,8 @@ func isExact(text []byte, of reflect.Type) bool {
 	if of.Kind() != reflect.Struct || json.Unmarshal(text, &members) != nil {
 		return true // the decoder took it, so it is a single value
 	}
-	for i := range of.NumField() {
-		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+	for _, field := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		delete(members, name)
 	}
 	return len(members) == 0

@@ -12,12 +12,13 @@ import (
 
 // Key is a key in an answer: without its hash.
 type Key struct {
-	ID       string      `json:"id"` // the public part
-	Expires  *time.Time  `json:"expires"`
-	Note     string      `json:"note"`
-	LastUsed *time.Time  `json:"last_used"` // to the hour; nil: never, or longer ago than is kept
-	Owner    teams.Owner `json:"owner"`
-	Disabled bool        `json:"disabled,omitempty"`
+	ID               string      `json:"id"` // the public part
+	Expires          *time.Time  `json:"expires"`
+	Note             string      `json:"note"`
+	LastUsed         *time.Time  `json:"last_used"` // to the hour; nil: never, or longer ago than is kept
+	Owner            teams.Owner `json:"owner"`
+	Disabled         bool        `json:"disabled,omitempty"`
+	teams.KeyMembers             // its limits, as its owner wrote them
 }
 
 // keysOf are a team's keys in an answer.
@@ -25,7 +26,7 @@ func keysOf(t *teams.Spec) []Key {
 	keys := []Key{}
 	for i := range t.Keys {
 		k := &t.Keys[i]
-		keys = append(keys, Key{k.ID, orNil(k.Expires), k.Note, orNil(t.Used[k.ID]), t.Owner, k.Disabled})
+		keys = append(keys, Key{k.ID, orNil(k.Expires), k.Note, orNil(t.Used[k.ID]), t.Owner, k.Disabled, k.Written()})
 	}
 	return keys
 }
@@ -81,7 +82,7 @@ func (c *call) spec() (team teams.Spec, err error) {
 		team.Keys = []teams.Key{}
 	}
 	for _, k := range keys {
-		key := teams.Key{ID: k.ID, Disabled: k.Disabled, Note: k.Note}
+		key := teams.Key{ID: k.ID, Disabled: k.Disabled, Note: k.Note, Members: k.ByName()}
 		if k.Expires != nil {
 			key.Expires = *k.Expires
 		}

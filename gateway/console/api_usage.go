@@ -20,7 +20,7 @@ import (
 // mostRows bounds the rows of the ledger that one report adds up.
 const mostRows = 200_000
 
-// Usage is what a team used, by day, model, endpoint or tag.
+// Usage is what a team used, by day, model, endpoint, tag or key.
 type Usage struct {
 	Currency string `json:"currency"` // may be empty
 	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
@@ -29,9 +29,9 @@ type Usage struct {
 	Data     []Use  `json:"data"` // sorted by For; [] if nothing was used
 }
 
-// Use is the use of all units for one day, model, endpoint or tag.
+// Use is the use of all units for one day, model, endpoint, tag or key.
 type Use struct {
-	Of        string  `json:"of"` // the day, the model, the endpoint or the tag
+	Of        string  `json:"of"` // the day, the model, the endpoint, the tag or the key
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
 }
@@ -45,7 +45,11 @@ var by = map[string]func(limit.Row) string{
 	"model":    func(r limit.Row) string { return r.Model },
 	"endpoint": func(r limit.Row) string { return string(r.Endpoint) },
 	"tag":      func(r limit.Row) string { return r.Tag },
+	"key":      func(r limit.Row) string { return r.Key },
 }
+
+// inside are the ways that have a ledger of their own.
+var inside = map[string]limit.ScopeKind{"tag": limit.ScopeTag, "key": limit.ScopeKey}
 
 func (a *api) usage(c *call) error {
 	id := c.parts["id"]
@@ -62,7 +66,7 @@ func (a *api) usage(c *call) error {
 		return invalid("from", "no such days",
 			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
 	case of == nil:
-		return invalid("by", "no such way to add up", "day, model, endpoint or tag")
+		return invalid("by", "no such way to add up", "day, model, endpoint, tag or key")
 	}
 	rows, err := a.rows(c.r.Context(), id, u.By, days)
 	switch {
@@ -78,16 +82,16 @@ func (a *api) usage(c *call) error {
 	return c.write(http.StatusOK, u)
 }
 
-// tagDays is how many days of the ledger of tags are read together: a day has up to 1,001 rows.
-const tagDays = 31
+// insideDays is how many days of the ledger of tags or keys are read together: a day has up to 1,001 rows.
+const insideDays = 31
 
 // rows reads a ledger of a team.
 func (a *api) rows(ctx context.Context, team, by string, days []int) (rows []limit.Row, err error) {
-	if by != "tag" {
+	if inside[by] == limit.ScopeTeam {
 		return a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: mostRows})
 	}
-	for part := range slices.Chunk(days, tagDays) {
-		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: part, Tags: true})
+	for part := range slices.Chunk(days, insideDays) {
+		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: part, By: inside[by]})
 		if err != nil {
 			return nil, err
 		}

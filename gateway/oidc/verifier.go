@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Workload struct {
 	// Key identifies the issuer and the subject, in place of a key's id: "jwt:" and 12 hexadecimal digits. It is the same for
 	// every token of a subject.
 	Key string
+	// Name is "jwt:" and the subject, for reports: without spaces and control characters, at most [longestName] bytes.
+	Name string
 	// Waited is how long this call waited for the issuer's keys; also with an error.
 	Waited time.Duration
 }
@@ -162,7 +165,22 @@ func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, 
 		until = verified.Expiry
 	}
 	sum := sha256.Sum256([]byte(verified.Issuer + "\n" + subject)) // no issuer of the teams file has a line break
-	return Workload{Team: team, Key: "jwt:" + hex.EncodeToString(sum[:6])}, until, nil
+	return Workload{Team: team, Key: "jwt:" + hex.EncodeToString(sum[:6]), Name: nameOf(subject)}, until, nil
+}
+
+// longestName is the length of the longest Name.
+const longestName = 100
+
+// nameOf writes a subject so that it may be a part of a key in Redis and of a line: what is more than letters, digits and a few signs is
+// escaped as in the path of an address. Of a longer one the beginning is left, and what distinguishes it from others.
+func nameOf(subject string) string {
+	name := "jwt:" + url.PathEscape(subject)
+	if len(name) <= longestName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(subject))
+	end := "~" + hex.EncodeToString(sum[:6])
+	return name[:longestName-len(end)] + end
 }
 
 // team returns the team of a verified token, and its subject. The subject is required even if another claim names the team: it

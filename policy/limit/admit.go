@@ -10,7 +10,7 @@ import (
 // Admit places a hold in all of its units, or refuses it and takes nothing. The error is about the state, never about the team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	a := m.teams.Get(h.Team.ID)
-	t := a.termsOf(h.Team)
+	t := a.termsFor(h.Team, h.Key)
 	if v, never := h.NeverFits(t); never {
 		return v, nil
 	}
@@ -35,7 +35,8 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
-	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated}, a.termsOf(c.Team))
+	charge := &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated}
+	done, err := a.settle(charge, a.termsFor(c.Team, c.Held.Key.Name()))
 	if done && len(c.Held.Outside) > 0 {
 		m.outside.correct(c, 1)
 	}
@@ -67,18 +68,31 @@ const tendBatch = 1000
 // Close does nothing: the accounts end with the process.
 func (m *Memory) Close(context.Context) error { return nil }
 
-// LookTags reports how each value of the team's tag stands to its quotas, as [TagStandings] does. It takes nothing.
-func (m *Memory) LookTags(_ context.Context, team *teams.Team, at time.Time) ([]Standing, error) {
-	t, a := TermsOf(team), m.teams.Get(team.ID)
+// LookInside reports how the parts of a team stand to the limits of each: its values of the tag as [TagStandings] does, or its keys
+// as [KeyStandings] does. It takes nothing.
+func (m *Memory) LookInside(_ context.Context, team *teams.Team, k ScopeKind, at time.Time) ([]Standing, error) {
+	a := m.teams.Get(team.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var days []TagDay
-	for _, day := range TagDays(&t, at) {
-		for value, in := range a.books[ScopeTag][0][day] {
-			days = append(days, TagDay{Day: day, Value: value, Used: in.used, Held: in.held})
+	var days []InnerDay
+	for _, day := range InnerDays(team, k, at) {
+		for name, in := range a.books[k][0][day] {
+			days = append(days, InnerDay{Day: day, Name: name, Used: in.used, Held: in.held})
 		}
 	}
-	return TagStandings(&t, at, days), nil
+	if k == ScopeTag {
+		return TagStandings(team, at, days), nil
+	}
+	now := a.time()
+	return KeyStandings(team, at, days, func(key string) (full [RateCount]time.Duration) {
+		scope := a.termsFor(team, key).Of(k)
+		if b := a.bucketsIn(scope, key, now); b != nil {
+			for i, n := range b.missing(scope, now) {
+				full[i] = micros(n)
+			}
+		}
+		return full
+	}), nil
 }
 
 // LastKnown reports how much of its quotas a team has used.

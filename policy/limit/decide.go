@@ -47,29 +47,19 @@ func (s *State) takes(t *Terms) RateSet {
 }
 
 // decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the
-// one with the longest wait: a client that waits that long passes. admit.lua does the same in Redis.
+// one with the longest wait, at equal waits the narrowest: a client that waits that long passes. admit.lua does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
-	for k := range ScopeKind(TeamScopes) {
-		scope, taken := t.Of(k), s.Of(k)
-		if !scope.Set {
-			continue
-		}
+	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		for i, wait := range waits[k] {
 			if wait > 0 {
 				s.blame(k.Number(i), wait)
 			}
 		}
-		for q, limit := range scope.Quotas {
-			n := h.Amounts[q/2]
-			if limit == None || n == 0 || taken.Used[q]+taken.Held[q]+n <= limit {
-				continue
-			}
-			wait := s.Date.End[q%2].Sub(s.At)
-			if taken.Used[q]+n <= limit {
-				wait = holdsWait
-			}
-			s.blame(k.Number(LimitQuotas+q), wait)
+	}
+	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
+		if t.Of(k).Quoted {
+			s.decideQuotas(k, t.Of(k), h)
 		}
 	}
 	if h.Task && t.Tasks != None && s.Tasks >= t.Tasks {
@@ -82,6 +72,22 @@ func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Dur
 		s.Outcome = Shadowed
 	default:
 		s.Outcome = Refused
+	}
+}
+
+// decideQuotas judges a hold by the quotas of one scope.
+func (s *State) decideQuotas(k ScopeKind, scope *Scope, h *Hold) {
+	taken := s.Of(k)
+	for q, limit := range scope.Quotas {
+		n := h.Amounts[q/2]
+		if limit == None || n == 0 || taken.Used[q]+taken.Held[q]+n <= limit {
+			continue
+		}
+		wait := s.Date.End[q%2].Sub(s.At)
+		if taken.Used[q]+n <= limit {
+			wait = holdsWait
+		}
+		s.blame(k.Number(LimitQuotas+q), wait)
 	}
 }
 
@@ -100,16 +106,16 @@ func (s *State) Judge(t *Terms, h *Hold) Verdict {
 // NeverFits is the refusal of what can never fit, however long the client waits: more images than a bucket holds or a quota
 // allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
-	for i := range h.Outside {
-		if fault, never := h.neverOf(&h.Outside[i]); never {
-			return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
-		}
-	}
-	for k := range ScopeKind(TeamScopes) {
+	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if scope := t.Of(k); scope.Set && h.Amounts[Images] > 0 && !t.Shadow {
 			if fault, never := h.neverOf(scope); never {
 				return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
 			}
+		}
+	}
+	for i := range h.Outside {
+		if fault, never := h.neverOf(&h.Outside[i]); never {
+			return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
 		}
 	}
 	return Verdict{}, false
@@ -118,12 +124,12 @@ func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 // neverOf is NeverFits for a scope.
 func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
 	if r := &s.Rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
-		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
+		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 	}
 	for q, limit := range s.Quotas {
 		if unit := q / 2; (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
 			period := teams.Periods[q%2]
-			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit, Tag: h.tagIn(s.Kind)}, true
+			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}
 	}
 	return Standing{}, false

@@ -8,11 +8,11 @@ import (
 
 // Explain says which limit refuses a hold, how much of it is left, and when the request would fit.
 func (v *Verdict) Explain(h *Hold) string {
-	name, team := v.Fault.Name(), h.Team.ID
+	team := h.Team.ID
 	switch v.Reason {
 	case ReasonNever:
-		return fmt.Sprintf("The request asks for %s and can never fit: team %s is allowed %s of %s per %s%s.",
-			Written(v.Fault.Unit, v.Asked), team, Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
+		return fmt.Sprintf("The request asks for %s and can never fit: %s is allowed %s of %s per %s%s.",
+			Written(v.Fault.Unit, v.Asked), v.who(h, "team ", "key "), Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
 	case ReasonTasks:
 		fits := "the next fits when one of them ends"
 		if v.Aside.Amount > 0 {
@@ -23,17 +23,37 @@ func (v *Verdict) Explain(h *Hold) string {
 		return fmt.Sprintf("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
 			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
 	case ReasonQuota:
-		return fmt.Sprintf("Team %s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", team,
-			Written(v.Fault.Unit, v.Fault.Left), name, Written(v.Fault.Unit, v.Fault.Limit), v.forTag(h), Written(v.Fault.Unit, v.Asked), v.resets())
+		return fmt.Sprintf("%s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", v.who(h, "Team ", "Key "),
+			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), v.forTag(h), Written(v.Fault.Unit, v.Asked), v.resets())
 	}
-	return fmt.Sprintf("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
+	return fmt.Sprintf("%s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", v.who(h, "Team ", "Key "),
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
+}
+
+// who names the team, or the key, whose limit refuses, behind a word for it.
+func (v *Verdict) who(h *Hold, team, key string) string {
+	switch {
+	case v.Fault.Scope != ScopeKey:
+		return team + h.Team.ID
+	case v.Fault.Of != h.Key:
+		return fmt.Sprintf("%s%s with all others beyond the day's first 1,000", key, h.Key)
+	}
+	return key + h.Key
+}
+
+// quotaName is the name of the quota that refuses; who tells the key.
+func (v *Verdict) quotaName() string {
+	fault := v.Fault
+	if fault.Scope == ScopeKey {
+		fault.Scope = ScopeTeam
+	}
+	return fault.Name()
 }
 
 // forTag names the tag value that a quota is for; empty: the quota is the team's.
 func (v *Verdict) forTag(h *Hold) string {
-	switch key, value := h.Team.TagKey, v.Fault.Tag.Value(); {
-	case v.Fault.Tag == "":
+	switch key, value := h.Team.TagKey, v.Fault.Of; {
+	case v.Fault.Scope != ScopeTag:
 		return ""
 	case value == "":
 		return " for requests without " + key
@@ -96,12 +116,5 @@ func appendName(b []byte, i int, s *Standing) []byte {
 	if i > 0 {
 		b = append(b, ", "...)
 	}
-	b = append(append(b, '"'), s.Unit...)
-	if s.Period != "" {
-		b = append(append(b, '-'), s.Period...)
-	}
-	if s.Tag != "" {
-		b = append(b, "-tag"...)
-	}
-	return append(b, '"')
+	return append(s.appendName(append(b, '"')), '"')
 }

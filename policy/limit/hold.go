@@ -16,6 +16,7 @@ type Hold struct {
 	Model    string          // for the ledger
 	Endpoint policy.Endpoint // for the ledger
 	Tag      string          // the value of the team's tag_key; empty: none
+	Key      string          // the id of the team's key, or jwt: and the subject of a token; without spaces; empty: none
 	Amounts  Amounts         // what the request may cost, exact or estimated
 	Task     bool            // the request creates a task, which is open until the hold is settled or expires
 	Lease    time.Duration   // the hold expires after it, unless it was settled or extended
@@ -27,50 +28,63 @@ type Held struct {
 	Team     string
 	Model    string
 	Endpoint policy.Endpoint
-	Tag      Tag // for the ledger of tags; empty: none
+	Tag      Inner // for the ledger of tags; empty: none
+	Key      Inner // for the ledger of keys; empty: none
 	Amounts  Amounts
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC; the cost belongs to them
 	Month    int
 	Task     bool
 	Outside  []Scope // the scopes outside of the team that it was taken from; nil: none
-	Rates    RateSet // the team's rates that it was taken from; none if another process admitted it
+	Rates    RateSet // the rates that it was taken from; none if another process admitted it
 	Local    bool    // admitted without Redis: it was not taken from rates there
 }
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
 func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	return &Held{
-		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts,
-		Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
+		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
+		Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
 }
 
-// AsTag is the Tag of the hold.
-func (h *Hold) AsTag() Tag { return TagOf(h.Tag, len(h.Team.TagQuotas) > 0) }
+// Terms are the limits of the hold's team and key.
+func (h *Hold) Terms() Terms { return TermsFor(h.Team, h.Key) }
 
 // nameIn is the name of the hold's scope of a kind.
 func (h *Hold) nameIn(k ScopeKind) string {
-	if k == ScopeTag {
+	switch k {
+	case ScopeTag:
 		return h.Tag
+	case ScopeKey:
+		return h.Key
 	}
 	return ""
 }
 
-// tagIn is the Tag that names the hold's scope of a kind in a report.
-func (h *Hold) tagIn(k ScopeKind) Tag {
-	if k == ScopeTag {
-		return h.AsTag()
+// Inner is the hold's scope of a kind inside the team, as a hold is marked with it.
+func (h *Hold) Inner(k ScopeKind) Inner {
+	key := h.Team.Key(h.Key)
+	return InnerOf(h.nameIn(k), k == ScopeTag && len(h.Team.TagQuotas) > 0 || k == ScopeKey && key != nil && len(key.Quotas) > 0)
+}
+
+// Inner is the hold's scope of a kind inside the team; empty: it is in none.
+func (h *Held) Inner(k ScopeKind) Inner {
+	switch k {
+	case ScopeTag:
+		return h.Tag
+	case ScopeKey:
+		return h.Key
 	}
 	return ""
 }
 
 // in is the name of the hold's scope of a kind, and whether it is charged in that.
 func (h *Held) in(k ScopeKind) (name string, charged bool) {
-	if k == ScopeTag {
-		return h.Tag.Value(), h.Tag != ""
-	}
-	return "", true
+	return h.Inner(k).Name(), k == ScopeTeam || h.Inner(k) != ""
 }
+
+// Terms are the current limits of the charge's team and key.
+func (c *Charge) Terms() Terms { return TermsFor(c.Team, c.Held.Key.Name()) }
 
 // What returns the name of the hold's entry in the ledger, followed by # and its tag if it has one.
 func (h *Held) What() string {

@@ -14,14 +14,15 @@ import (
 	"sluice/policy/teams"
 )
 
-// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC. In the ledger of tags it is
-// what it used for one tag, whatever the model and the endpoint.
+// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC. In the ledgers of tags and keys
+// it is what it used for one tag or with one key, whatever the model and the endpoint.
 type Row struct {
 	Team      string
 	Day       int // yyyymmdd
 	Model     string
 	Endpoint  policy.Endpoint
 	Tag       string // empty unless the row is of the ledger of tags
+	Key       string // empty unless the row is of the ledger of keys
 	Used      Amounts
 	Estimated Amounts      // the estimated part of Used
 	Kinds     price.ByKind // the kinds of Used, where a bill said them: see [Row.Parts]. Empty in the ledger of tags
@@ -65,26 +66,39 @@ func (l ledger) forget() { forgetDay(l) }
 
 // Query names rows of the ledger.
 type Query struct {
-	Teams []string // nil: all
-	Days  []int    // each yyyymmdd
-	Tags  bool     // those of the ledger of tags, which has no row for untagged use
-	Most  int      // the largest number of rows, beyond which the error is [ErrRows]; 0: any number
+	Teams []string  // nil: all
+	Days  []int     // each yyyymmdd
+	By    ScopeKind // ScopeTag, ScopeKey: those of the ledger of tags or keys, which has no row for use without one
+	Most  int       // the largest number of rows, beyond which the error is [ErrRows]; 0: any number
+}
+
+// LedgerBy is the kind of the ledger that a report names: tag, key, or empty for that of models and endpoints.
+func LedgerBy(name string) (k ScopeKind, ok bool) {
+	switch name {
+	case "":
+		return ScopeTeam, true
+	case ScopeTag.String():
+		return ScopeTag, true
+	case ScopeKey.String():
+		return ScopeKey, true
+	}
+	return ScopeTeam, false
 }
 
 // QueryOf is the query for the days of one team, or of all if team is empty.
-func QueryOf(team string, days []int, tags bool) Query {
-	q := Query{Days: days, Tags: tags}
+func QueryOf(team string, days []int, by ScopeKind) Query {
+	q := Query{Days: days, By: by}
 	if team != "" {
 		q.Teams = []string{team}
 	}
 	return q
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag.
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag, key.
 func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 	for id, a := range m.accounts(q.Teams) {
 		for _, day := range q.Days {
-			if rows = a.addRows(rows, id, day, q.Tags); q.Most > 0 && len(rows) > q.Most {
+			if rows = a.addRows(rows, id, day, q.By); q.Most > 0 && len(rows) > q.Most {
 				return nil, ErrRows
 			}
 		}
@@ -107,13 +121,15 @@ func (m *Memory) accounts(teams []string) map[string]*account {
 	return some
 }
 
-func (a *account) addRows(rows []Row, team string, day int, tags bool) []Row {
+func (a *account) addRows(rows []Row, team string, day int, by ScopeKind) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if tags {
-		for value, in := range a.books[ScopeTag][0][day] {
-			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
-				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
+	if by != ScopeTeam {
+		for name, in := range a.books[by][0][day] {
+			if name != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
+				row := Row{Team: team, Day: day, Used: in.used, Estimated: in.estimated}
+				row.SetInner(by, name)
+				rows = append(rows, row)
 			}
 		}
 		return rows
@@ -126,11 +142,21 @@ func (a *account) addRows(rows []Row, team string, day int, tags bool) []Row {
 	return rows
 }
 
-// SortRows puts rows in the order of reports: team, day, model, endpoint, tag.
+// SetInner makes a row that of a tag or key.
+func (r *Row) SetInner(k ScopeKind, name string) {
+	switch k {
+	case ScopeTag:
+		r.Tag = name
+	case ScopeKey:
+		r.Key = name
+	}
+}
+
+// SortRows puts rows in the order of reports: team, day, model, endpoint, tag, key.
 func SortRows(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
-			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)), strings.Compare(a.Tag, b.Tag))
+			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)), strings.Compare(a.Tag, b.Tag), strings.Compare(a.Key, b.Key))
 	})
 }
 
@@ -154,9 +180,10 @@ func Days(from, to string) (days []int, ok bool) {
 // Entry is one unit of a row of the ledger, or what the row used of one kind, as reports write it.
 type Entry struct {
 	Day       string          `json:"day"`
-	Model     string          `json:"model,omitzero"`    // absent in the ledger of tags
-	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledger of tags
+	Model     string          `json:"model,omitzero"`    // absent in the ledgers of tags and keys
+	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledgers of tags and keys
 	Tag       string          `json:"tag,omitzero"`      // only in the ledger of tags
+	Key       string          `json:"key,omitzero"`      // only in the ledger of keys
 	Kind      string          `json:"kind,omitzero"`     // only by kind: its name; absent in the entry of the requests
 	Size      string          `json:"size,omitzero"`     // only by kind: of pictures, their size in the price list
 	Unit      teams.Unit      `json:"unit"`

@@ -44,8 +44,9 @@ type account struct {
 	mu      sync.Mutex
 	last    time.Time
 	date    Calendar
-	buckets buckets          // the team's: no scope inside it has rates
-	books   [TeamScopes]book // by kind
+	buckets buckets                          // the team's
+	inside  [InnerScopes]map[string]*buckets // of the scopes inside it that have rates, by kind and name
+	books   [TeamScopes]book                 // by kind
 	tasks   int64
 	holds   map[string]*heldIn
 	due     leases
@@ -70,20 +71,30 @@ func (a *account) time() time.Time {
 	return a.last
 }
 
-// readTerms are the terms of a team as one reading of the teams file has it.
+// readTerms are the terms of a team as one reading of the teams file has it, and with each of its keys that has limits of its own.
 type readTerms struct {
-	of *teams.Team
-	Terms
+	of   *teams.Team
+	team Terms
+	keys map[string]*Terms
 }
 
-// termsOf returns the terms of the account's team. They change with a reload.
-func (a *account) termsOf(t *teams.Team) *Terms {
+// termsFor returns the terms of the account's team and of one of its keys. They change with a reload.
+func (a *account) termsFor(t *teams.Team, key string) *Terms {
 	r := a.terms.Load()
 	if r == nil || r.of != t {
-		r = &readTerms{of: t, Terms: TermsOf(t)}
+		r = &readTerms{of: t, team: TermsOf(t), keys: map[string]*Terms{}}
+		if t != nil {
+			for _, k := range t.CountedKeys() {
+				terms := TermsFor(t, k.ID)
+				r.keys[k.ID] = &terms
+			}
+		}
 		a.terms.Store(r)
 	}
-	return &r.Terms
+	if terms := r.keys[key]; terms != nil {
+		return terms
+	}
+	return &r.team
 }
 
 // Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only
@@ -102,19 +113,71 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	a.sweep(now, sweepBatch)
 	s.Fault = LimitNone
 	a.read(&s, t, h, now)
-	a.buckets.fit(&t.Scope, a.dry.Load(), now)
-	missing, waits := a.buckets.missing(&t.Scope, now), [TeamScopes][RateCount]time.Duration{}
-	waits[ScopeTeam] = a.buckets.waits(&t.Scope, &h.Amounts, &missing)
+	rates := a.rated(t, h, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
-	} else if s.decide(t, h, &waits); s.Outcome != Refused && h.ID != "" {
+	} else if s.decide(t, h, &rates.waits); s.Outcome != Refused && h.ID != "" {
 		a.hold(h, t, &s, now)
 		if s.Outcome == Admitted {
-			a.buckets.take(&t.Scope, &h.Amounts, &missing, now)
+			rates.take(t, &h.Amounts, now)
 		}
 	}
-	s.Rates = a.buckets.fills(&t.Scope, &missing)
+	rates.fill(t, &s)
 	return s, nil
+}
+
+// bucketsIn returns the buckets of a scope, as full as its current rates have them; nil: it has no rates.
+func (a *account) bucketsIn(s *Scope, name string, now time.Time) *buckets {
+	if !s.Rated {
+		return nil
+	}
+	b := &a.buckets
+	if s.Kind != ScopeTeam {
+		of := &a.inside[s.Kind-1]
+		if *of == nil {
+			*of = map[string]*buckets{}
+		}
+		if b = (*of)[name]; b == nil {
+			b = new(buckets)
+			(*of)[name] = b
+		}
+	}
+	b.fit(s, a.dry.Load(), now)
+	return b
+}
+
+// rated is the buckets of a hold's scopes at one moment.
+type rated struct {
+	of      [TeamScopes]*buckets // nil: the scope has no rates
+	missing [TeamScopes][RateCount]int64
+	waits   [TeamScopes][RateCount]time.Duration
+}
+
+func (a *account) rated(t *Terms, h *Hold, now time.Time) (r rated) {
+	for k := range ScopeKind(TeamScopes) {
+		if b := a.bucketsIn(t.Of(k), h.nameIn(k), now); b != nil {
+			r.of[k], r.missing[k] = b, b.missing(t.Of(k), now)
+			r.waits[k] = b.waits(t.Of(k), &h.Amounts, &r.missing[k])
+		}
+	}
+	return r
+}
+
+func (r *rated) take(t *Terms, amounts *Amounts, now time.Time) {
+	for k, b := range r.of {
+		if b != nil {
+			b.take(t.Of(ScopeKind(k)), amounts, &r.missing[k], now)
+		}
+	}
+}
+
+// fill fills in how full the buckets are.
+func (r *rated) fill(t *Terms, s *State) {
+	for k, b := range r.of {
+		if b != nil {
+			s.Of(ScopeKind(k)).Rates = b.fills(t.Of(ScopeKind(k)), &r.missing[k])
+		}
+	}
 }
 
 // read fills in the state except for the buckets.
@@ -122,7 +185,7 @@ func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) {
 	s.At, s.Tasks = now, a.tasks
 	s.Date = a.date.at(s.At)
 	for k := range ScopeKind(TeamScopes) {
-		if k == ScopeTeam || t.Of(k).Set {
+		if k == ScopeTeam || t.Of(k).Quoted {
 			a.books[k].read(&s.Date, h.nameIn(k), s.Of(k))
 		}
 	}
@@ -132,7 +195,7 @@ func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) {
 func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{Held: *HeldOf(h, s.Date, s.takes(t)), due: now.Add(h.Lease), since: now}
 	for k := range ScopeKind(TeamScopes) {
-		if k == ScopeTeam || t.Of(k).Set {
+		if k == ScopeTeam || t.Of(k).Quoted {
 			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k))
 		}
 	}
@@ -213,14 +276,17 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	}
 	a.forget(held)
 	a.post(held, change, doubt, c.ByKind())
-	a.correct(t, held.Rates, &held.Amounts, &c.Amounts, now)
+	a.correct(t, &held.Held, held.Rates, &held.Amounts, &c.Amounts, now)
 	return true, nil
 }
 
-// correct brings the team's buckets that a hold was taken from, from the amount taken to the amount used.
-func (a *account) correct(t *Terms, rates RateSet, held, used *Amounts, now time.Time) {
-	a.buckets.fit(&t.Scope, a.dry.Load(), now) // there may be no buckets yet
-	a.buckets.correct(&t.Scope, rates, held, used, now)
+// correct brings the buckets that a hold was taken from, from the amount taken to the amount used.
+func (a *account) correct(t *Terms, h *Held, rates RateSet, held, used *Amounts, now time.Time) {
+	for k := range ScopeKind(TeamScopes) {
+		if b := a.bucketsIn(t.Of(k), h.Inner(k).Name(), now); b != nil {
+			b.correct(t.Of(k), rates.Of(k), held, used, now)
+		}
+	}
 }
 
 // Extend gives an open hold a new lease, counted from now.

@@ -22,28 +22,37 @@ const (
 type ScopeKind int
 
 // The kinds of scopes. Those of the team's own accounts come first, in the order in which they are decided: the team's, and those
-// inside it. One call decides by all of them. The other kinds have separate accounts.
+// inside it, the narrowest last. One call decides by all of them. The other kinds have separate accounts.
 const (
 	ScopeTeam    ScopeKind = iota
 	ScopeTag               // each value of the team's tag
+	ScopeKey               // each key of the team that has limits of its own
 	ScopeAccount           // models of the upstream account
 
 	TeamScopes  = int(ScopeAccount)
 	InnerScopes = TeamScopes - 1
 )
 
+// scopeNames are the words for the kinds.
+var scopeNames = [...]string{ScopeTeam: "team", ScopeTag: "tag", ScopeKey: "key", ScopeAccount: "account"}
+
+// String is the word for the kind: in the header Sluice-Scope, and behind the names of the limits inside a team.
+func (k ScopeKind) String() string { return scopeNames[k] }
+
 // Scope is the limits of one thing that a request is charged in. A request is charged in all of its scopes, or in none.
 type Scope struct {
 	Kind   ScopeKind
-	Name   string                // of the account's scopes: the models, so that a reload that moves them in the file changes no name
+	Name   string                // of a key its id; of the account's scopes: the models, so that a reload that moves them in the file changes no name
 	Set    bool                  // some limit is set
+	Rated  bool                  // some rate is set
+	Quoted bool                  // some quota is set
 	Rates  [RateCount]teams.Rate // Limit 0: none
 	Quotas [QuotaCount]int64     // None: not set
 }
 
 // ScopeOf returns the scope with these limits.
 func ScopeOf(kind ScopeKind, name string, rates []teams.Rate, quotas []teams.Quota) Scope {
-	s := Scope{Kind: kind, Name: name, Set: len(rates)+len(quotas) > 0}
+	s := Scope{Kind: kind, Name: name, Set: len(rates)+len(quotas) > 0, Rated: len(rates) > 0, Quoted: len(quotas) > 0}
 	for q := range s.Quotas {
 		s.Quotas[q] = None
 	}
@@ -93,17 +102,23 @@ func (s *Scope) Takes(amounts *Amounts) Amounts {
 	return a
 }
 
-// RateSet names rates by the bits of their units: 1 for the first one, 2 for the second, 4 for the third.
-type RateSet uint8
+// RateSet names rates of the team's own accounts by bits: those of the team's, 1 for the first unit, 2 for the second, 4 for the third;
+// those of the scopes inside it follow, in the order of their kinds.
+type RateSet uint16
 
-// Has reports whether a unit's rate is in the set.
+// Of returns the rates of the scope of a kind, as those of the team stand in a set.
+func (s RateSet) Of(k ScopeKind) RateSet { return s >> (RateCount * int(k)) & (1<<RateCount - 1) }
+
+// Has reports whether a unit's rate is in the set, of the team or as Of returns it.
 func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
 
 // RateSet names the rates that are set.
-func (s *Scope) RateSet() (set RateSet) {
-	for i := range s.Rates {
-		if s.Rates[i].Limit > 0 {
-			set |= 1 << i
+func (t *Terms) RateSet() (set RateSet) {
+	for k := range ScopeKind(TeamScopes) {
+		for i := range t.Of(k).Rates {
+			if t.Of(k).Rates[i].Limit > 0 {
+				set |= 1 << (RateCount*int(k) + i)
+			}
 		}
 	}
 	return set
@@ -111,7 +126,7 @@ func (s *Scope) RateSet() (set RateSet) {
 
 // Counts reports whether a quota counts a unit.
 func (s *Scope) Counts(unit int) bool {
-	return s.Set && (s.Quotas[2*unit] != None || s.Quotas[2*unit+1] != None)
+	return s.Quoted && (s.Quotas[2*unit] != None || s.Quotas[2*unit+1] != None)
 }
 
 // share is one replica's part of a scope's rates.

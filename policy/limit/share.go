@@ -27,9 +27,11 @@ func (r *Shares) Opened() { r.bank.dry.Store(false) }
 // Fit returns the hold with its estimates cut to what a share of the bucket lets pass.
 func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 	small := *h
-	for i := range t.Rates {
-		if rate := shareOf(t.Rates[i], int64(r.replicas)); rate.Limit > 0 && unit.Table[i].Estimated {
-			small.Amounts[i] = min(h.Amounts[i], max(rate.Burst/4, 1))
+	for k := range ScopeKind(TeamScopes) {
+		for i, of := range t.Of(k).Rates {
+			if rate := shareOf(of, int64(r.replicas)); rate.Limit > 0 && unit.Table[i].Estimated {
+				small.Amounts[i] = min(small.Amounts[i], max(rate.Burst/4, 1))
+			}
 		}
 	}
 	return small
@@ -38,14 +40,14 @@ func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 // Admit decides a hold, cut by Fit, by the share of the rates, and takes it from them. The quotas and open tasks of s count unless
 // they are covered.
 func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
-	small, share := r.Fit(h, t), *t
-	if share.Scope = t.share(r.replicas); covered {
+	small, share := r.Fit(h, t), t.share(r.replicas)
+	if covered {
 		for q := range share.Quotas {
 			share.Quotas[q] = None
 		}
 		share.Tasks = None
 	}
-	s.Rates = r.bank.teams.Get(h.Team.ID).takeShare(&share, &small, s)
+	r.bank.teams.Get(h.Team.ID).takeShare(&share, &small, s)
 	v := s.Verdict(t, &small)
 	if v.Held == nil {
 		return v
@@ -68,7 +70,7 @@ func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
 
 // Settle brings the buckets here to what was used of a hold.
 func (r *Shares) Settle(c *Charge) {
-	t, used := TermsOf(c.Team), c.Amounts.Bound()
+	t, used := c.Terms(), c.Amounts.Bound()
 	r.change(c.Held, &t, &c.Held.Amounts, &used)
 	if len(c.Held.Outside) > 0 {
 		r.bank.outside.correct(c, r.replicas)
@@ -77,20 +79,37 @@ func (r *Shares) Settle(c *Charge) {
 
 // change brings the buckets that a hold was taken from, from the amount taken to the amount used.
 func (r *Shares) change(h *Held, t *Terms, held, used *Amounts) {
-	share := Terms{Scope: t.share(r.replicas)}
+	share := t.share(r.replicas)
 	a := r.bank.teams.Get(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.correct(&share, h.Rates, held, used, a.time())
+	a.correct(&share, h, h.Rates, held, used, a.time())
 }
 
-// Missing returns how much the buckets of a team lack to be full: amounts taken longer ago have refilled.
-func (r *Shares) Missing(team string) (n Amounts) {
+// share is one replica's part of the terms' rates.
+func (t *Terms) share(replicas int) Terms {
+	mine := *t
+	for k := range ScopeKind(TeamScopes) {
+		if t.Of(k).Rated {
+			*mine.Of(k) = t.Of(k).share(replicas)
+		}
+	}
+	return mine
+}
+
+// Missing returns how much the buckets of a team, or those of one of its parts, lack to be full: amounts taken longer ago have refilled.
+func (r *Shares) Missing(team string, k ScopeKind, name string) (n Amounts) {
 	a := r.bank.teams.Get(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	of := &a.buckets
+	if k != ScopeTeam {
+		if of = a.inside[k-1][name]; of == nil {
+			return n
+		}
+	}
 	now := a.time()
-	for i, b := range a.buckets {
+	for i, b := range of {
 		if b != nil {
 			n[i] = max(b.rate.Burst-b.fill(b.missing(now)).Left, 0)
 		}
@@ -99,15 +118,13 @@ func (r *Shares) Missing(team string) (n Amounts) {
 }
 
 // takeShare decides a hold only by the buckets of this process, and takes it from them if it fits.
-func (a *account) takeShare(share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
+func (a *account) takeShare(share *Terms, h *Hold, st *State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now, s := a.time(), &share.Scope
-	a.buckets.fit(s, a.dry.Load(), now)
-	missing, waits := a.buckets.missing(s, now), [TeamScopes][RateCount]time.Duration{}
-	waits[ScopeTeam] = a.buckets.waits(s, &h.Amounts, &missing)
-	if st.decide(share, h, &waits); st.Outcome == Admitted {
-		a.buckets.take(s, &h.Amounts, &missing, now)
+	now := a.time()
+	rates := a.rated(share, h, now)
+	if st.decide(share, h, &rates.waits); st.Outcome == Admitted {
+		rates.take(share, &h.Amounts, now)
 	}
-	return a.buckets.fills(s, &missing)
+	rates.fill(share, st)
 }

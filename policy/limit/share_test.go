@@ -19,7 +19,7 @@ func TestSharesOfReplicas(t *testing.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := limittest.NewClock()
 		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
-		share := Terms{Scope: Scope{Set: true, Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}}
+		share := Terms{Scope: Scope{Set: true, Rated: true, Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}}
 		for q := range share.Quotas {
 			share.Quotas[q] = None
 		}
@@ -107,7 +107,7 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	if v := r.Admit(h, &terms, &State{}, false); v.Held != nil || v.Reason != ReasonAccount {
 		t.Fatalf("%+v", v)
 	}
-	if n := r.Missing("search")[Images]; n != 3 {
+	if n := r.Missing("search", ScopeTeam, "")[Images]; n != 3 {
 		t.Errorf("%d images are taken from the team's rate, want the 3 of the request that was admitted", n)
 	}
 }

@@ -27,13 +27,28 @@ type Terms struct {
 	Shadow bool
 }
 
-// TermsOf returns a team's limits. A nil team has none.
+// TermsFor returns a team's limits and those of one of its keys, by id. A nil team has none.
+func TermsFor(t *teams.Team, key string) Terms {
+	l := TermsOf(t)
+	if t != nil {
+		if k := t.Key(key); k != nil {
+			l.Inner[ScopeKey-1] = keyScope(k)
+		}
+	}
+	return l
+}
+
+// keyScope is the limits of a key.
+func keyScope(k *teams.Key) Scope { return ScopeOf(ScopeKey, k.ID, k.Rates, k.Quotas) }
+
+// TermsOf returns a team's limits without those of its keys. A nil team has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	if t == nil {
 		t = &teams.Team{}
 	}
 	l = Terms{Scope: ScopeOf(ScopeTeam, "", t.Rates, t.Quotas), Tasks: None, Shadow: t.Shadow}
 	l.Inner[ScopeTag-1] = ScopeOf(ScopeTag, "", nil, t.TagQuotas)
+	l.Inner[ScopeKey-1] = ScopeOf(ScopeKey, "", nil, nil)
 	if t.OpenTasks > 0 {
 		l.Tasks = int64(t.OpenTasks)
 	}
@@ -79,6 +94,19 @@ func (t *Terms) Counts(i int) bool {
 		return t.Tasks != None
 	}
 	return t.Scope.Counts(i)
+}
+
+// WithoutInnerQuotas returns the terms without the quotas inside the team.
+func (t *Terms) WithoutInnerQuotas() Terms {
+	all := *t
+	for i := range all.Inner {
+		s := &all.Inner[i]
+		s.Quoted, s.Set = false, s.Rated
+		for q := range s.Quotas {
+			s.Quotas[q] = None
+		}
+	}
+	return all
 }
 
 // InnerCounts reports whether a quota inside the team counts a unit that a request is charged in.

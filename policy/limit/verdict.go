@@ -45,41 +45,47 @@ type Standing struct {
 	Held   int64         // of a quota; 0 for a rate
 	Left   int64         // after this hold, at least 0
 	Reset  time.Duration // until a bucket is full, or a period ends
-	Tag    Tag           // the value of the tag whose quota it is; zero: the limit is the team's
+	Scope  ScopeKind     // whose limit it is; zero: the team's
+	Of     string        // inside the team the value of the tag, or the key's id; empty also for requests without the tag
 }
 
-// Name is how headers and messages name the limit: the unit, and for a quota the period, "images-day"; that of a value of the tag is
-// "images-day-tag".
-func (s *Standing) Name() string {
-	switch {
-	case s.Period == "":
-		return string(s.Unit)
-	case s.Tag != "":
-		return string(s.Unit) + "-" + string(s.Period) + "-tag"
+// Name is how headers name the limit: the unit, and for a quota the period, "images-day"; that of a value of the tag is
+// "images-day-tag", and that of a key "images-day-key".
+func (s *Standing) Name() string { return string(s.appendName(nil)) }
+
+func (s *Standing) appendName(b []byte) []byte {
+	if b = append(b, s.Unit...); s.Period != "" {
+		b = append(append(b, '-'), s.Period...)
 	}
-	return string(s.Unit) + "-" + string(s.Period)
+	if s.Inside() {
+		b = append(append(b, '-'), s.Scope.String()...)
+	}
+	return b
 }
+
+// Inside reports whether the limit is of a part of the team.
+func (s *Standing) Inside() bool { return s.Scope > ScopeTeam && s.Scope < ScopeKind(TeamScopes) }
 
 // standing describes one limit of the team's accounts by number, which must be set.
-func (s *State) standing(t *Terms, number int, tag Tag) Standing {
+func (s *State) standing(t *Terms, number int, name string) Standing {
 	k := ScopeKind(number / scopeLimits)
 	scope, b := t.Of(k), s.Of(k)
 	if b.Other {
-		tag = TagOf(Other, true)
+		name = Other
 	}
 	n := number % scopeLimits
 	if n >= LimitQuotas {
-		return b.quota(scope, n-LimitQuotas, tag, &s.Date, s.At)
+		return b.quota(scope, n-LimitQuotas, name, &s.Date, s.At)
 	}
 	r, f := &scope.Rates[n], &b.Rates[n]
-	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Tag: tag}
+	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Scope: k, Of: name}
 }
 
-// quota describes a quota by its number.
-func (b *Balance) quota(s *Scope, q int, tag Tag, date *Calendar, at time.Time) Standing {
+// quota describes a quota by its number, of a scope of this name.
+func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Time) Standing {
 	unit, period, most := teams.Units[q/2], teams.Periods[q%2], s.Quotas[q]
 	return Standing{
-		Unit: unit, Period: period, Per: string(period), Limit: most, Window: date.length[q%2], Tag: tag,
+		Unit: unit, Period: period, Per: string(period), Limit: most, Window: date.length[q%2], Scope: s.Kind, Of: name,
 		Used: b.Used[q], Held: b.Held[q], Left: max(most-b.Used[q]-b.Held[q], 0), Reset: date.End[q%2].Sub(at),
 	}
 }
@@ -94,7 +100,7 @@ func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 			if v.Limits == nil {
 				v.Limits = make([]Standing, 0, 4)
 			}
-			v.Limits = append(v.Limits, s.standing(t, k.Number(n), h.tagIn(k)))
+			v.Limits = append(v.Limits, s.standing(t, k.Number(n), h.nameIn(k)))
 		}
 	}
 	if s.Fault != LimitNone {
@@ -120,14 +126,14 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	default:
 		v.Reason = ReasonQuota
 	}
-	v.Fault = s.standing(t, s.Fault, h.tagIn(ScopeKind(s.Fault/scopeLimits)))
+	v.Fault = s.standing(t, s.Fault, h.nameIn(ScopeKind(s.Fault/scopeLimits)))
 	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
 	v.markReset()
 }
 
 // RefuseOutside turns an admission into a refusal by a rate outside of the team.
 func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
-	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount}
 	for i := range v.Limits { // the hold is given back
 		l := &v.Limits[i]
 		l.Left += h.asked(l)
@@ -146,7 +152,7 @@ func (s *Scope) has(n int) bool {
 	if n < LimitQuotas {
 		return s.Rates[n].Limit > 0
 	}
-	return s.Set && s.Quotas[n-LimitQuotas] != None
+	return s.Quoted && s.Quotas[n-LimitQuotas] != None
 }
 
 // unitOf is the unit of a rate or quota, by its number in the scope.
@@ -190,7 +196,7 @@ func (v *Verdict) TellAside(list []Aside) {
 // markReset sets the reset of the refusing limit to the time until the request fits.
 func (v *Verdict) markReset() {
 	for i := range v.Limits {
-		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {
+		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Scope == v.Fault.Scope {
 			l.Reset = v.Wait
 		}
 	}

@@ -135,7 +135,7 @@ func (c ReplaceTeam) apply(d *Document) (Entry, error) {
 // sameKeys reports whether given keys equal those of a team, except for the digests, which are not known.
 func sameKeys(given, keys []Key) bool {
 	return slices.EqualFunc(given, keys, func(g, k Key) bool {
-		return g.Expires.Equal(k.Expires) && g.ID == k.ID && g.Note == k.Note && g.Disabled == k.Disabled
+		return g.Expires.Equal(k.Expires) && g.ID == k.ID && g.Note == k.Note && g.Disabled == k.Disabled && g.Written().same(k)
 	})
 }
 

@@ -1,8 +1,10 @@
 package teams
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -21,6 +23,8 @@ type KeyOrder struct {
 	Replaces string `json:"replaces"`
 	// OldEnds is when the replaced key ends, unless it ends earlier. Nil: in 24 hours.
 	OldEnds *time.Time `json:"old_ends"`
+	// KeyMembers are the key's own limits. A key that replaces another keeps those of that which are nil here.
+	KeyMembers
 }
 
 // NewKey is a key that was made. The key itself is shown once to the person who ordered it, and kept nowhere.
@@ -62,10 +66,29 @@ func (c AddKey) apply(d *Document) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	if key.Note == "" && c.Order.Replaces != "" {
-		key.Note = team.Keys[team.keyAt(c.Order.Replaces)].Note
+	var old Key
+	if c.Order.Replaces != "" {
+		old = team.Keys[team.keyAt(c.Order.Replaces)]
+	}
+	key.Note = cmp.Or(key.Note, old.Note)
+	if key.Members, err = c.Order.over(old.Members); err != nil {
+		return Entry{}, err
 	}
 	return d.rekey(at, what, key.ID, append(keys, key)), nil
+}
+
+// over returns members of a key with those that a change names in their place.
+func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, before)
+	maps.Copy(all, m.ByName())
+	return normalMembers(all)
+}
+
+// same reports whether the members equal those of a key.
+func (m KeyMembers) same(k Key) bool {
+	given, err := m.over(nil)
+	return err == nil && maps.EqualFunc(given, k.Members, func(a, b json.RawMessage) bool { return string(a) == string(b) })
 }
 
 // endOld sets the end of the replaced key.
@@ -144,7 +167,8 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 // ChangeKey sets some members of a key.
 type ChangeKey struct {
 	Team, Key, IfMatch string // IfMatch is as in ReplaceTeam
-	// Members is an object in the form of a document: disabled. What it does not name stays.
+	// Members is an object in the form of a document: disabled, and the key's limits, of which null removes one. What it does not name
+	// stays.
 	Members []byte
 }
 
@@ -158,7 +182,7 @@ func (c ChangeKey) apply(d *Document) (Entry, error) {
 		return Entry{}, noKey()
 	}
 	keys := slices.Clone(team.Keys)
-	if _, err := readWhole(c.Members, true, func(root node) { root.fields(keys[i].changeable()...) }); err != nil {
+	if _, err := readWhole(c.Members, true, keys[i].change); err != nil {
 		return Entry{}, problemOf(err)
 	}
 	return d.rekey(at, "key.change", c.Key, keys), nil

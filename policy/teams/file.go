@@ -168,6 +168,9 @@ func (f *File) index() {
 	}
 	for _, team := range f.List {
 		patterns = append(patterns, team.Models...)
+		for i := range team.Keys {
+			patterns = append(patterns, team.Keys[i].Models...)
+		}
 	}
 	for _, a := range f.Account {
 		patterns = append(patterns, a.Models...)
@@ -216,6 +219,7 @@ func (t *Team) warn(n node, prices price.List) {
 				" images: its images rate holds " + strconv.FormatInt(rate.Burst, 10))
 		}
 	}
+	t.warnKeys(n)
 	if !t.Spends() {
 		return
 	}
@@ -227,6 +231,35 @@ func (t *Team) warn(n node, prices price.List) {
 		if !prices.Covers(model, everyDay) {
 			n.warn(t.ID + " has a spend quota and no single price covers " + shown(string(model)) +
 				": models without a price are refused")
+		}
+	}
+}
+
+// warnKeys warns of limits of keys that the team's own make useless.
+func (t *Team) warnKeys(n node) {
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		beyond := func(limit string) {
+			n.warn("key " + k.ID + " of " + t.ID + " has a larger " + limit + " than its team, whose own counts")
+		}
+		for _, q := range k.Quotas {
+			if of := slices.IndexFunc(t.Quotas, func(o Quota) bool { return o.Unit == q.Unit && o.Period == q.Period }); of >= 0 && q.Limit > t.Quotas[of].Limit {
+				beyond("quota of " + string(q.Unit) + " a " + string(q.Period))
+			}
+		}
+		for _, r := range k.Rates {
+			of := slices.IndexFunc(t.Rates, func(o Rate) bool { return o.Unit == r.Unit })
+			if of >= 0 && r.perSecond() > t.Rates[of].perSecond() && r.Burst >= t.Rates[of].Burst {
+				beyond("rate of " + string(r.Unit))
+			}
+		}
+		if t.Concurrent > 0 && k.Concurrent > t.Concurrent {
+			beyond("concurrent")
+		}
+		for _, m := range k.Models {
+			if t.Models != nil && !slices.ContainsFunc(t.Models, func(p policy.Pattern) bool { return p.Match(string(m)) || m.Match(string(p)) }) {
+				n.warn("key " + k.ID + " of " + t.ID + " may never use " + shown(string(m)) + ": its team may not")
+			}
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,6 +25,28 @@ type Key struct {
 	Disabled bool `json:"disabled,omitempty"`
 	// Note is for people, at most 200 characters in one line. Empty: none.
 	Note string `json:"note,omitempty"`
+	// KeyLimits are the key's own, beside its team's.
+	KeyLimits `json:"-"`
+	// Members are the members of KeyLimits as the owner wrote them, by name, as JSON in the form of [Document.Text]. Nil: none.
+	Members map[string]json.RawMessage `json:"-"`
+}
+
+// MarshalJSON writes the key, with its limits as the owner wrote them.
+func (k Key) MarshalJSON() ([]byte, error) {
+	type plain Key // without this method
+	object, err := json.Marshal(plain(k))
+	if err != nil || len(k.Members) == 0 {
+		return object, err
+	}
+	return append(appendMembers(object[:len(object)-1], k.Members), '}'), nil
+}
+
+// Written are the key's limits as its owner wrote them.
+func (k *Key) Written() (m KeyMembers) {
+	for name, value := range m.named() {
+		*value = k.Members[name]
+	}
+	return m
 }
 
 // Digest is the SHA-256 of a whole key.
@@ -91,8 +115,16 @@ func readKey(n node) (k Key) {
 		must("sha256", func(v node) { k.SHA256 = readSum(v) }),
 		may("expires", one(&k.Expires, moment)),
 	}, k.changeable()...)
-	n.fields(append(known, may("note", one(&k.Note, prose)))...)
+	n.fields(slices.Concat(known, []field{may("note", one(&k.Note, prose))}, k.limits())...)
 	return k
+}
+
+// change reads the members that a change names.
+func (k *Key) change(root node) {
+	root.fields(slices.Concat(k.changeable(), k.KeyLimits.changeable())...)
+	if len(root.faults) == 0 {
+		k.Members = limitsOver(k.Members, root)
+	}
 }
 
 // changeable are the members that [ChangeKey] may set, too.

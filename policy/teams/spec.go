@@ -30,6 +30,10 @@ func specOf(n node, team *Team) Spec {
 		if name != "id" && name != "keys" && !value.isNull() { // null equals no member
 			s.Members[name] = appendJSON(nil, value.ast)
 		}
+		if name == "keys" {
+			at := 0
+			value.items("", func(item node) { s.Keys[at].Members, at = limitsOver(nil, item), at+1 })
+		}
 	})
 	return s
 }
@@ -45,8 +49,13 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 
 // AppendMembers appends the members but id and keys to an object that is being written, by name.
 func (s Spec) AppendMembers(object []byte) []byte {
-	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
-		object = append(append(append(append(object, ','), encode(name)...), ':'), s.Members[name]...)
+	return appendMembers(object, s.Members)
+}
+
+// appendMembers appends members to an object that is being written, by name.
+func appendMembers(object []byte, members map[string]json.RawMessage) []byte {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		object = append(append(append(append(object, ','), encode(name)...), ':'), members[name]...)
 	}
 	return object
 }

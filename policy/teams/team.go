@@ -50,6 +50,8 @@ type Team struct {
 	TagQuotas []Quota
 	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
 	Modes policy.Modes
+
+	counted map[string]*Key // the keys with rates or quotas of their own, by id; nil: none
 }
 
 // Owner is where a team is defined, and so where it can be changed.
@@ -83,6 +85,32 @@ func (t *Team) MayUseModel(model string) bool {
 func (t *Team) Spends() bool {
 	ofSpend := func(q Quota) bool { return q.Unit == UnitSpend }
 	return slices.ContainsFunc(t.Quotas, ofSpend) || slices.ContainsFunc(t.TagQuotas, ofSpend)
+}
+
+// countedOf are the keys that have rates or quotas, by id.
+func countedOf(keys []Key) (counted map[string]*Key) {
+	for i := range keys {
+		if keys[i].counts() {
+			if counted == nil {
+				counted = map[string]*Key{}
+			}
+			counted[keys[i].ID] = &keys[i]
+		}
+	}
+	return counted
+}
+
+// Key returns the team's key that has rates or quotas of its own and this id; nil: there is none.
+func (t *Team) Key(id string) *Key { return t.counted[id] }
+
+// CountedKeys are the team's keys that have rates or quotas of their own, in the order of the file.
+func (t *Team) CountedKeys() (keys []*Key) {
+	for i := range t.Keys {
+		if t.Keys[i].counts() {
+			keys = append(keys, &t.Keys[i])
+		}
+	}
+	return keys
 }
 
 const (
@@ -159,6 +187,7 @@ func readTeam(n node, defaults Team) *Team {
 		may("disabled", one(&t.Disabled, flag)),
 		may("keys", func(v node) {
 			v.items("a list of keys", func(item node) { t.Keys = append(t.Keys, readKey(item)) })
+			t.counted = countedOf(t.Keys)
 		}),
 	}
 	if n.directory {

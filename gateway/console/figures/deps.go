@@ -22,8 +22,9 @@ type Accounts interface {
 	Ledger
 	// Look MUST return a team's standing for each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookTags MUST return the standing of each value of the team's tag for its quotas at a moment, as [limit.TagStandings] does.
-	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
+	// LookInside MUST return the standing of each part of a team at a moment: of its tag's values as [limit.TagStandings] does, of its
+	// keys as [limit.KeyStandings] does.
+	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
 	// LastKnown MUST return a team's last known standing for its quotas, without waiting for anything.
 	LastKnown(team *teams.Team) limit.Report
 }

@@ -44,7 +44,7 @@ type book struct {
 	sums map[DayBy]Sum // of past days, for a person who sees all
 }
 
-// each iterates over a day's use by one of the [ways], without tags that have no sum.
+// each iterates over a day's use by one of the [ways], without tags and keys that have no sum.
 func (b *book) each(day int, by string) iter.Seq[*Row] {
 	if sum, found := b.sums[DayBy{day, by}]; found {
 		return sum.Rows()
@@ -83,8 +83,24 @@ func nameOf(row *limit.Row, by string) string {
 		return row.Model
 	case "endpoint":
 		return string(row.Endpoint)
+	case "tag":
+		return row.Tag
 	}
-	return row.Tag
+	return row.Key
+}
+
+// parts are the ways that have a ledger of their own.
+var parts = map[string]limit.ScopeKind{"tag": limit.ScopeTag, "key": limit.ScopeKey}
+
+// partOf is the way whose ledger a row is of; empty: it is of the ledger of models and endpoints.
+func partOf(row *limit.Row) string {
+	switch {
+	case row.Tag != "":
+		return "tag"
+	case row.Key != "":
+		return "key"
+	}
+	return ""
 }
 
 // book reads days of one team, or of all teams that a person sees, for adding them up in one way.
@@ -183,12 +199,12 @@ func (l *ledger) over(day int, at time.Time) bool {
 	return at.Sub(ends) > l.late+time.Hour
 }
 
-// untagged names the use of requests without a tag. No tag has a space.
-const untagged = "without a tag"
+// without names the use of requests without a tag or a key. Neither has a space.
+func without(by string) string { return "without a " + by }
 
-// tagged reads the ledger of tags for some days beside their book: for all teams only of the days that may change.
-func (l *ledger) tagged(ctx context.Context, p access.Person, team string, days []int) ([]limit.Row, error) {
-	q := limit.Query{Days: days, Tags: true}
+// parted reads the ledger of tags or keys for some days beside their book: for all teams only of the days that may change.
+func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) ([]limit.Row, error) {
+	q := limit.Query{Days: days, By: parts[by]}
 	switch {
 	case team != "" && !p.Sees(team):
 		return nil, ErrAbsent
@@ -197,7 +213,7 @@ func (l *ledger) tagged(ctx context.Context, p access.Person, team string, days 
 	case !p.SeesAll():
 		q.Teams = append([]string{}, p.Teams...)
 	case l.kept == nil:
-		return nil, nil // byTag reads them
+		return nil, nil // byPart reads them
 	default:
 		q.Days, _ = l.split(days)
 	}
@@ -207,35 +223,35 @@ func (l *ledger) tagged(ctx context.Context, p access.Person, team string, days 
 	return l.accounts.Rows(ctx, q)
 }
 
-// byTag adds up the use of each tag. The rest of the total is untagged. Of all teams it reads the days whose tags are in no sum
+// byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
 // part by part: there may be a million rows in each.
-func (l *ledger) byTag(ctx context.Context, all bool, b *book, tagged []limit.Row, days []int, total Use) (adder, error) {
+func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int, total Use) (adder, error) {
 	byName := adder{}
-	addTagged := func(rows []limit.Row) {
+	addRows := func(rows []limit.Row) {
 		for i := range rows {
 			use := useOf(&rows[i])
-			byName.add(rows[i].Tag, &use)
+			byName.add(nameOf(&rows[i], by), &use)
 		}
 	}
-	addTagged(tagged)
+	addRows(parted)
 	if all {
 		rest := days
 		if l.kept != nil {
 			_, rest = l.split(days)
 		}
 		rest = slices.DeleteFunc(slices.Clone(rest), func(day int) bool {
-			sum := b.sums[DayBy{day, "tag"}]
+			sum := b.sums[DayBy{day, by}]
 			for row := range sum.Rows() {
 				byName.add(row.Name, &row.Use)
 			}
 			return sum.Whole
 		})
 		for part := range slices.Chunk(rest, readAtOnce) {
-			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, Tags: true})
+			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, By: parts[by]})
 			if err != nil {
 				return byName, err
 			}
-			addTagged(rows)
+			addRows(rows)
 		}
 	}
 	rest := total
@@ -243,6 +259,6 @@ func (l *ledger) byTag(ctx context.Context, all bool, b *book, tagged []limit.Ro
 		of := &byName.rows[i].Use
 		rest = Use{rest.Used.Minus(of.Used), rest.Estimated.Minus(of.Estimated)}
 	}
-	byName.add(untagged, &rest)
+	byName.add(without(by), &rest)
 	return byName, nil
 }

@@ -16,12 +16,12 @@ import (
 // MoneyQuery chooses what Money adds up.
 type MoneyQuery struct {
 	From, To string // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
-	By       string // day, team, model, endpoint or tag
+	By       string // day, team, model, endpoint, tag or key
 	Team     string // empty: all that the person sees
 }
 
 // ways are the ways to add up.
-var ways = []string{"day", "team", "model", "endpoint", "tag"}
+var ways = []string{"day", "team", "model", "endpoint", "tag", "key"}
 
 // Money is the spending that a query selects.
 type Money struct {
@@ -54,11 +54,11 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	slices.Sort(days)
 	days = slices.Compact(days)
 	var b book
-	var tagged []limit.Row
+	var parted []limit.Row
 	var reading errgroup.Group
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, days, q.By); return err })
-	if q.By == "tag" {
-		reading.Go(func() (err error) { tagged, err = f.tagged(ctx, p, q.Team, asked); return err })
+	if parts[q.By] != limit.ScopeTeam {
+		reading.Go(func() (err error) { parted, err = f.parted(ctx, p, q.Team, q.By, asked); return err })
 	}
 	if err := reading.Wait(); err != nil {
 		return m, err
@@ -78,8 +78,8 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })
 		slices.Reverse(m.Rows)
 		return m, nil
-	case "tag":
-		byName, err = f.byTag(ctx, q.Team == "" && p.SeesAll(), &b, tagged, asked, m.Total)
+	case "tag", "key":
+		byName, err = f.byPart(ctx, q.By, q.Team == "" && p.SeesAll(), &b, parted, asked, m.Total)
 	default:
 		b.add(&byName, asked, q.By)
 	}

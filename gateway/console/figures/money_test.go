@@ -39,6 +39,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 					for range rapid.IntRange(0, 12).Draw(rt, "charges") {
 						s.Move(time.Duration(rapid.IntRange(0, 60).Draw(rt, "hours")) * time.Hour)
 						s.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
+						s.key = rapid.SampledFrom([]string{"", "7f3k9q2m4x1c", "jwt:indexer"}).Draw(rt, "key")
 						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d", ""}).Draw(rt, "model"),
 							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
 							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
@@ -107,8 +108,8 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
-	if q.By == "tag" {
-		want = s.tags(rt, teamsOf(team), days, wantTotal)
+	if parts[q.By] != limit.ScopeTeam {
+		want = s.parts(rt, teamsOf(team), days, wantTotal, q.By)
 	}
 	got, err := s.figures.Money(s.Context(), p, q)
 	if err != nil {
@@ -162,19 +163,19 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// tags adds up the ledger of tags.
-func (s *stand) tags(rt fataler, teams []string, days []int, total Use) uses {
-	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teams, Days: days, Tags: true})
+// parts adds up the ledger of tags or keys.
+func (s *stand) parts(rt fataler, teams []string, days []int, total Use, way string) uses {
+	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teams, Days: days, By: parts[way]})
 	if err != nil {
 		rt.Fatal(err)
 	}
 	by, sum := uses{}, Use{}
 	for i := range rows {
-		by.add(rows[i].Tag, useOf(&rows[i]))
+		by.add(rows[i].Tag+rows[i].Key, useOf(&rows[i]))
 		sum = sum.Plus(useOf(&rows[i]))
 	}
 	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
-		by.add(untagged, rest)
+		by.add(without(way), rest)
 	}
 	return by
 }
@@ -282,7 +283,7 @@ func TestNamesThatAreTooManyCountAsOther(t *testing.T) {
 	}
 }
 
-// TestMoneyByTag: untagged use has a row too, so that the rows add up to the total.
+// TestMoneyByTag: without("tag") use has a row too, so that the rows add up to the total.
 func TestMoneyByTag(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		s := newStand(t, redis)

@@ -53,7 +53,7 @@ type stand struct {
 	file     *teams.File
 	figures  *Figures
 	holds    int
-	tag      string // of the next charges
+	tag, key string // of the next charges
 	endpoint policy.Endpoint
 	kept     Keeper
 	versions func(ctx context.Context, days []int) ([]uint64, error)
@@ -130,7 +130,7 @@ func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool
 func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
 	s.Helper()
 	s.holds++
-	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Tag: s.tag}
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Tag: s.tag, Key: s.key}
 	v, err := s.accounts.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)

@@ -92,13 +92,14 @@ func (l *ledger) versionsOf(ctx context.Context, days []int) (map[int]uint64, er
 // make adds up days of the ledger. The versions were read before.
 func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) (map[DayBy]Sum, error) {
 	made := l.now()
-	var rows, tagged []limit.Row
+	var lists [limit.TeamScopes][]limit.Row
 	var reading errgroup.Group
-	reading.Go(func() (err error) { rows, err = l.accounts.Rows(ctx, limit.Query{Days: days}); return err })
-	reading.Go(func() (err error) {
-		tagged, err = l.accounts.Rows(ctx, limit.Query{Days: days, Tags: true})
-		return err
-	})
+	for k := range lists {
+		reading.Go(func() (err error) {
+			lists[k], err = l.accounts.Rows(ctx, limit.Query{Days: days, By: limit.ScopeKind(k)})
+			return err
+		})
+	}
 	if err := reading.Wait(); err != nil {
 		return nil, err
 	}
@@ -108,11 +109,11 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 			added[DayBy{day, by}] = &adder{}
 		}
 	}
-	for _, list := range [][]limit.Row{rows, tagged} {
+	for _, list := range lists {
 		for i := range list {
 			row, use := &list[i], useOf(&list[i])
 			for _, by := range summed {
-				if (by == "tag") == (row.Tag != "") {
+				if part := partOf(row); part == by || part == "" && parts[by] == limit.ScopeTeam {
 					added[DayBy{row.Day, by}].add(nameOf(row, by), &use)
 				}
 			}
@@ -127,7 +128,7 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 
 const (
 	mostModels = 1000 // of a day; the rest counts as other
-	mostTags   = 1000 // of a day; the sum of one with more is not kept
+	mostParts  = 1000 // tags or keys of a day; the sum of one with more is not kept
 )
 
 // otherModel is the name of models beyond the bound, as in the ledger.
@@ -146,7 +147,7 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 			rest.add(rows[i].Name, &rows[i].Use)
 		}
 		rows = rest.rows
-	case by == "tag" && len(rows) > mostTags:
+	case parts[by] != limit.ScopeTeam && len(rows) > mostParts:
 		rows, whole = nil, false
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) }) // days have much the same names

@@ -91,6 +91,7 @@ func (h *lateHistory) maintain(*rapid.T) {
 
 func (h *lateHistory) draw(rt *rapid.T) (team, model string) {
 	h.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
+	h.key = rapid.SampledFrom([]string{"", "7f3k9q2m4x1c", "jwt:indexer"}).Draw(rt, "key")
 	h.endpoint = rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint")
 	return rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "c|d"}).Draw(rt, "model")
 }
@@ -195,7 +196,7 @@ func (k *keptDays) Lead(context.Context, time.Duration) (bool, error) {
 type slowLedger struct{ Accounts }
 
 func (slowLedger) Rows(_ context.Context, q limit.Query) ([]limit.Row, error) {
-	if q.Tags {
+	if q.By != limit.ScopeTeam {
 		return nil, nil
 	}
 	time.Sleep(time.Duration(len(q.Days)) * 20 * time.Millisecond)
@@ -318,17 +319,17 @@ func (m manyTags) Rows(context.Context, limit.Query) ([]limit.Row, error) { retu
 
 // TestManyTagsTakeLittleMemory: days with too many tags for a sum are read in parts, one in memory at a time.
 func TestManyTagsTakeLittleMemory(t *testing.T) {
-	m := manyTags{rows: make([]limit.Row, readAtOnce*(mostTags+1))}
+	m := manyTags{rows: make([]limit.Row, readAtOnce*(mostParts+1))}
 	asked := lastDays(time.Now(), limit.LedgerDays)
 	for i := range m.rows {
-		m.rows[i] = limit.Row{Team: "search", Day: asked[i%readAtOnce], Tag: fmt.Sprint("tag-", i%(mostTags+1)), Used: limit.Amounts{1}}
+		m.rows[i] = limit.Row{Team: "search", Day: asked[i%readAtOnce], Tag: fmt.Sprint("tag-", i%(mostParts+1)), Used: limit.Amounts{1}}
 	}
 	f := New(Deps{Accounts: m, Now: time.Now})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	by, err := f.byTag(t.Context(), true, &book{}, nil, asked, Use{})
+	by, err := f.byPart(t.Context(), "tag", true, &book{}, nil, asked, Use{})
 	runtime.ReadMemStats(&after)
-	if err != nil || len(by.rows) != mostTags+2 {
+	if err != nil || len(by.rows) != mostParts+2 {
 		t.Errorf("%d tags, %v", len(by.rows), err)
 	}
 	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 16 {

@@ -22,7 +22,7 @@ func TestTeamHasItsTags(t *testing.T) {
 			s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, int64(10 + i)})
 		}
 		f, err := s.figures.Team(t.Context(), member, "search")
-		got := names(f.Tags, func(r limit.Standing) string { return fmt.Sprintf("%q %d of %d", r.Tag.Value(), r.Used, r.Limit) })
+		got := names(f.Tags, func(r limit.Standing) string { return fmt.Sprintf("%q %d of %d", r.Of, r.Used, r.Limit) })
 		if err != nil || got != `"beta" 26 of 100 "" 24 of 100 "alpha" 10 of 100` || f.TagKey != "project" || len(f.TagQuotas) != 1 {
 			t.Errorf("redis=%v: %s, %s, %v, %v", redis, got, f.TagKey, f.TagQuotas, err)
 		}

@@ -24,6 +24,7 @@ type TeamFigures struct {
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
 	Tags       []limit.Standing // the values' standings, in the order of [limit.TagStandings]
+	KeyLimits  []limit.Standing // those of the keys that have limits of their own, in the order of [limit.KeyStandings]
 	Concurrent Count            // of this replica
 	OpenTasks  Count
 	Days       []Row // the last 30, the oldest first; a day without use is there too
@@ -66,7 +67,13 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		return err
 	})
 	if len(team.TagQuotas) > 0 {
-		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookTags(ctx, team, at); return err })
+		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookInside(ctx, team, limit.ScopeTag, at); return err })
+	}
+	if team.CountedKeys() != nil {
+		reading.Go(func() (err error) {
+			t.KeyLimits, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at)
+			return err
+		})
 	}
 	if err := reading.Wait(); err != nil {
 		return t, err

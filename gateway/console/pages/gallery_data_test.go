@@ -177,14 +177,14 @@ var tagQuotas = []teams.Quota{{Unit: teams.UnitSpend, Period: teams.PeriodDay, L
 
 func tagStandings() (list []limit.Standing) {
 	for i := range 24 {
-		tag := limit.TagOf(fmt.Sprintf("p%d", i), true)
+		tag := fmt.Sprintf("p%d", i)
 		if i == 3 {
-			tag = limit.TagOf("", true)
+			tag = ""
 		}
 		spent, images := int64(24-i)*teams.Nano/5, int64(99-4*i)
 		list = append(list,
-			limit.Standing{Tag: tag, Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 5 * teams.Nano, Used: spent, Held: teams.Nano / 5, Left: 5*teams.Nano - spent - teams.Nano/5, Reset: untilMidnight},
-			limit.Standing{Tag: tag, Unit: teams.UnitImages, Period: teams.PeriodMonth, Per: "month", Limit: 100, Used: images, Left: 100 - images, Reset: 8*24*time.Hour + untilMidnight})
+			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 5 * teams.Nano, Used: spent, Held: teams.Nano / 5, Left: 5*teams.Nano - spent - teams.Nano/5, Reset: untilMidnight},
+			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: teams.UnitImages, Period: teams.PeriodMonth, Per: "month", Limit: 100, Used: images, Left: 100 - images, Reset: 8*24*time.Hour + untilMidnight})
 	}
 	return list
 }

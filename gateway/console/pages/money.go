@@ -15,7 +15,7 @@ import (
 )
 
 // moneyBy are the ways in which Money adds up, with their columns' headings.
-var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}}
+var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}, {"key", "Key"}}
 
 type moneyView struct {
 	figures.Money
@@ -80,8 +80,8 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 // command returns the shell command that prints the same.
 func command(q figures.MoneyQuery) string {
 	text := "sluice usage"
-	if q.By == "tag" {
-		text += " --tags"
+	if q.By == "tag" || q.By == "key" {
+		text += " --by " + q.By
 	}
 	text += " --from " + q.From + " --to " + q.To
 	switch {

@@ -97,14 +97,14 @@ const shownTags = 20
 
 // showTags describes the standings of the tag's first values.
 func (v *teamView) showTags() {
-	values := map[limit.Tag]bool{}
+	values := map[string]bool{}
 	for i := range v.TeamFigures.Tags {
 		s := v.TeamFigures.Tags[i]
-		if values[s.Tag] = true; len(values) > shownTags {
+		if values[s.Of] = true; len(values) > shownTags {
 			continue
 		}
 		row := newLimitRow(s, v.At)
-		row.Tag = s.Tag.Value()
+		row.Tag = s.Of
 		v.Tags = append(v.Tags, row)
 	}
 	v.MoreTags = int64(max(len(values)-shownTags, 0))

@@ -41,7 +41,7 @@ func TestAdjustAndOpen(t *testing.T) {
 			adjusts(t, accounts, "adjust-5", 60, limit.Adjustment{Done: true, DayBefore: 60, Day: 60, MonthBefore: 60, Month: 60})
 		}
 		today := clock.Now().UTC()
-		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, false))
+		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, limit.ScopeTeam))
 		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[limit.UnitIndex(teams.UnitTokens)] != 60 {
 			t.Errorf("%+v, %v", rows, err)
 		}

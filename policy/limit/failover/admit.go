@@ -15,7 +15,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	if !h.Amounts.Valid() {
 		return limit.Verdict{}, limit.ErrAmounts
 	}
-	t := limit.TermsOf(h.Team)
+	t := h.Terms()
 	if v, never := h.NeverFits(&t); never {
 		return v, nil
 	}
@@ -76,10 +76,10 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 		return limit.Verdict{}, cause
 	}
 	if !t.Shadow && t.InnerCounts(&h.Amounts) {
-		return limit.Verdict{}, fmt.Errorf("the quotas of each value of the tag are known in Redis alone: %w", cause)
+		return limit.Verdict{}, fmt.Errorf("the quotas inside the team are known in Redis alone: %w", cause)
 	}
-	here := *t
-	here.Inner, t = [limit.InnerScopes]limit.Scope{}, &here
+	here := t.WithoutInnerQuotas()
+	t = &here
 	now := s.Now()
 	small := s.rates.Fit(h, t)
 	st := s.lastKnown(h.Team.ID, now)

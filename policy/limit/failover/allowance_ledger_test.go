@@ -24,7 +24,7 @@ func (w *world) ledgerOf(team int) (all balance, rows map[string]balance, months
 	}
 	accounts := redisstore.New(w.admin)
 	for day := range days {
-		list, err := accounts.Rows(context.Background(), limit.QueryOf(worldTeams[team], []int{day}, false))
+		list, err := accounts.Rows(context.Background(), limit.QueryOf(worldTeams[team], []int{day}, limit.ScopeTeam))
 		if err != nil {
 			w.fail("the ledger: %v", err)
 		}

@@ -19,7 +19,7 @@ const (
 // tellAside adds to a refusal what is set aside for lost replicas, if that may be the cause. It costs a refusal a second call,
 // once a second per team; if that fails the refusal stays as it is. at is Redis's time.
 func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
-	held := v.Reason == limit.ReasonQuota && v.Fault.Tag == "" && v.Wait < v.Fault.Reset
+	held := v.Reason == limit.ReasonQuota && v.Fault.Scope == limit.ScopeTeam && v.Wait < v.Fault.Reset
 	if v.Held != nil || !held && v.Reason != limit.ReasonTasks {
 		return
 	}

@@ -19,21 +19,27 @@ type books struct {
 	failures   atomic.Int64        // attempts to restore them that failed
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
 	mu         sync.Mutex
-	team       *teams.Team           // as of its last request; nil: none yet
-	seen       time.Time             // its last request
-	lastAnswer time.Time             // when Redis last answered about it
-	considered time.Time             // when a renewal of its allowances was last considered
-	renewed    time.Time             // when they were last renewed
-	allowances allowances            // of today and, towards midnight, of tomorrow
-	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
-	held       map[int]limit.Amounts // by the running ones, by day
-	openTasks  int64                 // of the running ones
-	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
-	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
-	calls      int64                 // calls that reported allowances to Redis
+	team       *teams.Team               // as of its last request; nil: none yet
+	seen       time.Time                 // its last request
+	lastAnswer time.Time                 // when Redis last answered about it
+	considered time.Time                 // when a renewal of its allowances was last considered
+	renewed    time.Time                 // when they were last renewed
+	allowances allowances                // of today and, towards midnight, of tomorrow
+	running    map[string]*spent         // admitted here, and not known to be held in Redis, by id
+	held       map[int]limit.Amounts     // by the running ones, by day
+	openTasks  int64                     // of the running ones
+	unposted   map[int]limit.Amounts     // settled here, by day, and not yet charged in Redis
+	rated      map[ratesOf]limit.Amounts // taken from the rates here, and not yet from Redis's
+	calls      int64                     // calls that reported allowances to Redis
 	recent     recent
 	lost       []redisstore.LostAside // as they were at lostAt, by Redis's clock
 	lostAt     time.Time
+}
+
+// ratesOf names the rates of a team, or of a part of it.
+type ratesOf struct {
+	kind limit.ScopeKind
+	name string
 }
 
 // spent is a request that was admitted without Redis.
@@ -97,8 +103,8 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	s.from, s.took = l.from, l.Most
 	l.end(l.Most)
 	b.recent.add(s.took, now)
-	if s.held.Rates != 0 && s.state == localOnly { // else its settlement takes from Redis's rates
-		b.rated = b.rated.Plus(s.held.Amounts)
+	if s.state == localOnly { // else its settlement takes from Redis's rates
+		b.rate(s.held)
 	}
 	if b.running == nil {
 		b.running, b.held = map[string]*spent{}, map[int]limit.Amounts{}
@@ -107,6 +113,18 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	b.held[s.held.Day] = b.held[s.held.Day].Plus(s.held.Amounts)
 	if s.held.Task {
 		b.openTasks++
+	}
+}
+
+// rate records from which rates a hold was taken here. The lock is held.
+func (b *books) rate(h *limit.Held) {
+	if b.rated == nil {
+		b.rated = map[ratesOf]limit.Amounts{}
+	}
+	for k := range limit.ScopeKind(limit.TeamScopes) {
+		if of := (ratesOf{k, h.Inner(k).Name()}); h.Rates.Of(k) != 0 {
+			b.rated[of] = b.rated[of].Plus(h.Amounts)
+		}
 	}
 }
 
@@ -176,7 +194,7 @@ func (b *books) spending() bool {
 }
 
 func (b *books) unreported() bool {
-	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
+	return len(b.running)+len(b.unposted)+len(b.rated) > 0
 }
 
 // settledByRedis records that Redis has settled a request that was admitted here. What was set aside for it is given back soon.

@@ -23,7 +23,8 @@ func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return l.store.Versions(ctx, days)
 }
 
-// LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
-func (l ledgers) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
-	return redisstore.LookTags(ctx, l.store, team, at)
+// LookInside reports how the parts of a team stand to the limits of each at a moment, as [limit.Memory.LookInside] does. It takes
+// nothing.
+func (l ledgers) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+	return redisstore.LookInside(ctx, l.store, team, k, at)
 }

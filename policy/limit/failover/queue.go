@@ -19,7 +19,7 @@ const (
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
-	// mostSums is how many sums are kept separately by tag, and twice as many by model: clients can invent both.
+	// mostSums is how many sums are kept separately by tag and key, and twice as many by model: clients can invent them.
 	mostSums = 10000
 	keptMost = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
 )
@@ -52,7 +52,7 @@ type sumOf struct {
 	day       int
 	model     string
 	endpoint  policy.Endpoint
-	tag       limit.Tag
+	tag, key  limit.Inner
 	estimated bool
 }
 
@@ -186,14 +186,14 @@ func (q *queue) sum(c *limit.Charge) {
 // addUp adds a charge to what was not sent yet. It may change the charge. The lock is held.
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
-	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, c.Estimated}
-	if q.sums[of] == nil && len(q.sums) >= mostSums && of.tag != "" { // one for all others, as the ledgers of Redis have it
-		of.tag = limit.TagOf(limit.Other, of.tag.Counted())
+	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, h.Key, c.Estimated}
+	if q.sums[of] == nil && len(q.sums) >= mostSums { // one for all others, as the ledgers of Redis have it
+		of.tag, of.key = of.tag.AsOther(), of.key.AsOther()
 	}
 	if q.sums[of] == nil && len(q.sums) >= 2*mostSums && of.model != "" {
 		of.model = limit.Other
 	}
-	h.Tag, h.Model = of.tag, of.model
+	h.Tag, h.Key, h.Model = of.tag, of.key, of.model
 	if s := q.sums[of]; s != nil {
 		s.Team, s.Amounts, s.Kinds = c.Team, s.Amounts.Plus(c.Amounts), s.Kinds.Plus(c.Kinds)
 		return

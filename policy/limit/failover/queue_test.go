@@ -113,7 +113,7 @@ func TestSumsAreBounded(t *testing.T) {
 	q := &queue{sums: map[sumOf]*limit.Charge{}}
 	team := limittest.Team(t)
 	for n := range 4 * mostSums {
-		h := &limit.Held{Team: team.ID, Day: 20261121, Model: "m", Endpoint: "text", Tag: limit.Tag(fmt.Sprint("t", n))}
+		h := &limit.Held{Team: team.ID, Day: 20261121, Model: "m", Endpoint: "text", Tag: limit.Inner(fmt.Sprint("t", n))}
 		if n >= 2*mostSums {
 			h.Model, h.Tag = string(h.Tag), ""
 		}

@@ -27,8 +27,8 @@ type renewal struct {
 	idle    bool         // the team is idle: it wants nothing more
 	of      []*allowance // the allowances of its rows
 	running []placing
-	spent   limit.Amounts // taken from the rates here
-	more    bool          // some running requests are left for the next renewal
+	spent   map[ratesOf]limit.Amounts // taken from the rates here
+	more    bool                      // some running requests are left for the next renewal
 }
 
 // placing is a request that a renewal reports, and when its lease ended then.
@@ -97,7 +97,7 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	if (idle || s.Refuse || !t.CountsAny()) && !b.unreported() && len(b.allowances) == 0 {
 		return nil
 	}
-	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: b.rated}
+	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: maps.Clone(b.rated)}
 	wants := s.wants(b, r, now)
 	urgent := b.unreported() || b.allowances.exceed(wants)
 	if !urgent && now.Sub(b.considered) < renewEvery-renewEvery/10 {
@@ -108,7 +108,9 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	if b.considered = now; !urgent && fresh && b.allowances.serve(wants) {
 		return nil
 	}
-	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
+	for of, n := range b.rated { // what was taken longer ago has refilled
+		r.Rated = append(r.Rated, redisstore.Rated{Kind: of.kind, Name: of.name, Amounts: n.AtMost(s.rates.Missing(b.team.ID, of.kind, of.name))})
+	}
 	b.compose(r, s.Store.Peer.ID, wants, now)
 	return r
 }
@@ -175,7 +177,12 @@ func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.lastAnswer, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
+	b.lastAnswer, b.renewed = sent, sent
+	for of, n := range r.spent {
+		if b.rated[of] = b.rated[of].Minus(n); b.rated[of] == (limit.Amounts{}) {
+			delete(b.rated, of)
+		}
+	}
 	for _, run := range r.running {
 		if run.state == inRedis { // Redis has settled it meanwhile
 			continue

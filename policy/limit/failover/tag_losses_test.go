@@ -117,18 +117,18 @@ func (w *lossWorld) settle(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	of := w.truthOf(h.Day)
-	of[h.Tag.Value()] = [2]int64{of[h.Tag.Value()][0] + used, of[h.Tag.Value()][1] - h.Amounts[limit.Tokens]}
+	of[h.Tag.Name()] = [2]int64{of[h.Tag.Name()][0] + used, of[h.Tag.Name()][1] - h.Amounts[limit.Tokens]}
 }
 
 func (w *lossWorld) compare(rt *rapid.T) {
 	at := w.replicas[0].clock.Now()
 	want, got := map[string]string{}, map[string]string{}
-	list, err := w.replicas[0].LookTags(w.Context(), w.team, at)
+	list, err := w.replicas[0].LookInside(w.Context(), w.team, limit.ScopeTag, at)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	for _, s := range list {
-		got[s.Tag.Value()+" "+s.Name()] = fmt.Sprint(s.Used, s.Held)
+		got[s.Of+" "+s.Name()] = fmt.Sprint(s.Used, s.Held)
 	}
 	date := limit.CalendarOf(at)
 	month := map[string][2]int64{}

@@ -98,14 +98,14 @@ func (w *tagWorld) restored(t *testing.T, team *teams.Team) {
 // dayUse is what each value used and holds on the day.
 func dayUse(s *harness, team *teams.Team) map[string][2]int64 {
 	s.Helper()
-	list, err := s.LookTags(s.Context(), team, s.clock.Now())
+	list, err := s.LookInside(s.Context(), team, limit.ScopeTag, s.clock.Now())
 	if err != nil {
 		s.Fatal(err)
 	}
 	use := map[string][2]int64{}
 	for i := range list {
 		if list[i].Period == teams.PeriodDay {
-			use[list[i].Tag.Value()] = [2]int64{list[i].Used, list[i].Held}
+			use[list[i].Of] = [2]int64{list[i].Used, list[i].Held}
 		}
 	}
 	return use

@@ -26,13 +26,13 @@ func (s *harness) tagged(id, tag string, team *teams.Team, a limit.Amounts) (lim
 // tagUse is what each value used and holds of the first quota of each value.
 func (s *harness) tagUse(team *teams.Team) map[string][2]int64 {
 	s.Helper()
-	list, err := s.LookTags(s.Context(), team, s.clock.Now())
+	list, err := s.LookInside(s.Context(), team, limit.ScopeTag, s.clock.Now())
 	if err != nil {
 		s.Fatal(err)
 	}
 	use := map[string][2]int64{}
 	for i := range list {
-		use[list[i].Tag.Value()] = [2]int64{list[i].Used, list[i].Held}
+		use[list[i].Of] = [2]int64{list[i].Used, list[i].Held}
 	}
 	return use
 }
@@ -220,8 +220,8 @@ func (w *tagWorld) step(id string, step *tagStep) error {
 		if step.Do == "release" {
 			used = 0
 		}
-		is := w.truth[h.Tag.Value()]
-		w.truth[h.Tag.Value()] = [2]int64{is[0] + used, is[1] - h.Amounts[limit.Tokens]}
+		is := w.truth[h.Tag.Name()]
+		w.truth[h.Tag.Name()] = [2]int64{is[0] + used, is[1] - h.Amounts[limit.Tokens]}
 		_, _ = s.Failover.Settle(s.Context(), &limit.Charge{Held: h, Team: w.team, Amounts: limit.Amounts{limit.Tokens: used}})
 	case "mode":
 		s.fault.mode.Store(step.Mode)

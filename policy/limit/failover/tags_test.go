@@ -38,7 +38,7 @@ func TestTagsOutliveAnOutage(t *testing.T) {
 	s.back()
 	s.charge(runs, team, one)
 	s.settled()
-	rows, err := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}, Tags: true})
+	rows, err := s.Rows(s.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261121}, By: limit.ScopeTag})
 	if err != nil {
 		t.Fatal(err)
 	}

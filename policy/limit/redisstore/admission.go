@@ -37,7 +37,7 @@ type admission struct {
 	key   string // of the hold
 	text  wireText
 	lent  wireText
-	spans [limit.RateCount]int64 // how long the amounts take to refill, for each rate of the plan
+	spans [limit.RateCount * limit.TeamScopes]int64 // how long the amounts take to refill, for each rate of the plan
 
 	state standing
 	err   error
@@ -59,9 +59,9 @@ var admissions = sync.Pool{New: func() any { return new(admission) }}
 func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *admission {
 	a := admissions.Get().(*admission)
 	a.team = t
-	w := a.team.wired(h.Team)
+	w := a.team.wired(h.Team, h.Key)
 	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
-	a.kind = admissionKind{w.planFor(a.team.teamKeys, &h.Amounts), day, known.epoch, l.Name, h.Task}
+	a.kind = admissionKind{w.planFor(&h.Amounts), day, known.epoch, l.Name, h.Task}
 	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHoldText(a.text[:0], h)
 	a.lent = appendNumbers(a.lent[:0], l.Most[:])
 	for i := range a.kind.plan.rates {
@@ -177,7 +177,7 @@ func (g admissionGroup) read(in *reply) {
 		a.state = s
 		a.state.Outcome, a.state.Fault, a.state.Wait = outcome, p.limit(int(in.next())), micros(in.next())
 		for i := range p.rates {
-			a.state.Rates[p.rates[i].unit] = limit.FillOf(p.rates[i].rate, in.next())
+			a.state.Of(p.rates[i].kind).Rates[p.rates[i].unit] = limit.FillOf(p.rates[i].rate, in.next())
 		}
 		for _, s := range p.inner {
 			b := a.state.Of(s.kind)

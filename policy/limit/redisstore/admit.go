@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,7 +24,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 		return limit.Verdict{}, s.At, err
 	}
 	l.Took = s.took
-	v := s.Verdict(&t.wired(h.Team).terms, h)
+	v := s.Verdict(&t.wired(h.Team, h.Key).terms, h)
 	t.admitted(&s, v.Held, s.At.Add(h.Lease))
 	if v.Held == nil || len(h.Outside) == 0 {
 		return v, s.At, nil
@@ -83,28 +82,32 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 }
 
 // Look returns a team's state. It takes nothing.
-func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
+func (r *Store) Look(ctx context.Context, team *teams.Team) (s limit.State, err error) {
+	w := r.teams.Get(team.ID).wired(team, "")
+	err = lookRates(ctx, r, team.ID, w.ratesOf(false), func(now *standing, in *reply) {
+		for i := range w.rates {
+			now.Rates[w.rates[i].Unit-1] = limit.FillOf(w.rates[i].rate, in.next())
+		}
+		s = now.State
+	})
+	return s, err
+}
+
+// lookRates reads a team's state, and how long each of some rates of its accounts takes to be full. It takes nothing.
+func lookRates(ctx context.Context, r *Store, team string, rates []rateArgs, more func(*standing, *reply)) error {
 	var s standing
-	k := r.teams.Get(team.ID)
-	w := k.wired(team)
-	err := r.whole(ctx, team.ID, func() error {
+	k := r.teams.Get(team)
+	err := r.whole(ctx, team, func() (err error) {
 		c := r.begin(lookScript, struct {
 			knownArgs
-			Terms json.RawMessage `json:"terms"`
-		}{k.version().args(), w.args}, k.key)
+			Rates []rateArgs `json:"rates"`
+		}{k.version().args(), rates}, k.key)
 		r.send(ctx, c)
-		var err error
-		s, err = r.standing(c, func(s *standing, in *reply) {
-			for i, rate := range w.terms.Rates {
-				if full := in.next(); rate.Limit > 0 {
-					s.Rates[i] = limit.FillOf(rate, full)
-				}
-			}
-		})
+		s, err = r.standing(c, more)
 		return err
 	})
 	if err == nil {
 		k.record(&s)
 	}
-	return s.State, err
+	return err
 }

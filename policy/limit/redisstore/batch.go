@@ -3,6 +3,7 @@ package redisstore
 import (
 	"slices"
 
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
@@ -11,7 +12,7 @@ import (
 // plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, and its day is not
 // before young. Of earlier days settle.lua notes the late change.
 func plain(c *limit.Charge, young int) bool {
-	return c.Held.Day >= young && !c.Held.Task && !c.Held.Local && c.Held.Tag == ""
+	return c.Held.Day >= young && !c.Held.Task && !c.Held.Local
 }
 
 // batchOf settles plain charges of one team and day, none of them twice, by batch.lua, which takes their sums. With it
@@ -19,38 +20,42 @@ func plain(c *limit.Charge, young int) bool {
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
-	w := t.wired(charges[0].Team)
-	s := newSums(r.fields.on(h.Day), w, charges)
+	s := newSums(r.fields.on(h.Day), t, charges)
 	names := nameCharges(t.hold, charges)
-	var rates []any
 	c := new(call).start(batchScript, 0)
 	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
-	for i, rate := range w.rates {
-		if s.taken[i]+s.given[i] > 0 {
-			c.args, rates = append(c.args, t.rates[i]), append(append(rates, rate...), s.taken[i], s.given[i])
-		}
+	for _, in := range s.inside {
+		c.args = append(c.args, t.inside(in.kind, h.Day))
 	}
-	number := (len(c.args) - keysAt - 3)
-	c.args[keysAt-1] = 3 + number + len(charges)
+	for i := range s.rates {
+		c.args = append(c.args, s.rates[i].key)
+	}
+	c.args[keysAt-1] = len(c.args) - keysAt + len(charges)
 	for i := range names {
 		c.args = append(c.args, &names[i].key)
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, number, len(s.kinds)/2)
-	c.args = append(c.args, rates...)
+	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside))
+	for i := range s.rates {
+		c.args = append(append(c.args, s.rates[i].args...), s.rates[i].taken, s.rates[i].given)
+	}
 	for _, charge := range charges {
 		c.args = append(c.args, &charge.Held.ID)
 	}
 	for i := range names {
 		c.args = append(c.args, &names[i].text)
 	}
+	for _, in := range s.inside {
+		c.args = append(append(c.args, len(in.known), len(in.counts)), in.known...)
+		c.args = append(c.args, in.counts...)
+	}
 	c.args = append(c.args, s.quota...)
 	for i := range s.counts {
 		c.args = append(c.args, &s.counts[i].n)
 	}
 	c.args = append(append(c.args, s.kinds...), s.ledger...)
-	return settlement{call: c, counts: s.counts}
+	return settlement{call: c, counts: s.counts, inside: s.inside}
 }
 
 // keysAt is where the keys of a script are in its arguments, behind their number.
@@ -74,73 +79,116 @@ func nameCharges(prefix string, charges []*limit.Charge) []named {
 
 // sums are the totals of charges.
 type sums struct {
-	taken, given [limit.RateCount]int64 // µs of refill
-	quota        []any                  // fields
-	counts       []count                // for each of quota: what is added, and later the total
-	kinds        []any                  // row, what it used by kind
-	ledger       []any                  // field, amount
+	rates  []rateSum
+	quota  []any       // fields
+	counts []count     // for each of quota: what is added, and later the total
+	kinds  []any       // row, what it used by kind
+	ledger []any       // field, amount
+	inside []insideSum // of the kinds of scopes inside the team
 }
 
-func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums) {
-	var freed, charged limit.Amounts
-	rows := make([]rowSum, 0, 1)
+// rateSum is what charges take from a rate and give back to it.
+type rateSum struct {
+	*wiredRate
+	taken, given int64 // µs of refill
+}
+
+// rowSum is what charges used of an entry of a ledger, the estimated part of that, and what they held.
+type rowSum struct {
+	used, doubt, freed limit.Amounts
+	kinds              price.Sum // of an entry by model and endpoint
+}
+
+func (s *rowSum) add(c *limit.Charge) {
+	s.used, s.freed = s.used.Plus(c.Amounts), s.freed.Plus(c.Held.Amounts)
+	if c.Estimated {
+		s.doubt = s.doubt.Plus(c.Amounts)
+	}
+}
+
+// rows adds up charges by name. There are few names, and most often one.
+type rows[N comparable] struct {
+	names []N
+	sums  []rowSum
+}
+
+func (r *rows[N]) of(name N) *rowSum {
+	i := slices.Index(r.names, name)
+	if i < 0 {
+		i = len(r.names)
+		r.names, r.sums = append(r.names, name), append(r.sums, rowSum{})
+	}
+	return &r.sums[i]
+}
+
+// entry names an entry of a day's ledger.
+type entry struct {
+	model    string
+	endpoint policy.Endpoint
+}
+
+func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
+	var all rowSum
+	var entries rows[entry]
+	var inside [limit.InnerScopes]rows[limit.Inner]
 	for _, c := range charges {
-		held, used := &c.Held.Amounts, &c.Amounts
-		freed, charged = freed.Plus(*held), charged.Plus(*used)
-		rows = addRow(rows, c)
-		for i, rate := range w.terms.Rates {
-			switch over := used[i] - held[i]; {
-			case rate.Limit == 0 || !c.Held.Rates.Has(i):
-			case over > 0:
-				s.taken[i] += limit.Taking(rate, over)
-			case over < 0:
-				s.given[i] += limit.Giving(rate, -over)
+		all.add(c)
+		row := entries.of(entry{c.Held.Model, c.Held.Endpoint})
+		row.add(c)
+		c.AddKinds(&row.kinds)
+		for k := range inside {
+			if part := c.Held.Inner(limit.ScopeKind(k + 1)); part != "" {
+				inside[k].of(part).add(c)
 			}
 		}
+		s.rate(t.wired(c.Team, c.Held.Key.Name()), c)
 	}
 	for unit, word := range teams.Units {
 		for q := 2 * unit; q < 2*unit+2; q++ {
-			if n := freed[unit]; n != 0 {
+			if n := all.freed[unit]; n != 0 {
 				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
 			}
-			if n := charged[unit]; n != 0 {
+			if n := all.used[unit]; n != 0 {
 				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
 			}
 		}
-		for i := range rows {
-			s.ledger = add(s.ledger, rows[i].name+"|"+string(word), rows[i].used[unit])
-			s.ledger = add(s.ledger, rows[i].name+"|"+string(word)+estimatedPart, rows[i].estimated[unit])
+		for i, of := range entries.names {
+			name, sum := limit.LedgerName(of.model, of.endpoint), &entries.sums[i]
+			s.ledger = add(s.ledger, name+"|"+string(word), sum.used[unit])
+			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, sum.doubt[unit])
 		}
 	}
-	for i := range rows {
-		if kinds := rows[i].kinds.ByKind(); kinds != "" {
-			s.kinds = append(s.kinds, rows[i].name, string(kinds))
+	for i, of := range entries.names {
+		if kinds := entries.sums[i].kinds.ByKind(); kinds != "" {
+			s.kinds = append(s.kinds, limit.LedgerName(of.model, of.endpoint), string(kinds))
+		}
+	}
+	for k := range inside {
+		if inside[k].names != nil {
+			s.inside = append(s.inside, newInsideSum(limit.ScopeKind(k+1), fields.day, &inside[k]))
 		}
 	}
 	return s
 }
 
-// rowSum is what charges add to a row of the ledger.
-type rowSum struct {
-	name            string
-	used, estimated limit.Amounts
-	kinds           price.Sum
-}
-
-// addRow adds a charge to its row.
-func addRow(rows []rowSum, c *limit.Charge) []rowSum {
-	name := c.Held.What()
-	i := slices.IndexFunc(rows, func(r rowSum) bool { return r.name == name })
-	if i < 0 {
-		i, rows = len(rows), append(rows, rowSum{name: name})
+// rate adds what a charge takes from the rates of its terms and gives back to them.
+func (s *sums) rate(w *wiredTerms, c *limit.Charge) {
+	for i := range w.rates {
+		r := &w.rates[i]
+		over := c.Amounts[r.Unit-1] - c.Held.Amounts[r.Unit-1]
+		if over == 0 || !c.Held.Rates.Of(r.kind).Has(r.Unit-1) {
+			continue
+		}
+		at := slices.IndexFunc(s.rates, func(o rateSum) bool { return o.wiredRate == r || o.key == r.key })
+		if at < 0 {
+			at, s.rates = len(s.rates), append(s.rates, rateSum{wiredRate: r})
+		}
+		if over > 0 {
+			s.rates[at].taken += limit.Taking(r.rate, over)
+		} else {
+			s.rates[at].given += limit.Giving(r.rate, -over)
+		}
 	}
-	row := &rows[i]
-	row.used = row.used.Plus(c.Amounts)
-	if c.Estimated {
-		row.estimated = row.estimated.Plus(c.Amounts)
-	}
-	c.AddKinds(&row.kinds)
-	return rows
 }
 
 func add(list []any, field string, n int64) []any {
@@ -160,9 +208,14 @@ func batched(r *Store, team string, s *settlement) (bool, error) {
 	for i := 0; done && i < len(s.counts); i++ {
 		s.counts[i].n = in.next()
 	}
+	var scopes []scopeCount
+	for i := 0; done && i < len(s.inside); i++ {
+		scopes = append(scopes, s.inside[i].read(in)...)
+	}
 	if err := in.end(); err != nil || !done {
 		return false, err
 	}
 	r.teams.Get(team).recordCounts(of, s.counts)
+	r.teams.Get(team).recordScopes(of, scopes)
 	return true, nil
 }

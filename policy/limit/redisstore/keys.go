@@ -29,21 +29,21 @@ type teamKeys struct {
 	hold   string // and the id
 	ledger string // and the day as yyyymmdd
 
-	key, openKey any // quota and open, converted once
-	rates        [limit.RateCount]any
+	key, openKey any    // quota and open, converted once
+	rates        string // and the unit
 
 	terms atomic.Pointer[wiredTerms]
 }
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
+	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:", rates: p + "rate:"}
 	k.key, k.openKey = k.quota, k.open
-	for i, name := range unit.Names {
-		k.rates[i] = p + "rate:" + string(name)
-	}
 	return k
 }
+
+// rate is the key of a bucket, of the team unless in names a scope inside it.
+func (k *teamKeys) rate(i int, in string) string { return k.rates + string(unit.Names[i]) + in }
 
 // late is the key of the days that changed late.
 func (k *teamKeys) late() string { return k.ledger + "late" }
@@ -51,7 +51,17 @@ func (k *teamKeys) late() string { return k.ledger + "late" }
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 
 // innerKeys are the suffixes of the keys for what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
-var innerKeys = map[limit.ScopeKind]string{limit.ScopeTag: "tags"}
+var innerKeys = map[limit.ScopeKind]string{limit.ScopeTag: "tags", limit.ScopeKey: "keys"}
 
-// tags is the key of the ledger of tags of a day.
-func (k *teamKeys) tags(day int) string { return k.day(day) + ":" + innerKeys[limit.ScopeTag] }
+// inside is the key of the ledger of the scopes of a kind inside the team, of a day.
+func (k *teamKeys) inside(kind limit.ScopeKind, day int) string {
+	return k.day(day) + ":" + innerKeys[kind]
+}
+
+// rateIn ends the keys of the rates of a scope, behind the unit: a team's have no end.
+func rateIn(kind limit.ScopeKind, name string) string {
+	if kind == limit.ScopeTeam {
+		return ""
+	}
+	return ":" + innerKeys[kind] + ":" + name
+}

@@ -19,18 +19,34 @@ import (
 // model keeps the accounts of one team as one would on paper: in whole microseconds and whole units, without regard to
 // speed. After every step of any history the forms must agree with it.
 type model struct {
-	tat    [limit.RateCount]int64 // when each bucket is full
-	taken  [limit.RateCount]bool  // it was used: until then it is full, whatever the rate
-	rates  [limit.RateCount]teams.Rate
-	used   map[string]int64 // "20261121:tokens"
+	rates  map[string]*modelRates // by the key that they are of; empty: the team's
+	used   map[string]int64       // "20261121:tokens"
 	held   map[string]int64
 	holds  map[string]*modelHold
-	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a tag "20261121|alpha|tokens"
+	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a part "20261121|tag|alpha|tokens"
 	doubt  map[string]int64
 	kinds  map[kindOf]kindUse
 
-	tagUsed, tagHeld map[scopeDay]limit.Amounts
+	partUsed, partHeld map[scopeDay]limit.Amounts
 }
+
+// modelRates are the buckets of one scope.
+type modelRates struct {
+	tat   [limit.RateCount]int64 // when each is full
+	taken [limit.RateCount]bool  // it was used: until then it is full, whatever the rate
+	rates [limit.RateCount]teams.Rate
+}
+
+// of returns the buckets of a key, or of the team.
+func (m *model) of(key string) *modelRates {
+	if m.rates[key] == nil {
+		m.rates[key] = new(modelRates)
+	}
+	return m.rates[key]
+}
+
+// inside are the kinds of scopes inside the team.
+var inside = []limit.ScopeKind{limit.ScopeTag, limit.ScopeKey}
 
 type modelHold struct {
 	limit.Held
@@ -42,7 +58,7 @@ type modelHold struct {
 
 func newModel() *model {
 	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{},
-		kinds: map[kindOf]kindUse{}, tagUsed: map[scopeDay]limit.Amounts{}, tagHeld: map[scopeDay]limit.Amounts{}}
+		kinds: map[kindOf]kindUse{}, partUsed: map[scopeDay]limit.Amounts{}, partHeld: map[scopeDay]limit.Amounts{}, rates: map[string]*modelRates{}}
 }
 
 func refill(n int64, r teams.Rate) int64 { // rounded up
@@ -52,7 +68,7 @@ func refill(n int64, r teams.Rate) int64 { // rounded up
 func full(r teams.Rate) int64 { return refill(r.Burst, r) }
 
 // reload brings the buckets to new rates: what is in them stays.
-func (m *model) reload(t *limit.Terms, now int64) {
+func (m *modelRates) reload(t *limit.Scope, now int64) {
 	for i, r := range t.Rates {
 		if r.Limit == 0 {
 			continue
@@ -83,27 +99,29 @@ func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
 			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
 		}
 	}
-	if of := (scopeDay{limit.ScopeTag, h.Day, h.Tag.Value()}); h.Tag.Counted() {
-		held := m.tagHeld[of]
-		for i, n := range h.Amounts {
-			held[i] += sign * n
+	for _, k := range inside {
+		if of := (scopeDay{k, h.Day, h.Inner(k).Name()}); h.Inner(k).Counted() {
+			held := m.partHeld[of]
+			for i, n := range h.Amounts {
+				held[i] += sign * n
+			}
+			m.partHeld[of] = held
 		}
-		m.tagHeld[of] = held
 	}
 }
 
-// ofTag is what a value of the tag used and holds, by quota number.
-func (m *model) ofTag(value string, date limit.Calendar) (used, held [limit.QuotaCount]int64) {
+// ofPart is what a value of the tag, or a key, used and holds, by quota number.
+func (m *model) ofPart(k limit.ScopeKind, name string, date limit.Calendar) (used, held [limit.QuotaCount]int64) {
 	for _, pair := range []struct {
 		from map[scopeDay]limit.Amounts
 		to   *[limit.QuotaCount]int64
-	}{{m.tagUsed, &used}, {m.tagHeld, &held}} {
+	}{{m.partUsed, &used}, {m.partHeld, &held}} {
 		for of, amounts := range pair.from {
 			for i, n := range amounts {
-				if of.name == value && of.day == date.Day {
+				if of.kind == k && of.name == name && of.day == date.Day {
 					pair.to[2*i] += n
 				}
-				if of.name == value && of.day/100 == date.Month {
+				if of.kind == k && of.name == name && of.day/100 == date.Month {
 					pair.to[2*i+1] += n
 				}
 			}
@@ -116,14 +134,16 @@ func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
 	for i, unit := range teams.Units {
 		change := charge[i] - h.charged[i]
 		names := []string{fmt.Sprintf("%d|%s|%s", h.Day, limit.LedgerName(h.Model, h.Endpoint), unit)}
-		if value := h.Tag.Value(); value != "" {
-			names = append(names, fmt.Sprintf("%d|%s|%s", h.Day, value, unit))
-		}
-		if h.Tag != "" {
-			of := scopeDay{limit.ScopeTag, h.Day, h.Tag.Value()}
-			used := m.tagUsed[of]
-			used[i] += change
-			m.tagUsed[of] = used
+		for _, k := range inside {
+			part := h.Inner(k)
+			if part.Name() != "" {
+				names = append(names, fmt.Sprintf("%d|%s|%s|%s", h.Day, k, part.Name(), unit))
+			}
+			if of := (scopeDay{k, h.Day, part.Name()}); part != "" {
+				used := m.partUsed[of]
+				used[i] += change
+				m.partUsed[of] = used
+			}
 		}
 		for _, name := range names {
 			m.ledger[name] += change
@@ -165,15 +185,20 @@ func (m *model) tasks() (n int64) {
 func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome {
 	now := at.UnixMicro()
 	m.sweep(now)
-	m.reload(t, now)
+	scopes := m.rated(h.Key, t)
+	for scope, of := range scopes {
+		of.reload(scope, now)
+	}
 	if m.holds[h.ID] != nil {
 		return limit.Admitted
 	}
 	date := limit.CalendarOf(at)
 	fits := true
-	for i, r := range t.Rates {
-		if r.Limit > 0 && h.Amounts[i] > 0 && max(m.tat[i], now)+refill(h.Amounts[i], r)-full(r) > now {
-			fits = false
+	for scope, of := range scopes {
+		for i, r := range scope.Rates {
+			if r.Limit > 0 && h.Amounts[i] > 0 && max(of.tat[i], now)+refill(h.Amounts[i], r)-full(r) > now {
+				fits = false
+			}
 		}
 	}
 	for q, most := range t.Quotas {
@@ -182,10 +207,12 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 			fits = false
 		}
 	}
-	tagUsed, tagHeld := m.ofTag(h.Tag, date)
-	for q, most := range t.Of(limit.ScopeTag).Quotas {
-		if n := h.Amounts[q/2]; most != limit.None && n > 0 && tagUsed[q]+tagHeld[q]+n > most {
-			fits = false
+	for _, k := range inside {
+		used, held := m.ofPart(k, h.Inner(k).Name(), date)
+		for q, most := range t.Of(k).Quotas {
+			if n := h.Amounts[q/2]; most != limit.None && n > 0 && used[q]+held[q]+n > most {
+				fits = false
+			}
 		}
 	}
 	if h.Task && t.Tasks != limit.None && m.tasks() >= t.Tasks {
@@ -195,7 +222,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		return limit.Refused
 	}
 	held := &modelHold{
-		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
 		state: "held", due: now + h.Lease.Microseconds(),
 	}
 	if fits {
@@ -206,15 +233,26 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 	if !fits {
 		return limit.Shadowed
 	}
-	for i, r := range t.Rates {
-		if r.Limit > 0 {
-			if h.Amounts[i] > 0 {
-				m.tat[i] = max(m.tat[i], now) + refill(h.Amounts[i], r)
+	for scope, of := range scopes {
+		for i, r := range scope.Rates {
+			if r.Limit > 0 {
+				if h.Amounts[i] > 0 {
+					of.tat[i] = max(of.tat[i], now) + refill(h.Amounts[i], r)
+				}
+				of.taken[i] = of.taken[i] || h.Amounts[i] > 0
 			}
-			m.taken[i] = m.taken[i] || h.Amounts[i] > 0
 		}
 	}
 	return limit.Admitted
+}
+
+// rated are the buckets of the scopes that have rates.
+func (m *model) rated(key string, t *limit.Terms) map[*limit.Scope]*modelRates {
+	scopes := map[*limit.Scope]*modelRates{&t.Scope: m.of("")}
+	if t.Of(limit.ScopeKey).Rated {
+		scopes[t.Of(limit.ScopeKey)] = m.of(key)
+	}
+	return scopes
 }
 
 func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit.Terms, at time.Time) bool {
@@ -228,17 +266,19 @@ func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit
 	h.state = "settled"
 	m.post(h, charge, estimated)
 	now := at.UnixMicro()
-	for i, r := range t.Rates {
-		if over := charge[i] - h.Amounts[i]; h.Rates.Has(i) && r.Limit > 0 && over != 0 {
-			// Only the buckets that a settlement corrects are brought up to date.
-			one := *m
-			one.reload(t, now)
-			m.tat[i], m.rates[i] = one.tat[i], one.rates[i]
-			if over > 0 {
-				m.taken[i] = true
-				m.tat[i] = min(max(m.tat[i], now)+refill(over, r), now+2*full(r))
-			} else if m.taken[i] {
-				m.tat[i] = max(m.tat[i]-(-over*r.Per.Microseconds()/r.Limit), now)
+	for scope, of := range m.rated(h.Key.Name(), t) {
+		for i, r := range scope.Rates {
+			if over := charge[i] - h.Amounts[i]; h.Rates.Of(scope.Kind).Has(i) && r.Limit > 0 && over != 0 {
+				// Only the buckets that a settlement corrects are brought up to date.
+				one := *of
+				one.reload(scope, now)
+				of.tat[i], of.rates[i] = one.tat[i], one.rates[i]
+				if over > 0 {
+					of.taken[i] = true
+					of.tat[i] = min(max(of.tat[i], now)+refill(over, r), now+2*full(r))
+				} else if of.taken[i] {
+					of.tat[i] = max(of.tat[i]-(-over*r.Per.Microseconds()/r.Limit), now)
+				}
 			}
 		}
 	}
@@ -256,7 +296,7 @@ type step struct {
 	Do        string // admit, again, settle, tick, back, sweep, extend, reload
 	Hold      int    // which, counted from the first
 	Amounts   limit.Amounts
-	Tag       string // empty: none
+	Tag, Key  string // empty: none
 	Task      bool
 	Estimated bool
 	Lease     int // seconds
@@ -269,7 +309,7 @@ var steps = rapid.Custom(func(t *rapid.T) step {
 	s := step{
 		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
 		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
-		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"), Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
+		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"), Key: rapid.SampledFrom([]string{"", keyOne, keyTwo, "jwt:some%20one@b"}).Draw(t, "key"), Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
 		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
 	}
 	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
@@ -291,6 +331,22 @@ var tagTeams = []string{
 	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 24}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: {per: 10s, limit: 20}}",
 	"tag_key: project\n    shadow: true\n    tag_quotas: {tokens: {day: 12}}",
 	"tag_key: project\n    quotas: {tokens: {day: 90}}",
+}
+
+// The keys of keyTeams.
+const keyOne, keyTwo = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
+
+// keyLines are two keys with limits of their own, or without.
+func keyLines(one, two string) string {
+	return fmt.Sprintf("\n    keys: [{id: %s, sha256: \"%064x\"%s}, {id: %s, sha256: \"%064x\"%s}]", keyOne, 1, one, keyTwo, 2, two)
+}
+
+// keyTeams have keys with rates and quotas of their own, and one has none.
+var keyTeams = []string{
+	"rates: {requests: {per: 1s, limit: 5}}" + keyLines(", rates: {requests: {per: 1s, limit: 2}, tokens: {per: 10s, limit: 20}}, quotas: {tokens: {day: 20, month: 26}, images: {day: 5}}", ""),
+	"quotas: {tokens: {day: 60}}\n    tag_key: project\n    tag_quotas: {tokens: {day: 30}}" + keyLines(", quotas: {tokens: {month: 24}, spend: {day: 0.00000002}}", ", rates: {tokens: {per: 1s, limit: 4, burst: 12}}"),
+	"shadow: true" + keyLines(", quotas: {tokens: {day: 12}}", ", rates: {images: {per: 1m, limit: 6}}"),
+	"quotas: {tokens: {day: 90}}" + keyLines("", ""),
 }
 
 // oddTeams have rates of which neither a unit nor a whole bucket takes a whole number of microseconds.
@@ -326,12 +382,13 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	switch s.Do {
 	case "admit", "again":
 		h := hold(id(len(m.holds)), *team, s.Amounts)
-		h.Tag, h.Task, h.Lease = s.Tag, s.Task, time.Duration(s.Lease)*time.Second
+		h.Tag, h.Key, h.Task, h.Lease = s.Tag, s.Key, s.Task, time.Duration(s.Lease)*time.Second
 		if s.Do == "again" {
 			if h.ID = id(s.Hold); !m.known(h.ID, now) || m.holds[h.ID].state == "settled" {
 				return nil
 			}
 		}
+		t = h.Terms()
 		want := m.admit(&h, &t, now)
 		got, err := f.tryAdmit(h)
 		if err != nil || got.Outcome != want {
@@ -346,6 +403,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 			return nil
 		}
 		bill := s.bill()
+		t = limit.TermsFor(*team, h.Key.Name())
 		want := m.settle(h.ID, s.Amounts, s.Estimated, &t, now)
 		if want {
 			m.postKinds(h, &bill)
@@ -395,57 +453,81 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	if s.Tasks != m.tasks() {
 		return fmt.Errorf("%d open tasks, the model says %d", s.Tasks, m.tasks())
 	}
-	if err := f.compareTags(m, team); err != nil {
+	for _, k := range inside {
+		if err := f.compareParts(m, team, k); err != nil {
+			return err
+		}
+	}
+	if err := m.of("").compare(&t.Scope, s.Rates, now.UnixMicro()); err != nil {
 		return err
 	}
-	m.reload(&t, now.UnixMicro()) // reading brings the buckets up to date
+	return f.compareLedger(m)
+}
+
+// compare checks how full buckets are.
+func (m *modelRates) compare(t *limit.Scope, got [limit.RateCount]limit.Fill, now int64) error {
+	m.reload(t, now) // reading brings the buckets up to date
 	const slack = 1
 	for i, r := range t.Rates {
 		if r.Limit == 0 {
 			continue
 		}
-		want := max(m.tat[i]-now.UnixMicro(), 0)
-		if d := s.Rates[i].Full.Microseconds() - want; d < -slack || d > slack {
-			return fmt.Errorf("%s full in %v, the model says %d µs", r.Unit, s.Rates[i].Full, want)
+		want := max(m.tat[i]-now, 0)
+		if d := got[i].Full.Microseconds() - want; d < -slack || d > slack {
+			return fmt.Errorf("%s full in %v, the model says %d µs", r.Unit, got[i].Full, want)
 		}
 	}
-	if err := f.compareLedger(m); err != nil {
-		return err
-	}
-	return f.compareKinds(m)
+	return nil
 }
 
-// compareTags checks what each value of the tag used and holds.
-func (f *form) compareTags(m *model, team *teams.Team) error {
-	t, date := limit.TermsOf(team), limit.CalendarOf(f.clock.Now())
-	got, want := map[string][2]int64{}, map[string][2]int64{}
-	for _, s := range f.lookTags(team) {
-		got[s.Tag.Value()+" "+s.Name()] = [2]int64{s.Used, s.Held}
+// compareParts checks what each value of the tag, or each key, used and holds, and the rates of keys.
+func (f *form) compareParts(m *model, team *teams.Team, k limit.ScopeKind) error {
+	date := limit.CalendarOf(f.clock.Now())
+	got, want, fills := map[string][2]int64{}, map[string][2]int64{}, map[string]*[limit.RateCount]limit.Fill{}
+	for _, s := range f.lookInside(team, k) {
+		if s.Used+s.Held != 0 && s.Period != "" {
+			got[s.Of+" "+s.Name()] = [2]int64{s.Used, s.Held}
+		}
+		if s.Period == "" {
+			if fills[s.Of] == nil {
+				fills[s.Of] = new([limit.RateCount]limit.Fill)
+			}
+			fills[s.Of][limit.UnitIndex(s.Unit)].Full = s.Reset
+		}
 	}
-	for _, all := range []map[scopeDay]limit.Amounts{m.tagUsed, m.tagHeld} {
+	for _, all := range []map[scopeDay]limit.Amounts{m.partUsed, m.partHeld} {
 		for of := range all {
-			used, held := m.ofTag(of.name, date)
-			for q, most := range t.Of(limit.ScopeTag).Quotas {
-				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Tag: "@"}); most != limit.None && used[q]+held[q] != 0 {
+			t := limit.TermsFor(team, of.name)
+			used, held := m.ofPart(k, of.name, date)
+			for q, most := range t.Of(k).Quotas {
+				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Scope: k}); of.kind == k && most != limit.None && used[q]+held[q] != 0 {
 					want[of.name+" "+s.Name()] = [2]int64{used[q], held[q]}
 				}
 			}
 		}
 	}
 	if !maps.Equal(got, want) {
-		return fmt.Errorf("the values of the tag used and hold %v, the model says %v", got, want)
+		return fmt.Errorf("by %s is used and held %v, the model says %v", k, got, want)
+	}
+	for key, of := range fills {
+		t := limit.TermsFor(team, key)
+		if err := m.of(key).compare(t.Of(k), *of, f.clock.Now().UnixMicro()); err != nil {
+			return fmt.Errorf("key %s: %w", key, err)
+		}
 	}
 	return nil
 }
 
 // lookTags is how the values of a team's tag stand.
-func (f *form) lookTags(team *teams.Team) (list []limit.Standing) {
+func (f *form) lookTags(team *teams.Team) []limit.Standing { return f.lookInside(team, limit.ScopeTag) }
+
+func (f *form) lookInside(team *teams.Team, k limit.ScopeKind) (list []limit.Standing) {
 	f.Helper()
 	var err error
 	if f.memory != nil {
-		list, err = f.memory.LookTags(f.Context(), team, f.clock.Now())
+		list, err = f.memory.LookInside(f.Context(), team, k, f.clock.Now())
 	} else {
-		list, err = LookTags(f.Context(), f.redis, team, f.clock.Now())
+		list, err = LookInside(f.Context(), f.redis, team, k, f.clock.Now())
 	}
 	if err != nil {
 		f.fail("%v", err)
@@ -457,9 +539,12 @@ func (f *form) compareLedger(m *model) error {
 	used, doubt := map[string]int64{}, map[string]int64{}
 	for _, row := range f.rows() {
 		for i, unit := range teams.Units {
-			what := row.Tag
-			if what == "" {
-				what = limit.LedgerName(row.Model, row.Endpoint)
+			what := limit.LedgerName(row.Model, row.Endpoint)
+			if row.Tag != "" {
+				what = "tag|" + row.Tag
+			}
+			if row.Key != "" {
+				what = "key|" + row.Key
 			}
 			name := fmt.Sprintf("%d|%s|%s", row.Day, what, unit)
 			used[name], doubt[name] = row.Used[i], row.Estimated[i]
@@ -487,7 +572,7 @@ func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 // After any history every form agrees with the model.
 func TestEveryFormAgreesWithTheModel(t *testing.T) {
 	list := readTeams(t, modelTeams)
-	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams)} {
+	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams), "memory, keys": readTeams(t, keyTeams)} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				for range 20 {
@@ -498,7 +583,7 @@ func TestEveryFormAgreesWithTheModel(t *testing.T) {
 			})
 		})
 	}
-	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams), "redis, tags": readTeams(t, tagTeams)} {
+	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams), "redis, tags": readTeams(t, tagTeams), "redis, keys": readTeams(t, keyTeams)} {
 		t.Run(name, func(t *testing.T) {
 			client := limittest.RealRedis(t)
 			rapid.Check(t, func(rt *rapid.T) {
@@ -521,6 +606,11 @@ func TestFaultsInTheScriptsAreFound(t *testing.T) {
 // The same of quotas of each value of the tag.
 func TestMutantsOfTagQuotas(t *testing.T) {
 	testMutants(t, tagMutants, readTeams(t, tagTeams))
+}
+
+// The same of limits of keys.
+func TestMutantsOfKeyLimits(t *testing.T) {
+	testMutants(t, keyMutants, readTeams(t, keyTeams))
 }
 
 func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
@@ -574,10 +664,21 @@ var tagMutants = []mutant{
 	{"holds of the tag are never freed", "local held = scope.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
 	{"a hold without quotas of its tag is freed from them", "counted = mark == '@'}", "counted = true}"},
 	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
+	{"a batch frees no hold of the tag", "local n = call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])", "local n = string.sub(ARGV[i], -5) == '|held' and 1 or call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])"},
+	{"a batch makes a ledger without its day", "if not got[i] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
 	{"the month is the day", "string.format(dated, d) end", "d == 1 and key or 'none' end"},
 	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
 	{"what is used of the tag is not read", "row.n[used] + (got[2 * n - 1] or 0)", "row.n[used]"},
 	{"refused requests are held by the tag", ".place(rows[k + 1], i, amount)", ".place(rows[k + 1], i, 0)"},
+}
+
+var keyMutants = []mutant{
+	{"a hold without quotas of its key is freed from them", "counted = counted == '@'}", "counted = true}"},
+	{"use with a key is not counted", "if key then scopes.keys", "if false then scopes.keys"},
+	{"holds with different keys are added up", "hold.day .. ' ' .. (hold.team or '') .. ' ' .. hold.what", "hold.day .. hold.what"},
+	{"the rate of a key is the team's", "UNITS[rate.unit] .. (rate.of or '')", "UNITS[rate.unit]"},
+	{"a settlement corrects no rate of a key", "ipairs({A.terms.rates, c.rates})", "ipairs({A.terms.rates})"},
+	{"all keys are one", "local given = scope ~= '@' and scope or", "local given = scope ~= '@' and 'one' or"},
 }
 
 var mutants = []mutant{
@@ -593,7 +694,7 @@ var mutants = []mutant{
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock())) post(hold, amount, amount)"},
 	{"frees the wrong period", "count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])", "count(QUOTA, (periods(clock())) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
-	{"credits a rate that was not taken from", "if taken(hold, i) and actual[i]", "if actual[i]"},
+	{"credits a rate that was not taken from", "if taken(hold, rate.bit) and actual[i]", "if actual[i]"},
 	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
 	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
 	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
@@ -621,8 +722,11 @@ func (f *form) rows() (rows []limit.Row) {
 	if f.memory != nil {
 		days, _ := limit.Days("2026-11-20", "2027-03-01")
 		rows, _ = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days})
-		tags, _ := f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
-		return append(rows, tags...)
+		for _, k := range inside {
+			more, _ := f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, By: k})
+			rows = append(rows, more...)
+		}
+		return rows
 	}
 	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
 	if err != nil {
@@ -630,7 +734,7 @@ func (f *form) rows() (rows []limit.Row) {
 	}
 	var days []int
 	for _, key := range keys {
-		if strings.HasSuffix(key, ":tags") {
+		if strings.HasSuffix(key, ":tags") || strings.HasSuffix(key, ":keys") {
 			continue
 		}
 		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
@@ -639,9 +743,12 @@ func (f *form) rows() (rows []limit.Row) {
 	if rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days}); err != nil {
 		f.Fatal(err)
 	}
-	tags, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
-	if err != nil {
-		f.Fatal(err)
+	for _, k := range inside {
+		more, err := f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, By: k})
+		if err != nil {
+			f.Fatal(err)
+		}
+		rows = append(rows, more...)
 	}
-	return append(rows, tags...)
+	return rows
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // team is a team's keys, and what this process knows of its accounts.
@@ -163,24 +164,33 @@ type scopeUse struct {
 	used limit.Amounts
 }
 
+// scopeCount is what a scope used of one unit on a day.
+type scopeCount struct {
+	scopeDay
+	unit int
+	n    int64
+}
+
 // scopesOf reads what the scopes of charges used, by the reply to their settlement.
-func scopesOf(charges []*limit.Charge, in *reply) (list []scopeUse) {
+func scopesOf(charges []*limit.Charge, in *reply) (list []scopeCount) {
 	for _, c := range charges {
-		if !c.Held.Tag.Counted() {
-			continue
+		for k := limit.ScopeTeam + 1; k < limit.ScopeKind(limit.TeamScopes); k++ {
+			if part := c.Held.Inner(k); part.Counted() {
+				of := scopeDay{k, c.Held.Day, part.Name()}
+				if in.next() == 1 {
+					of.name = limit.Other
+				}
+				for unit := range teams.Units {
+					list = append(list, scopeCount{of, unit, in.next()})
+				}
+			}
 		}
-		n := scopeUse{scopeDay: scopeDay{limit.ScopeTag, c.Held.Day, c.Held.Tag.Value()}}
-		if in.next() == 1 {
-			n.name = limit.Other
-		}
-		in.into(n.used[:])
-		list = append(list, n)
 	}
 	return list
 }
 
 // recordScopes records what scopes inside the team used.
-func (o *own) recordScopes(of version, list []scopeUse) {
+func (o *own) recordScopes(of version, list []scopeCount) {
 	if len(list) == 0 {
 		return
 	}
@@ -194,10 +204,8 @@ func (o *own) recordScopes(of version, list []scopeUse) {
 	}
 	for _, c := range list {
 		was := o.inner[c.scopeDay]
-		for unit, n := range c.used {
-			if of.seq == o.seen.seq || n > was[unit] {
-				was[unit] = n
-			}
+		if of.seq == o.seen.seq || c.n > was[c.unit] {
+			was[c.unit] = c.n
 		}
 		if c.day/100 == o.date.Month && was != (limit.Amounts{}) {
 			o.inner[c.scopeDay] = was

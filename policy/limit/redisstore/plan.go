@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -16,12 +17,15 @@ type plan struct {
 	units  []int
 	rates  []planRate
 	quotas []any       // the team's, of day and month of each unit, "" for none
-	inner  []planScope // the kinds of scopes inside the team that have limits
+	inner  []planScope // the kinds of scopes inside the team that have quotas
 	last   []any       // the arguments for inner
 	fields atomic.Pointer[planFields]
 
 	takes, shadow, tasks any // the set of rates, whether the team is in shadow mode, the most open tasks
 }
+
+// inText is the name of a scope that the text of each hold names.
+const inText = "@"
 
 // planScope is a kind of scopes inside the team, and its quotas that are set, by their places among day and month of each unit.
 type planScope struct {
@@ -32,6 +36,7 @@ type planScope struct {
 // planRate is a rate as admit.lua takes it.
 type planRate struct {
 	rate           teams.Rate
+	kind           limit.ScopeKind
 	unit           int
 	key, text, ttl any
 	full           any // µs that the whole bucket takes to refill
@@ -44,7 +49,7 @@ type planFields struct {
 }
 
 // planFor returns the plan for amounts.
-func (w *wiredTerms) planFor(k *teamKeys, amounts *limit.Amounts) *plan {
+func (w *wiredTerms) planFor(amounts *limit.Amounts) *plan {
 	mask := 0
 	for unit, n := range amounts {
 		if n > 0 {
@@ -54,28 +59,31 @@ func (w *wiredTerms) planFor(k *teamKeys, amounts *limit.Amounts) *plan {
 	if p := w.plans[mask].Load(); p != nil {
 		return p
 	}
-	p := newPlan(k, &w.terms, amounts)
+	p := newPlan(w, amounts)
 	w.plans[mask].Store(p)
 	return p
 }
 
-func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
+func newPlan(w *wiredTerms, amounts *limit.Amounts) *plan {
+	t := &w.terms
 	p := &plan{takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
 	for unit, n := range amounts {
 		if n == 0 {
 			continue
 		}
 		p.units = append(p.units, unit)
-		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
-			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
+	}
+	for i := range w.rates {
+		if r := &w.rates[i]; amounts[r.Unit-1] > 0 {
+			p.rates = append(p.rates, newPlanRate(r))
 		}
 	}
 	p.quotas, _ = p.quotasOf(&t.Scope)
 	for k := range t.Inner {
-		if scope := &t.Inner[k]; scope.Set {
+		if scope := &t.Inner[k]; scope.Quoted {
 			quotas, set := p.quotasOf(scope)
 			p.inner = append(p.inner, planScope{scope.Kind, set})
-			p.last = append(append(p.last, innerKeys[scope.Kind]), quotas...)
+			p.last = append(append(p.last, innerKeys[scope.Kind], cmp.Or(scope.Name, inText)), quotas...)
 		}
 	}
 	return p
@@ -94,7 +102,7 @@ func (p *plan) quotasOf(s *limit.Scope) (quotas []any, set []int) {
 	return quotas, set
 }
 
-// script is the script of admissions. For a team with limits inside it, it also checks these.
+// script is the script of admissions. For a team with quotas inside it, it also checks these.
 func (p *plan) script() *script {
 	if p.inner == nil {
 		return admitScript
@@ -102,9 +110,8 @@ func (p *plan) script() *script {
 	return admitInnerScript
 }
 
-func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
-	a := rateArgsOf(r)
-	return planRate{rate: r, unit: unit, key: k.rates[unit], text: a.Text, ttl: a.Keep, full: strconv.FormatInt(limit.FullIn(r), 10)}
+func newPlanRate(r *wiredRate) planRate {
+	return planRate{rate: r.rate, kind: r.kind, unit: r.Unit - 1, key: r.key, text: r.Text, ttl: r.Keep, full: strconv.FormatInt(limit.FullIn(r.rate), 10)}
 }
 
 // tasksFor is the limit of open tasks, as admit.lua takes it.
@@ -157,7 +164,7 @@ func (p *plan) limit(fault int) int {
 	case fault <= 0 || quota >= width*(1+len(p.inner)):
 		return limit.LimitNone
 	case fault <= len(p.rates):
-		return p.rates[fault-1].unit
+		return p.rates[fault-1].kind.Number(p.rates[fault-1].unit)
 	case quota < 0:
 		return limit.LimitTasks
 	case quota < width:

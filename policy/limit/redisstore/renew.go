@@ -18,11 +18,33 @@ type Renewal struct {
 	Call    int64 // its number, counted by replica and team
 	Rows    []RenewalRow
 	Running []Placing
-	Rated   limit.Amounts // what to take from the rates; twice if a reply is lost
+	Rated   []Rated // what to take from the rates; twice if a reply is lost
 
 	Epoch int64     // of the accounts, set by Renew
 	At    time.Time // by Redis's clock, set by Renew
 	Err   error
+}
+
+// Rated is what was taken from the rates of a team, or of a part of it, without Redis.
+type Rated struct {
+	Kind    limit.ScopeKind
+	Name    string // of the part
+	Amounts limit.Amounts
+}
+
+// ratedArgs are rates of a team with what is taken from each. A rate that a reload has removed is left out.
+func ratedArgs(t *team, of *teams.Team, rated []Rated) []rateArgs {
+	list := []rateArgs{}
+	for _, r := range rated {
+		w := t.wired(of, r.Name)
+		for i := range w.rates {
+			if a := w.rates[i].rateArgs; w.rates[i].kind == r.Kind && r.Amounts[a.Unit-1] > 0 {
+				a.N = r.Amounts[a.Unit-1]
+				list = append(list, a)
+			}
+		}
+	}
+	return list
 }
 
 // Placing is a running request that a renewal reports, and its lease from now on.
@@ -62,10 +84,10 @@ func renewalCall(r *Store, n *Renewal) *call {
 		Lease   int64           `json:"lease"`
 		Alive   int64           `json:"alive"`
 		Terms   json.RawMessage `json:"terms"`
-		Rated   limit.Amounts   `json:"rated"`
+		Rated   []rateArgs      `json:"rated"`
 		Rows    []asideArgs     `json:"rows"`
 		Holds   []holdArgs      `json:"holds"`
-	}{t.version().args(), r.Peer.ID, n.Call, r.Peer.Lease.Microseconds(), n.Alive, t.wired(n.Team).args, n.Rated, []asideArgs{}, []holdArgs{}}
+	}{t.version().args(), r.Peer.ID, n.Call, r.Peer.Lease.Microseconds(), n.Alive, t.wired(n.Team, "").args, ratedArgs(t, n.Team, n.Rated), []asideArgs{}, []holdArgs{}}
 	for _, row := range n.Rows {
 		args.Rows = append(args.Rows, asideArgs{strconv.Itoa(row.Day), row.Keep, row.Want})
 	}

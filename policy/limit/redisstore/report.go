@@ -27,7 +27,7 @@ type reading struct {
 	step   int                      // fields of one round trip
 	most   int                      // rows; 0: any number
 	count  int                      // of the rows that were read
-	held   map[dayRow]limit.Amounts // of one team's tags; nil: it is not read
+	held   map[dayRow]limit.Amounts // of the scopes inside one team; nil: it is not read
 }
 
 // dayRow names a row of a team: its day, and model|endpoint.
@@ -175,14 +175,11 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	return nil
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag. It usually makes two round trips: the
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag, key. It usually makes two round trips: the
 // sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
 // process did not know, come after that. With a bound it reads in small steps, because teams ask often.
 func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
-	all := newReading(r, (*teamKeys).day, tripStep)
-	if q.Tags {
-		all = newReading(r, (*teamKeys).tags, tripStep)
-	}
+	all := newReading(r, q.By, tripStep)
 	if all.most = q.Most; q.Most > 0 {
 		all.step = readStep
 	}
@@ -195,17 +192,23 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 		}
 		rows, err = all.read(ctx, list, q.Days)
 	}
-	if q.Tags {
+	if q.By != limit.ScopeTeam {
 		rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
 		for i := range rows {
-			rows[i].Model, rows[i].Tag = "", rows[i].Model
+			rows[i].SetInner(q.By, rows[i].Model)
+			rows[i].Model = ""
 		}
 	}
 	return rows, err
 }
 
-func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {
-	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
+// newReading reads the ledger, or that of the scopes of a kind inside the team.
+func newReading(r *Store, by limit.ScopeKind, step int) *reading {
+	key := func(t *team, day int) string { return t.day(day) }
+	if by != limit.ScopeTeam {
+		key = func(t *team, day int) string { return t.inside(by, day) }
+	}
+	return &reading{client: r.client, key: key, step: step}
 }
 
 // unkept is a team that is only read, and may not exist: else every requested name would stay in memory.

@@ -32,7 +32,7 @@ func TestTheLedgerOfAllTeamsTakesThreeRoundTrips(t *testing.T) {
 	}
 	at := 0
 	for n := range 50 {
-		one, err := f.redis.Rows(t.Context(), limit.QueryOf(fmt.Sprintf("team-%02d", n), days, false))
+		one, err := f.redis.Rows(t.Context(), limit.QueryOf(fmt.Sprintf("team-%02d", n), days, limit.ScopeTeam))
 		if err != nil || len(one) != n%4 {
 			t.Fatalf("team %d has %d rows, %v; want %d", n, len(one), err, n%4)
 		}
@@ -54,8 +54,8 @@ func TestReadingTheLedgerOfNoTeamKeepsNothing(t *testing.T) {
 	days := []int{20261101}
 	for n := range 3 {
 		name := fmt.Sprint("nobody-", n)
-		for _, tags := range []bool{false, true} {
-			if _, err := f.redis.Rows(t.Context(), limit.QueryOf(name, days, tags)); err != nil {
+		for _, by := range []limit.ScopeKind{limit.ScopeTeam, limit.ScopeTag, limit.ScopeKey} {
+			if _, err := f.redis.Rows(t.Context(), limit.QueryOf(name, days, by)); err != nil {
 				t.Fatal(err)
 			}
 		}

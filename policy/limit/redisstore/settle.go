@@ -21,6 +21,7 @@ type Result struct {
 type settlement struct {
 	*call
 	counts []count // that the reply of batch.lua is about
+	inside []insideSum
 }
 
 // group is charges that one call settles.
@@ -91,7 +92,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			}
 		} else {
 			var s standing
-			var scopes []scopeUse
+			var scopes []scopeCount
 			done = make([]int64, len(g.charges))
 			s, err = r.standing(g.call, func(_ *standing, in *reply) {
 				in.into(done)
@@ -124,13 +125,16 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 		Team    string          `json:"team"`
 		Terms   json.RawMessage `json:"terms"`
 		Charges []chargeArgs    `json:"charges"`
-	}{t.version().args(), h.Team, t.wired(g.charges[0].Team).args, make([]chargeArgs, len(g.charges))}
+	}{t.version().args(), h.Team, t.wired(g.charges[0].Team, "").args, make([]chargeArgs, len(g.charges))}
 	for i, c := range g.charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
 			day = strconv.Itoa(h.Day)
 		}
-		args.Charges[i] = chargeArgs{h.ID, c.Estimated, day, strconv.Itoa(h.Month), h.What(), h.Task, c.Amounts, RetentionOf(c).Milliseconds(), !c.Sum}
+		args.Charges[i] = chargeArgs{
+			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
+			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true),
+		}
 	}
 	c := r.begin(settleScript, args, t.key)
 	for _, charge := range g.charges {
@@ -146,10 +150,12 @@ type chargeArgs struct {
 	Day       string        `json:"day"` // empty: an unknown hold is ignored
 	Month     string        `json:"month"`
 	What      string        `json:"what"`
+	Key       string        `json:"key"` // as the hold's text has it behind its team
 	Task      bool          `json:"task"`
 	Amounts   limit.Amounts `json:"amounts"`
 	Keep      int64         `json:"keep"`  // the settled hold, ms
 	Rated     bool          `json:"rated"` // an unknown hold takes from the rates
+	Rates     []rateArgs    `json:"rates"` // of the scopes inside the team
 }
 
 // groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of

@@ -67,7 +67,7 @@ func (f *form) admit(h limit.Hold) standing {
 }
 
 func (f *form) tryAdmit(h limit.Hold) (standing, error) {
-	t := limit.TermsOf(h.Team)
+	t := h.Terms()
 	if h.Lease == 0 {
 		h.Lease = time.Hour
 	}
@@ -87,9 +87,9 @@ func (f *form) tryAdmit(h limit.Hold) (standing, error) {
 }
 
 func (f *form) held(h limit.Hold) *limit.Held {
-	date, t := limit.CalendarOf(f.clock.Now()), limit.TermsOf(h.Team)
+	date, t := limit.CalendarOf(f.clock.Now()), h.Terms()
 	rates := t.RateSet()
-	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
+	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
 }
 
 func (f *form) settle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) bool {
@@ -107,7 +107,7 @@ func (f *form) trySettle(h *limit.Held, team *teams.Team, used limit.Amounts, es
 
 func (f *form) tryCharge(c *limit.Charge) (bool, error) {
 	if f.memory != nil {
-		t := limit.TermsOf(c.Team)
+		t := c.Terms()
 		return f.memory.Post(c, &t)
 	}
 	came := f.redis.SettleAll(context.Background(), []*limit.Charge{c}, false)[0]

@@ -61,7 +61,7 @@ func (p *tagPair) fill() {
 		return
 	}
 	p.day = day
-	key, room := p.redis.teams.Get("search").tags(day), 2
+	key, room := p.redis.teams.Get("search").inside(limit.ScopeTag, day), 2
 	known := p.client.HLen(p.Context(), key).Val()
 	if known > 0 {
 		return

@@ -34,7 +34,7 @@ func TestEachValueHasItsQuota(t *testing.T) {
 			fault   string // empty: it is admitted
 			left    int64
 		}{
-			{"over", "alpha", 3, "tokens-day-tag @alpha", 2},
+			{"over", "alpha", 3, "tokens-day-tag alpha", 2},
 			{"fits", "alpha", 2, "", 0},
 			{"other value", "beta", 10, "", 0},
 			{"the team's", "gamma", 6, "tokens-day ", 5},
@@ -43,17 +43,17 @@ func TestEachValueHasItsQuota(t *testing.T) {
 			v := f.ask(of(tt.id, tt.tag, team, tt.tokens))
 			fault := ""
 			if v.Reason != limit.ReasonNone {
-				fault = v.Fault.Name() + " " + string(v.Fault.Tag)
+				fault = v.Fault.Name() + " " + v.Fault.Of
 			}
 			if fault != tt.fault || (v.Held != nil) != (fault == "") || v.Fault.Left != tt.left || fault != "" && (v.Asked != tt.tokens || v.Reason != limit.ReasonQuota || v.Wait != 5*time.Second) {
 				f.Errorf("%s: %q, left %d, wait %v, asked %d; want %q, %d left", tt.id, fault, v.Fault.Left, v.Wait, v.Asked, tt.fault, tt.left)
 			}
-			if n := len(v.Limits); n != 3 || v.Limits[1].Name() != "tokens-day-tag" || v.Limits[2].Name() != "tokens-month-tag" || v.Limits[1].Tag.Value() != tt.tag {
+			if n := len(v.Limits); n != 3 || v.Limits[1].Name() != "tokens-day-tag" || v.Limits[2].Name() != "tokens-month-tag" || v.Limits[1].Of != tt.tag {
 				f.Errorf("%s: %+v", tt.id, v.Limits)
 			}
 		}
 		f.charge(a, team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})
-		if v := f.ask(of("used", "alpha", team, 1)); v.Fault.Tag.Value() != "alpha" || v.Wait != 12*time.Hour || v.Fault.Used != 10 || v.Fault.Held != 2 {
+		if v := f.ask(of("used", "alpha", team, 1)); v.Fault.Of != "alpha" || v.Wait != 12*time.Hour || v.Fault.Used != 10 || v.Fault.Held != 2 {
 			f.Errorf("used up: %+v", v)
 		}
 		f.clock.Move(12 * time.Hour)
@@ -68,7 +68,7 @@ func TestTagQuotasCannotBeDodged(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 10}}")
 		f.ask(of("without", "", team, 9))
-		if v := f.ask(of("without again", "", team, 2)); v.Held != nil || v.Fault.Tag != "@" {
+		if v := f.ask(of("without again", "", team, 2)); v.Held != nil || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "" {
 			f.Errorf("without the tag: %+v", v)
 		}
 		for n := range 1000 {
@@ -77,10 +77,10 @@ func TestTagQuotasCannotBeDodged(t *testing.T) {
 			}
 		}
 		first := f.ask(of("one more", "invented", team, 9)).Held
-		if v := f.ask(of("another", "also-invented", team, 2)); first == nil || v.Held != nil || v.Fault.Tag != "@other" {
+		if v := f.ask(of("another", "also-invented", team, 2)); first == nil || v.Held != nil || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "other" {
 			f.Errorf("beyond a thousand: %+v", v)
 		}
-		if v := f.ask(of("said so", "other", team, 2)); v.Held != nil || v.Fault.Tag != "@other" {
+		if v := f.ask(of("said so", "other", team, 2)); v.Held != nil || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "other" {
 			f.Errorf("the value other: %+v", v)
 		}
 		if v := f.ask(of("known", "v999", team, 1)); v.Held == nil {
@@ -112,8 +112,8 @@ func TestTagQuotasOfAReload(t *testing.T) {
 		f.charge(open, with, limit.Amounts{})
 		f.charge(h, without, limit.Amounts{limit.Tokens: 2})
 		want := []limit.Standing{
-			{Unit: teams.UnitTokens, Period: teams.PeriodMonth, Per: "month", Limit: 15, Used: 13, Left: 2, Tag: "@alpha"},
-			{Unit: teams.UnitTokens, Period: teams.PeriodDay, Per: "day", Limit: 10, Used: 6, Left: 4, Tag: "@alpha"},
+			{Unit: teams.UnitTokens, Period: teams.PeriodMonth, Per: "month", Limit: 15, Used: 13, Left: 2, Scope: limit.ScopeTag, Of: "alpha"},
+			{Unit: teams.UnitTokens, Period: teams.PeriodDay, Per: "day", Limit: 10, Used: 6, Left: 4, Scope: limit.ScopeTag, Of: "alpha"},
 		}
 		got := f.lookTags(with)
 		for i := range got {
@@ -155,7 +155,7 @@ func TestTagQuotasInShadow(t *testing.T) {
 		team := limittest.Team(f, "shadow: true", "tag_key: project", "tag_quotas: {tokens: {day: 10}}")
 		f.ask(of("a", "alpha", team, 8))
 		v := f.ask(of("b", "alpha", team, 8))
-		if v.Held == nil || v.Reason != limit.ReasonQuota || v.Fault.Tag != "@alpha" || v.Limits[0].Held != 16 {
+		if v.Held == nil || v.Reason != limit.ReasonQuota || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "alpha" || v.Limits[0].Held != 16 {
 			f.Errorf("%+v", v)
 		}
 	})
@@ -166,7 +166,7 @@ func TestTagQuotasThatNeverFit(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "tag_key: project", "tag_quotas: {images: {day: 3}}")
 		h := hold("a", team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
-		if v := f.ask(h); v.Reason != limit.ReasonNever || v.Fault.Tag != "@" || v.Fault.Limit != 3 {
+		if v := f.ask(h); v.Reason != limit.ReasonNever || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "" || v.Fault.Limit != 3 {
 			f.Errorf("%+v", v)
 		}
 	})
@@ -233,7 +233,7 @@ func TestTagsOfTasksAreSettledElsewhere(t *testing.T) {
 			if lost {
 				f.client.Del(t.Context(), "sl1:{search}:hold:task")
 			}
-			claimed := &limit.Held{ID: mine.ID, Team: "search", Model: mine.Model, Endpoint: mine.Endpoint, Tag: limit.Tag(string(mine.Tag)), Task: true, Amounts: mine.Amounts, Day: mine.Day, Month: mine.Month}
+			claimed := &limit.Held{ID: mine.ID, Team: "search", Model: mine.Model, Endpoint: mine.Endpoint, Tag: limit.Inner(string(mine.Tag)), Task: true, Amounts: mine.Amounts, Day: mine.Day, Month: mine.Month}
 			elsewhere := New(f.client)
 			elsewhere.Clock = f.clock.Micros
 			for _, replica := range []*Store{elsewhere, f.redis, elsewhere} {

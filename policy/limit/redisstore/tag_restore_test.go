@@ -43,7 +43,7 @@ func TestManyTagsAreRestoredInFewCalls(t *testing.T) {
 	got := map[string]int64{"alpha": 0}
 	for _, s := range f.lookTags(team) {
 		if s.Name() == "tokens-day-tag" && s.Used > 0 {
-			got[s.Tag.Value()] = s.Used
+			got[s.Of] = s.Used
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

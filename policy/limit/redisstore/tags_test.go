@@ -15,9 +15,9 @@ func (f *form) tags() (rows []limit.Row) {
 	days := []int{limit.CalendarOf(f.clock.Now()).Day}
 	var err error
 	if f.memory != nil {
-		rows, err = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
+		rows, err = f.memory.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, By: limit.ScopeTag})
 	} else {
-		rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, Tags: true})
+		rows, err = f.redis.Rows(f.Context(), limit.Query{Teams: []string{"search"}, Days: days, By: limit.ScopeTag})
 	}
 	if err != nil {
 		f.Fatal(err)

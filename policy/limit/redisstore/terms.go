@@ -12,64 +12,105 @@ import (
 	"sluice/policy/unit"
 )
 
-// wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
+// wiredTerms are a team's limits, with those of one of its keys that has some, as the scripts take them. They are made once for each
+// reading of the teams file.
 type wiredTerms struct {
 	of    *teams.Team
 	terms limit.Terms
-	args  json.RawMessage                       // termsArgs
-	rates [limit.RateCount][]any                // each as batch.lua takes it; nil: none
+	args  json.RawMessage                       // termsArgs of the team
+	rates []wiredRate                           // of all scopes, the narrowest first
 	plans [1 << unit.Count]atomic.Pointer[plan] // by the units that a request is charged in
+	keys  map[string]*wiredTerms                // with the limits of a key, by its id
+}
+
+// wiredRate is a rate of one scope of the team's own accounts.
+type wiredRate struct {
+	rateArgs
+	kind limit.ScopeKind
+	rate teams.Rate
+	key  any   // of its bucket, converted once
+	args []any // as batch.lua takes it
 }
 
 // termsArgs are a team's limits in the arguments of scripts.
 type termsArgs struct {
 	Rates  []rateArgs              `json:"rates"`
-	Takes  limit.RateSet           `json:"takes"`
 	Quotas [limit.QuotaCount]int64 `json:"quotas"`
 	Base   []int64                 `json:"base,omitempty"` // of a team with raises: the quotas without them
 	Tasks  int64                   `json:"tasks"`
-	Shadow bool                    `json:"shadow"`
 }
 
 // rateArgs is a rate: its unit from 1, its text, µs that it is for, and ms that its bucket is kept, which is longer than two refills.
 type rateArgs struct {
 	Unit  int    `json:"unit"`
+	Bit   int    `json:"bit"` // in a set of rates, from 1
 	Text  string `json:"text"`
 	Limit int64  `json:"limit"`
 	Per   int64  `json:"per"`
 	Burst int64  `json:"burst"`
 	Keep  int64  `json:"keep"`
+	Of    string `json:"of,omitzero"` // ends the key of the bucket of a scope inside the team
+	N     int64  `json:"n,omitzero"`  // for allowance.lua: what is taken
 }
 
 func rateArgsOf(r teams.Rate) rateArgs {
 	per := r.Per.Microseconds()
 	text := " " + strconv.FormatInt(r.Limit, 10) + " " + strconv.FormatInt(per, 10) + " " + strconv.FormatInt(r.Burst, 10)
 	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
-	return rateArgs{limit.UnitIndex(r.Unit) + 1, text, r.Limit, per, r.Burst, int64(2*refill) + 60_000}
+	at := limit.UnitIndex(r.Unit) + 1
+	return rateArgs{Unit: at, Bit: at, Text: text, Limit: r.Limit, Per: per, Burst: r.Burst, Keep: int64(2*refill) + 60_000}
 }
 
-// wired returns the limits of a team for the scripts.
-func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
-	if w := k.terms.Load(); w != nil && w.of == team {
-		return w
+// wired returns the limits of a team, and of one of its keys, for the scripts.
+func (k *teamKeys) wired(team *teams.Team, key string) *wiredTerms {
+	w := k.terms.Load()
+	if w == nil || w.of != team {
+		w = newWired(k, team, limit.TermsOf(team))
+		args := termsArgs{Rates: w.ratesOf(false), Quotas: w.terms.Quotas, Tasks: w.terms.Tasks}
+		if team != nil && team.Base != nil {
+			base := limit.ScopeOf(limit.ScopeTeam, "", nil, team.Base)
+			args.Base = base.Quotas[:]
+		}
+		w.args, _ = json.Marshal(args) // numbers and texts
+		if team != nil {
+			w.keys = map[string]*wiredTerms{}
+			for _, of := range team.CountedKeys() {
+				w.keys[of.ID] = newWired(k, team, limit.TermsFor(team, of.ID))
+			}
+		}
+		k.terms.Store(w)
 	}
-	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
-	t := &w.terms
-	args := termsArgs{Rates: []rateArgs{}, Takes: t.RateSet(), Quotas: t.Quotas, Tasks: t.Tasks, Shadow: t.Shadow}
-	if team != nil && team.Base != nil {
-		base := limit.ScopeOf(limit.ScopeTeam, "", nil, team.Base)
-		args.Base = base.Quotas[:]
+	if own := w.keys[key]; own != nil {
+		return own
 	}
-	for i, r := range t.Rates {
-		if r.Limit > 0 {
+	return w
+}
+
+func newWired(k *teamKeys, team *teams.Team, t limit.Terms) *wiredTerms {
+	w := &wiredTerms{of: team, terms: t}
+	for kind := limit.ScopeKind(limit.TeamScopes) - 1; kind >= limit.ScopeTeam; kind-- {
+		scope := t.Of(kind)
+		for i, r := range scope.Rates {
+			if r.Limit == 0 {
+				continue
+			}
 			a := rateArgsOf(r)
-			args.Rates = append(args.Rates, a)
-			w.rates[i] = []any{a.Text, a.Limit, a.Per, a.Burst, a.Keep}
+			a.Bit, a.Of = limit.RateCount*int(kind)+i+1, rateIn(kind, scope.Name)
+			w.rates = append(w.rates, wiredRate{a, kind, r, k.rate(i, a.Of), []any{a.Text, a.Limit, a.Per, a.Burst, a.Keep}})
 		}
 	}
-	w.args, _ = json.Marshal(args) // numbers and texts
-	k.terms.Store(w)
 	return w
+}
+
+// ratesOf lists the rates of the scopes inside the team, or those of the team.
+func (w *wiredTerms) ratesOf(inside bool) []rateArgs {
+	list := []rateArgs{}
+	for i := range w.rates {
+		if inside == (w.rates[i].kind != limit.ScopeTeam) {
+			list = append(list, w.rates[i].rateArgs)
+		}
+	}
+	return list
 }
 
 // knownArgs are the accounts that the caller of a script knows.
@@ -117,12 +158,16 @@ func appendNumbers(b []byte, list []int64) []byte {
 	return b
 }
 
-// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
+// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team with the key if it has one, entry
+// of the ledger.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendNumbers(append(b, ' '), h.Amounts[:])
 	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
 	b = append(append(b, ' '), h.ID...)
 	b = append(append(b, ' '), h.Team...)
+	if h.Key != "" {
+		b = append(append(b, '/'), h.Key...)
+	}
 	b = append(append(b, ' '), h.Model...)
 	b = append(append(b, '|'), h.Endpoint...)
 	if h.Tag != "" {
@@ -147,5 +192,5 @@ func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
 
 // appendHoldText adds the part of a hold's text behind its month.
 func appendHoldText(b []byte, h *limit.Hold) []byte {
-	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts})
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts})
 }

@@ -5,7 +5,7 @@
 -- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the requests are
 -- charged in, most of it once for all of them, and the caller sends the names of fields and how long amounts take to refill.
 --
--- KEYS  1 quota  2 open  then rate:<unit> for each rate that is charged, then hold:<id> for each request
+-- KEYS  1 quota  2 open  then rate:<unit> for each rate that is charged, those of the narrowest scope first, then hold:<id> for each request
 -- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 the set of rates  6 for tasks the most open tasks or -1, else empty
 --       7 1 in shadow mode  8 day  9 month  10 the beginning of the day  11 the allowance, <replica>:<day>, or empty
 --       12 number of units  13 number of fields  14 number of rates
@@ -14,8 +14,8 @@
 --       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
 --       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
 --       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
---       then for each kind of scopes inside the team that has quotas its name, and those of day and month of each unit or empty: see
---       inner.lua
+--       then for each kind of scopes inside the team that has quotas its name, that of the scope or @ if it is in the hold's text, and
+--       the quotas of day and month of each unit or empty: see inner.lua
 -- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
 --       which is a new one if it was placed, the limit that refuses (from 1 the rates charged, then the tasks, then for each scope day
@@ -71,9 +71,9 @@ end
 local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
 
 local kinds, words = {}, {} -- of the scopes inside the team
-for at = first + width * requests, #ARGV, 1 + 2 * units do
+for at = first + width * requests, #ARGV, 2 + 2 * units do
   for i = 1, units do words[i] = named(i) end
-  kinds[#kinds + 1] = inner(ARGV[at], at, string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, words)
+  kinds[#kinds + 1] = inner(ARGV[at], ARGV[at + 1], at + 1, string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, words)
 end
 
 -- stock reads a text of an allowance's amounts, by the names of units and tasks.
@@ -116,7 +116,8 @@ for n = 1, requests do
     if over > wait then fault, wait = r, over end
   end
   for k = 1, #kinds do rows[k + 1] = kinds[k].row(ARGV[at + 1]) end
-  for k, row in ipairs(rows) do
+  for k = #rows, 1, -1 do -- of equal waits the narrowest is named
+    local row = rows[k]
     local numbers, used, held, limits = row.n, row.used, row.held, row.limits
     for i = 1, units do
       for period = 1, 2 do

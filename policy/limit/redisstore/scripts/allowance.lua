@@ -2,9 +2,9 @@
 -- count once by their ids, and what is set aside is reported as a whole. A call that arrives after a later one of its replica changes
 -- nothing. Only the rates may be taken from twice.
 --
--- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: rates, quotas, tasks, and with
--- raises base, the quotas without them
--- rated: what was taken from the rates without Redis  rows of allowances: day, keep remains set aside, want is by how much it may grow
+-- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: quotas, tasks, and with raises
+-- base, the quotas without them
+-- rated: rates from which n was taken without Redis  rows of allowances: day, keep remains set aside, want is by how much it may grow
 -- holds of requests: id, lease, text
 -- Returns the team's state, and of each allowance the amounts by which it has grown.
 local now, replica, terms = clock(), A.replica, A.terms
@@ -27,12 +27,10 @@ for _, h in ipairs(A.holds) do
     placed[#placed + 1] = h
   end
 end
-for _, rate in ipairs(terms.rates) do
-  if A.rated[rate.unit] > 0 then
-    local b = rated(rate, now)
-    take(b, A.rated[rate.unit])
-    buckets[#buckets + 1] = b
-  end
+for _, rate in ipairs(A.rated) do
+  local b = rated(rate, now)
+  take(b, rate.n)
+  buckets[#buckets + 1] = b
 end
 flush()
 for _, b in ipairs(buckets) do store(b) end

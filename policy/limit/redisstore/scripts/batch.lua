@@ -1,34 +1,49 @@
 -- Settles holds of one team and day that are as they were admitted. The caller sends what that changes, so this script reads no
 -- hold's text. If one hold has changed, or the ledger is nearly full, it does nothing: settle.lua has to look at each.
 --
--- KEYS  1 quota  2 open  3 the day's ledger  then rate:<unit> for each rate that changes, then hold:<id> for each charge, none twice
+-- KEYS  1 quota  2 open  3 the day's ledger  then use:<day>:<kind> for each kind of scopes inside the team, rate:<unit> for each rate that
+--       changes, then hold:<id> for each charge, none twice
 -- ARGV  3 the day  4 ms to remember the holds  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
---       9 number of rows of the ledger that have kinds
+--       9 number of rows of the ledger that have kinds  10 number of kinds of scopes
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
 --       then the id of each charge, then the text of each hold as it was admitted
+--       then for each kind of scopes the number of fields that must be there, because the day knows the names, and twice that of the counts;
+--       then these fields, and of each count its field and amount
 --       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds its name and what is added to them
 --       (kinds.lua), and of each count of the ledger its field and amount
--- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota.
+-- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes.
 local call, now = redis.call, clock()
-local rates, counts = tonumber(ARGV[8]), tonumber(ARGV[5])
-local charges, ids = #KEYS - 3 - rates, 10 + 7 * rates
-local first = ids + 2 * charges
+local rates, counts, inside = tonumber(ARGV[8]), tonumber(ARGV[5]), tonumber(ARGV[10])
+local keys = 3 + inside
+local charges, ids = #KEYS - keys - rates, 11 + 7 * rates
+local scopes = ids + 2 * charges
+local first = scopes
+for _ = 1, inside do first = first + 2 + ARGV[first] + ARGV[first + 1] end
 local kinds = first + 2 * counts
 local rest = kinds + 2 * ARGV[9]
 local head = call('HMGET', KEYS[1], 'epoch', 'seq', 'restoring', unpack(ARGV, first, first + counts - 1))
 local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
 if accounts_lost(epoch, seq, ARGV[6], ARGV[7]) then return {NUMBER, 2, tonumber(epoch), seq} end
 if restoring(head[3], now) then return {NUMBER, 4, tonumber(epoch), seq} end
-local texts = call('MGET', unpack(KEYS, 4 + rates))
+local texts = call('MGET', unpack(KEYS, keys + 1 + rates))
 for n = 1, charges do
   if texts[n] ~= ARGV[ids + charges + n - 1] then return {NUMBER, 0, tonumber(epoch), seq} end
 end
 call('ZCARD', KEYS[2])
+local at = scopes
+for k = 1, inside do
+  local fields = tonumber(ARGV[at])
+  local got = call('HMGET', KEYS[3 + k], unpack(ARGV, at + 2, at + 1 + fields))
+  for i = 1, fields do
+    if not got[i] then return {NUMBER, 0, tonumber(epoch), seq} end
+  end
+  at = at + 2 + fields + ARGV[at + 1]
+end
 local size = call('HLEN', KEYS[3])
 if size + (#ARGV - kinds + 1) / 2 > 4000 then return {NUMBER, 0, tonumber(epoch), seq} end
 local buckets = {}
 for i = 1, rates do
-  local at, key = 3 + 7 * i, KEYS[3 + i]
+  local at, key = 4 + 7 * i, KEYS[keys + i]
   local b = bucket(key, call('GET', key), now, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4])
   move(b, tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))
   buckets[i] = b
@@ -40,7 +55,7 @@ for i = 1, counts do
 end
 
 call('HSET', KEYS[1], unpack(holding))
-for n = 1, charges do call('SET', KEYS[3 + rates + n], SETTLED, 'PX', ARGV[4]) end
+for n = 1, charges do call('SET', KEYS[keys + rates + n], SETTLED, 'PX', ARGV[4]) end
 call('ZREM', KEYS[2], unpack(ARGV, ids, ids + charges - 1))
 if size == 0 then
   call('HSET', KEYS[3], 'day', ARGV[3])
@@ -48,5 +63,15 @@ if size == 0 then
 end
 for at = kinds, rest - 1, 2 do add_kinds(KEYS[3], ARGV[at], {ARGV[at + 1]}) end
 for at = rest, #ARGV, 2 do call('HINCRBY', KEYS[3], ARGV[at], ARGV[at + 1]) end
+at = scopes
+for k = 1, inside do
+  local from = at + 2 + ARGV[at]
+  at = from + ARGV[at + 1]
+  for i = from, at - 1, 2 do
+    local n = call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])
+    reply[#reply + 1] = n
+    if n <= 0 and string.sub(ARGV[i], -5) == '|held' then call('HDEL', KEYS[3 + k], ARGV[i]) end
+  end
+end
 for _, b in ipairs(buckets) do store(b) end
 return reply

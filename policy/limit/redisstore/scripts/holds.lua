@@ -1,9 +1,10 @@
 -- Holds.
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
--- (1 for the first unit, 2 for the second, 4 for the third, added up), its day and month, what it holds and what it was charged of each unit, id, team, and
--- model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
--- of a settled hold is SETTLED.
+-- (1 for the first unit, 2 for the second, 4 for the third, added up; those of the scopes inside the team follow, see INNER), its day and
+-- month, what it holds and what it was charged of each unit, id, team with /key if it has one, or /@key if quotas of the key count it, and
+-- model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own
+-- periods, because it may end in later ones, and its own rates, because a reload may add some. The text of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d+) (%d+) (%d+) (' .. EACH .. ') (' .. EACH .. ') (%S+) (%S+) (.*)$'
@@ -47,16 +48,16 @@ end
 local sums, over, tasks = {}, {}, 0
 
 local function sum(hold)
-  local name = hold.day .. hold.what
+  local name = hold.day .. ' ' .. (hold.team or '') .. ' ' .. hold.what
   local s = sums[name]
   if not s then
-    s = {day = hold.day, month = hold.month, what = hold.what, held = nothing(), used = nothing(), doubt = nothing(), kinds = {}}
+    s = {day = hold.day, month = hold.month, team = hold.team, what = hold.what, held = nothing(), used = nothing(), doubt = nothing(), kinds = {}}
     sums[name] = s
   end
   return s
 end
 
--- taken reports whether a hold was taken from the rate of a unit.
+-- taken reports whether a hold was taken from a rate, by its bit from 1.
 local function taken(hold, i) return math.floor(hold.rates / 2 ^ (i - 1)) % 2 == 1 end
 
 local function add(list, i, n) list[i] = list[i] + n end
@@ -103,14 +104,21 @@ local function count_used(period, i, n)
 end
 
 -- INNER are the kinds of scopes inside a team: inner.lua has their keys and fields.
-local INNER = {'tags'}
+local INNER = {'tags', 'keys'}
 
--- scopes_of splits model|endpoint#tag, or #@tag: then it is counted. It returns the entry of the ledger, and the scopes inside the team by
--- kind. Model names may contain # and |, endpoints and tags do not.
-local function scopes_of(what)
-  local entry, mark, tag = string.match(what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
-  if not entry or mark .. tag == '' then return what, {} end
-  return entry, {tags = {name = tag, counted = mark == '@'}}
+-- scopes_of splits a hold's model|endpoint#tag, or #@tag, and its team/key, or team/@key: with @ the scope is counted. It returns the entry
+-- of the ledger, and the scopes inside the team by kind. Model names may contain # and |, endpoints and tags do not; no team's id has a /.
+local function scopes_of(hold)
+  local scopes = {}
+  local entry, mark, tag = string.match(hold.what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
+  if not entry or mark .. tag == '' then
+    entry = hold.what
+  else
+    scopes.tags = {name = tag, counted = mark == '@'}
+  end
+  local counted, key = string.match(hold.team or '', '/(@?)(.+)$')
+  if key then scopes.keys = {name = key, counted = counted == '@'} end
+  return entry, scopes
 end
 
 local function scope_key(kind, day) return USE .. day .. ':' .. kind end
@@ -186,7 +194,7 @@ local function flush()
     redis.call('HLEN', USE .. s.day)
     s.late = is_late(s.day)
     if s.late then redis.call('HLEN', USE .. 'late') end
-    s.what, s.scopes = scopes_of(s.what)
+    s.what, s.scopes = scopes_of(s)
     for kind in pairs(s.scopes) do redis.call('HLEN', scope_key(kind, s.day)) end
   end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end

@@ -1,11 +1,11 @@
--- The scopes inside a team of one kind, for admit.lua: those of the values of its tag (tags).
+-- The scopes inside a team of one kind, for admit.lua: those of the values of its tag (tags), or that of a key (keys).
 --
 -- The hash of a day's scopes, use:<day>:<kind>, has what each used, <name>||<unit>, and holds, <name>||<unit>|held, and a field @ if it
 -- ever held anything. The name of requests without a value is empty. What a scope used in a month is the sum of its days.
 
 -- inner returns the scopes of a kind for one call: their quotas are behind limits in ARGV, and units are the names of what the requests are
--- charged in.
-local function inner(kind, limits, use, day, month, units)
+-- charged in. scope is the name of the scope of all requests, or @ if the text of each hold has it.
+local function inner(kind, scope, limits, use, day, month, units)
   local call, key, rows = redis.call, use .. day .. ':' .. kind, {}
   local head = call('HMGET', key, 'day', '#')
   local known, dated, scopes = tonumber(head[2] or 0), use .. month .. '%02d:' .. kind, {}
@@ -41,7 +41,7 @@ local function inner(kind, limits, use, day, month, units)
 
   -- row returns the scope of a hold's text; other is 1 if the day counts it as one of the others.
   function scopes.row(text)
-    local given = string.match(text, '#@([a-z0-9._-]*)$')
+    local given = scope ~= '@' and scope or string.match(text, '#@([a-z0-9._-]*)$')
     local name, new = counts(given)
     local row, days = rows[name], {}
     if not row then

@@ -12,8 +12,8 @@ local function refusal(epoch, seq, ends, now)
   if restoring(ends, now) then return {NUMBER, 4, tonumber(epoch), now} end
 end
 
--- rated is the bucket of a rate by name, of a team unless it has a key.
+-- rated is the bucket of a rate by name, of a team or a scope inside it unless it has a key.
 local function rated(rate, now, key)
-  key = key or TEAM .. 'rate:' .. UNITS[rate.unit]
+  key = key or TEAM .. 'rate:' .. UNITS[rate.unit] .. (rate.of or '')
   return bucket(key, redis.call('GET', key), now, rate.text, rate.limit, rate.per, rate.burst, rate.keep)
 end

@@ -118,7 +118,7 @@ for _, h in ipairs(A.holds) do
     if not hold and h.due == 0 or hold and hold.state == 'held' then write(key, {state = 'settled'}, LATE) end
   elseif not hold then
     hold = parse(h.text)
-    for kind, scope in pairs(select(2, scopes_of(hold.what))) do
+    for kind, scope in pairs(select(2, scopes_of(hold))) do
       if scope.counted then count_scopes(scope_key(kind, hold.day), hold.day) end
     end
     hold_again(hold)

@@ -2,7 +2,8 @@
 -- a hold is unknown because Redis lost it, only the charge is posted, also once.
 --
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
--- model|endpoint, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates
+-- model|endpoint, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
+-- inside the team
 -- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
 --       each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
@@ -11,13 +12,17 @@ local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)
 if refused then return refused end
+
+-- team_of is a charge's team with its key, as a hold's text has it.
+local function team_of(c) return c.key == '' and A.team or A.team .. '/' .. c.key end
+
 local settled, buckets, none = {}, {}, written(nothing())
 for n, c in ipairs(A.charges) do
   local key = TEAM .. 'hold:' .. c.id
   local hold = read(key)
   if not hold and c.day ~= '' then
-    hold = {state = 'none', estimated = '0', task = c.task and '1' or '0', rates = c.rated and 2 ^ #UNITS - 1 or 0, day = c.day, month = c.month, held = none,
-      charged = none, id = c.id, team = A.team, what = c.what}
+    hold = {state = 'none', estimated = '0', task = c.task and '1' or '0', rates = c.rated and 2 ^ (#UNITS * (1 + #INNER)) - 1 or 0, day = c.day, month = c.month, held = none,
+      charged = none, id = c.id, team = team_of(c), what = c.what}
   end
   local done = 1
   if not hold then
@@ -33,15 +38,17 @@ for n, c in ipairs(A.charges) do
       doubt[i] = (c.estimated and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
     end
     post(hold, change, doubt, ARGV[3 + n])
-    for _, rate in ipairs(A.terms.rates) do
-      local i = rate.unit
-      if taken(hold, i) and actual[i] ~= held[i] then
-        local b = buckets[i]
-        if not b then
-          b = rated(rate, now)
-          buckets[i] = b
+    for _, rates in ipairs({A.terms.rates, c.rates}) do
+      for _, rate in ipairs(rates) do
+        local i, name = rate.unit, rate.unit .. (rate.of or '')
+        if taken(hold, rate.bit) and actual[i] ~= held[i] then
+          local b = buckets[name]
+          if not b then
+            b = rated(rate, now)
+            buckets[name] = b
+          end
+          if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
         end
-        if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
       end
     end
     hold.state = 'settled'
@@ -54,7 +61,7 @@ for _, b in pairs(buckets) do store(b) end
 local reply = standing(now)
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
 for _, c in ipairs(A.charges) do
-  local _, scopes = scopes_of(c.what)
+  local _, scopes = scopes_of({team = team_of(c), what = c.what})
   for _, kind in ipairs(INNER) do
     local scope = scopes[kind]
     for _, used in ipairs(scope and scope.counted and scope_used(scope_key(kind, c.day), scope.name) or {}) do reply[#reply + 1] = used end

@@ -28,7 +28,7 @@ local function count_again(month)
     for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
       local hold = read(prefix .. id)
       if hold and hold.state == 'held' then
-        local amounts, _, scopes = amounts_of(hold.held), scopes_of(hold.what)
+        local amounts, _, scopes = amounts_of(hold.held), scopes_of(hold)
         for kind, scope in pairs(scopes) do
           local key = scope_key(kind, hold.day)
           if scope.counted then
