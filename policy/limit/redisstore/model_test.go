@@ -461,7 +461,10 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	if err := m.of("").compare(&t.Scope, s.Rates, now.UnixMicro()); err != nil {
 		return err
 	}
-	return f.compareLedger(m)
+	if err := f.compareLedger(m); err != nil {
+		return err
+	}
+	return f.compareKinds(m)
 }
 
 // compare checks how full buckets are.
@@ -632,7 +635,7 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			for seed := range 400 {
+			for seed := range 2000 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
 				if f.survives(histories.Example(seed), list) != nil {
