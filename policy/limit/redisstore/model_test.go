@@ -461,7 +461,10 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	if err := m.of("").compare(&t.Scope, s.Rates, now.UnixMicro()); err != nil {
 		return err
 	}
-	return f.compareLedger(m)
+	if err := f.compareLedger(m); err != nil {
+		return err
+	}
+	return f.compareKinds(m)
 }
 
 // compare checks how full buckets are.
