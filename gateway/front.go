@@ -144,7 +144,8 @@ type frontRequest struct {
 
 // namesFor lists the models that the request's team and key may use.
 func namesFor(s *requestState) []string {
-	return slices.DeleteFunc(s.teams.Names(s.team, billing.DayOf(s.Time)), func(name string) bool { return !s.limits.MayUseModel(s.teams.Resolve(name)) })
+	names := s.teams.Names(s.team, billing.DayOf(s.Time))
+	return slices.DeleteFunc(names, func(name string) bool { return !s.limits.MayUseModel(s.teams.Resolve(name)) })
 }
 
 var (

@@ -71,7 +71,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	if len(team.TagQuotas) > 0 {
 		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookInside(ctx, team, limit.ScopeTag, at); return err })
 	}
-	reading.Go(func() (err error) { t.ByKey, err = f.byKey(ctx, id, at); return err })
+	reading.Go(func() (err error) { t.ByKey, err = byKey(ctx, f.Accounts, id, at); return err })
 	if team.CountedKeys() != nil {
 		reading.Go(func() (err error) {
 			t.KeyLimits, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at)
@@ -99,8 +99,8 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 }
 
 // byKey adds up what a team used with each key in the month of a moment.
-func (f *Figures) byKey(ctx context.Context, team string, at time.Time) ([]Row, error) {
-	rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: lastDays(at, at.UTC().Day()), By: limit.ScopeKey})
+func byKey(ctx context.Context, ledger Ledger, team string, at time.Time) ([]Row, error) {
+	rows, err := ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: lastDays(at, at.UTC().Day()), By: limit.ScopeKey})
 	byName := adder{}
 	for i := range rows {
 		use := useOf(&rows[i])

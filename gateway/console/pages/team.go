@@ -76,7 +76,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	}
 	v.Tags, v.MoreTags = partRows(f.Tags, v.At)
 	v.KeyRows, _ = partRows(f.KeyLimits, v.At)
-	v.MoreKeys, v.ByKey = int64(max(len(f.ByKey)-shownParts, 0)), f.ByKey[:min(len(f.ByKey), shownParts)]
+	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
+	v.MoreKeys = int64(len(f.ByKey) - len(v.ByKey))
 	v.KeysURL = "/money?" + url.Values{"team": {id}, "by": {"key"}}.Encode()
 	v.Counts = slices.DeleteFunc([]countRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}, func(c countRow) bool {
 		return c.Limit == 0 // any number
