@@ -120,12 +120,12 @@ func refuseMember(w *reply, err error) error {
 // listModels lists the models that the teams file names and the team may ask for.
 func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
 	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, s.teams.Names(s.team, billing.DayOf(s.Time)), f.created, f.config.Provider)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, namesFor(s), f.created, f.config.Provider)}.write(w)
 }
 
 // showModel describes one of these models.
 func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
-	if !slices.Contains(s.teams.Names(s.team, billing.DayOf(s.Time)), s.rest) {
+	if !slices.Contains(namesFor(s), s.rest) {
 		unknown := openai.NoModel(s.rest)
 		w.front.BlameMember(unknown.Param)
 		return refuse(refuseNoModel).say("%s", unknown.Message)
@@ -140,6 +140,12 @@ type frontRequest struct {
 	params func(field string) string                                        // the client's name of a field of the service's request
 	chat   bool                                                             // else it asks for images
 	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: of a chat
+}
+
+// namesFor lists the models that the request's team and key may use.
+func namesFor(s *requestState) []string {
+	names := s.teams.Names(s.team, billing.DayOf(s.Time))
+	return slices.DeleteFunc(names, func(name string) bool { return !s.limits.MayUseModel(s.teams.Resolve(name)) })
 }
 
 var (

@@ -26,13 +26,20 @@ type usageBody struct {
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
 	Tags       []usageTag   `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
+	Keys       []usageKey   `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 
 // usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
 type usageTag struct {
 	Tag string `json:"tag"`
+	usageLimit
+}
+
+// usageKey is a limit of one key.
+type usageKey struct {
+	Key string `json:"key"`
 	usageLimit
 }
 
@@ -87,7 +94,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return refuse(refuseState).say("The usage of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
-	tags, ledger, done, err := u.past(r.Context(), s.team, r.URL.RawQuery, report.At)
+	past, done, err := u.past(r.Context(), s, r.URL.RawQuery, report.At)
 	defer done()
 	if err != nil {
 		return err
@@ -96,8 +103,9 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]usageLimit, len(report.Limits)),
 		Concurrent: countOf(u.loads.Most(s.team.Concurrent), u.loads.Of(s.Team).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
-		Tags:       tags,
-		Ledger:     ledger,
+		Tags:       past.tags,
+		Keys:       past.keys,
+		Ledger:     past.ledger,
 	}
 	for i := range report.Limits {
 		body.Limits[i] = readLimit(&report.Limits[i], report.At)
@@ -161,22 +169,39 @@ const (
 	ledgerRows = 5000
 )
 
-// past reads what needs a ledger: the quotas of values of the team's tag if the query has tags, and the rows of the days that it
-// names. Parts that the query does not ask for are nil. This process reads one ledger at a time, and a team may have one such
-// report at a time, until done is called: a report costs the team nothing, but it costs time and memory.
-func (u *usage) past(ctx context.Context, team *teams.Team, query string, now time.Time) (tags []usageTag, entries []limit.Entry, done func(), err error) {
+// pastUse is what needs a ledger. Parts that the query does not ask for are nil.
+type pastUse struct {
+	tags   []usageTag
+	keys   []usageKey
+	ledger []limit.Entry
+}
+
+// past reads what needs a ledger: the quotas of values of the team's tag if the query has tags, the limits of its keys, and the rows of
+// the days that it names. This process reads one ledger at a time, and a team may have one such report at a time, until done is called:
+// a report costs the team nothing, but it costs time and memory.
+func (u *usage) past(ctx context.Context, s *requestState, query string, now time.Time) (p pastUse, done func(), err error) {
 	done = func() {}
 	days, err := limit.AskedDays(query, now)
 	if err != nil {
-		return nil, nil, done, refuse(refuseRules).say("%s", err.Error())
+		return p, done, refuse(refuseRules).say("%s", err.Error())
 	}
-	if asks := asksTags(query); asks || days != nil {
-		done, err = u.inTurn(ctx, team.ID, func(ctx context.Context) (err error) {
-			if asks {
-				tags, err = u.tags(ctx, team, now)
+	word, _ := asks(query, "by")
+	by, known := limit.LedgerBy(word)
+	if !known {
+		return p, done, refuse(refuseRules).say("by: given %s, allowed tag or key", policy.Brief(word))
+	}
+	_, tags := asks(query, "tags")
+	_, keys := asks(query, "keys")
+	if own := s.team.Key(s.holder) != nil; tags || keys || own || days != nil {
+		done, err = u.inTurn(ctx, s.Team, func(ctx context.Context) (err error) {
+			if tags {
+				p.tags, err = u.tags(ctx, s.team, now)
+			}
+			if err == nil && (keys || own) {
+				p.keys, err = u.keys(ctx, s, keys, now)
 			}
 			if err == nil && days != nil {
-				entries, err = u.ledger(ctx, team.ID, days)
+				p.ledger, err = u.ledger(ctx, s.Team, by, days)
 			}
 			return err
 		})
@@ -185,40 +210,56 @@ func (u *usage) past(ctx context.Context, team *teams.Team, query string, now ti
 	case errors.Is(err, limit.ErrRows):
 		err = refuse(refuseRules).say("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)
 	case err != nil:
-		err = refuse(refuseState).say("The ledger of team %s cannot be read at the moment; send the request again.", team.ID).because(err).retry(time.Second)
+		err = refuse(refuseState).say("The ledger of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
-	return tags, entries, done, err
+	return p, done, err
 }
 
-// asksTags reports whether a query has the parameter tags.
-func asksTags(query string) bool {
+// asks returns the value of a parameter of a query, and reports whether it has that. Malformed parts are passed over.
+func asks(query, name string) (value string, ok bool) {
 	for part := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(part, "="); name == "tags" {
-			return true
+		if of, value, _ := strings.Cut(part, "="); of == name {
+			return value, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // tags reads the standings of the values of the team's tag.
-func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) ([]usageTag, error) {
-	list := []usageTag{}
-	if len(team.TagQuotas) == 0 {
-		return list, nil
-	}
-	standings, err := u.accounts.LookInside(ctx, team, limit.ScopeTag, at)
-	values := map[string]bool{}
-	for i := range standings {
-		if values[standings[i].Of] = true; len(values) > tagsShown {
-			break
-		}
-		list = append(list, usageTag{standings[i].Of, readLimit(&standings[i], at)})
+func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) (list []usageTag, err error) {
+	list = []usageTag{}
+	if len(team.TagQuotas) > 0 {
+		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, readLimit(s, at)}) })
 	}
 	return list, err
 }
 
-func (u *usage) ledger(ctx context.Context, team string, days []int) ([]limit.Entry, error) {
-	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: ledgerRows})
+// keys reads the standings of the team's keys, or only of the one that asks.
+func (u *usage) keys(ctx context.Context, r *requestState, all bool, at time.Time) (list []usageKey, err error) {
+	list = []usageKey{}
+	err = u.inside(ctx, r.team, limit.ScopeKey, at, func(s *limit.Standing) {
+		if all || s.Of == r.holder {
+			list = append(list, usageKey{s.Of, readLimit(s, at)})
+		}
+	})
+	return list, err
+}
+
+// inside calls take with the standings of the first parts of a team.
+func (u *usage) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time, take func(*limit.Standing)) error {
+	standings, err := u.accounts.LookInside(ctx, team, k, at)
+	names := map[string]bool{}
+	for i := range standings {
+		if names[standings[i].Of] = true; k == limit.ScopeTag && len(names) > tagsShown {
+			break
+		}
+		take(&standings[i])
+	}
+	return err
+}
+
+func (u *usage) ledger(ctx context.Context, team string, by limit.ScopeKind, days []int) ([]limit.Entry, error) {
+	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: by, Most: ledgerRows})
 	entries := []limit.Entry{}
 	for i := range rows {
 		entries = append(entries, rows[i].Entries()...)

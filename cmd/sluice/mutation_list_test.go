@@ -46,7 +46,7 @@ var mutations = []mutation{
 	// Shares of the rates, and allowances.
 	{
 		about: "an estimate of tokens is not cut to its share", file: "policy/limit/share.go",
-		old: "min(h.Amounts[i], max(rate.Burst/4, 1))", new: "max(h.Amounts[i], rate.Burst/4, 1)",
+		old: "min(small.Amounts[i], max(rate.Burst/4, 1))", new: "max(h.Amounts[i], rate.Burst/4, 1)",
 	},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
@@ -172,8 +172,8 @@ var mutations = []mutation{
 	{about: "a buffer that requests have needed is dropped", file: "gateway/wire/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/exchange.go", old: "b.reusable = false //", new: "//"},
 	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
-	{about: "a team's bodies may take the whole budget", file: "gateway/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
-	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\ts.share.leaveSlot()\n\t\treturn refuse(", new: "\t\treturn refuse("},
+	{about: "a team's bodies may take the whole budget", file: "gateway/loads/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
+	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\ts.share.LeaveSlot()\n\t\twho, most", new: "\t\twho, most"},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/throttle.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,

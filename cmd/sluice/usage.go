@@ -187,28 +187,12 @@ func (u usageCommand) by() string {
 	return u.By
 }
 
-// columns name what the use is divided by. They do not change: users' programs read the CSV by these names.
-func (u usageCommand) columns() []string {
-	if by := u.by(); by != "" {
-		return []string{by}
-	}
-	return []string{"model", "endpoint"}
-}
-
-// cells are those of a row for columns.
-func (u usageCommand) cells(r *admin.UsageRow, shown func(string) string) []string {
-	if u.by() != "" {
-		return []string{shown(r.Tag + r.Key)}
-	}
-	return []string{shown(r.Model), shown(string(r.Endpoint))}
-}
-
 func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(slices.Concat([]string{"team", "day"}, u.columns(), []string{"unit", "used", "estimated"})) // Error has it
+	_ = out.Write(slices.Concat([]string{"team", "day"}, admin.Columns(u.by()), []string{"unit", "used", "estimated"})) // Error has it
 	for i := range report.Rows {
 		r := &report.Rows[i]
-		_ = out.Write(slices.Concat([]string{admin.Cell(r.Team), r.Day}, u.cells(r, admin.Cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
+		_ = out.Write(slices.Concat([]string{admin.Cell(r.Team), r.Day}, r.Cells(u.by(), admin.Cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
 	}
 	out.Flush()
 	return out.Error()
@@ -217,7 +201,7 @@ func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 // writeTable writes a table, and below it the sum of each team and unit with the share that is estimated.
 func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(out, "TEAM\tDAY\t%s\tUNIT\tUSED\tESTIMATED\n", strings.ToUpper(strings.Join(u.columns(), "\t")))
+	_, _ = fmt.Fprintf(out, "TEAM\tDAY\t%s\tUNIT\tUSED\tESTIMATED\n", strings.ToUpper(strings.Join(admin.Columns(u.by()), "\t")))
 	type name struct {
 		team string
 		unit teams.Unit
@@ -226,7 +210,7 @@ func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 	sums, order := map[name]*sum{}, []name(nil)
 	for i := range report.Rows {
 		r := &report.Rows[i]
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", admin.Printable(r.Team), r.Day, strings.Join(u.cells(r, admin.Printable), "\t"), r.Unit, r.Used, r.Estimated)
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", admin.Printable(r.Team), r.Day, strings.Join(r.Cells(u.by(), admin.Printable), "\t"), r.Unit, r.Used, r.Estimated)
 		n := name{r.Team, r.Unit}
 		if sums[n] == nil {
 			sums[n], order = &sum{}, append(order, n)
@@ -245,7 +229,7 @@ func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 		if s.used != 0 {
 			share = new(big.Rat).Mul(big.NewRat(s.estimated, s.used), big.NewRat(100, 1)).FloatString(1) + "%"
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share)
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(admin.Columns(u.by()))), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share)
 	}
 	if len(report.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)

@@ -26,6 +26,23 @@ type UsageRow struct {
 	limit.Entry
 }
 
+// Columns name what the use is divided by, in a report by tag, by key, or else by model and endpoint. They do not change: users' programs
+// read the CSV by these names.
+func Columns(by string) []string {
+	if by != "" {
+		return []string{by}
+	}
+	return []string{"model", "endpoint"}
+}
+
+// Cells are those of a row for the columns.
+func (r *UsageRow) Cells(by string, shown func(string) string) []string {
+	if by != "" {
+		return []string{shown(r.Tag + r.Key)}
+	}
+	return []string{shown(r.Model), shown(string(r.Endpoint))}
+}
+
 // NewUsageReport makes a report of rows of the ledger.
 func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}

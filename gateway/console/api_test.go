@@ -257,3 +257,26 @@ func TestMe(t *testing.T) {
 	}
 	w.expect(viewer, "GET /openapi.json", "", http.StatusOK, "")
 }
+
+// A key's limits are set with the key, changed member by member, kept by the key that replaces it, and shown with it.
+func TestLimitsOfAKey(t *testing.T) {
+	w := newWorld(t)
+	w.expect(operator, "POST /teams", `{"id":"maps","self_service":true}`, http.StatusCreated, "")
+	w.expect(member, "POST /teams/maps/keys", `{"rates":{"tokens":{"per":"1m"}}}`, http.StatusBadRequest, "invalid rates.tokens")
+	made := w.mint(member, "maps", `{"quotas":{"images":{"day":50}},"concurrent":4}`)
+	at := "/teams/maps/keys/" + made.ID
+	w.expect(member, "PATCH "+at, `{"quotas":{"images":{"day":"many"}}}`, http.StatusBadRequest, "invalid quotas.images.day")
+	var k Key
+	w.expect(member, "PATCH "+at, `{"models":["llm-*"],"concurrent":null}`, http.StatusOK, "").into(t, &k)
+	if string(k.Quotas) != `{"images":{"day":50}}` || string(k.Models) != `["llm-*"]` || k.Concurrent != nil || k.Rates != nil {
+		t.Errorf("%+v", k)
+	}
+	next := w.mint(member, "maps", `{"replaces":"`+made.ID+`","models":["llm-max"]}`)
+	var l struct{ Data []Key }
+	w.expect(member, "GET /teams/maps/keys", "", http.StatusOK, "").into(t, &l)
+	for _, k := range l.Data {
+		if k.ID == next.ID && (string(k.Quotas) != `{"images":{"day":50}}` || string(k.Models) != `["llm-max"]`) {
+			t.Errorf("the next key: %+v", k)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,7 @@ type TeamFigures struct {
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
 	Tags       []limit.Standing // the values' standings, in the order of [limit.TagStandings]
+	ByKey      []Row            // of the month so far, the largest spend first; use without a key is in none
 	KeyLimits  []limit.Standing // those of the keys that have limits of their own, in the order of [limit.KeyStandings]
 	Concurrent Count            // of this replica
 	OpenTasks  Count
@@ -69,6 +71,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	if len(team.TagQuotas) > 0 {
 		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookInside(ctx, team, limit.ScopeTag, at); return err })
 	}
+	reading.Go(func() (err error) { t.ByKey, err = byKey(ctx, f.Accounts, id, at); return err })
 	if team.CountedKeys() != nil {
 		reading.Go(func() (err error) {
 			t.KeyLimits, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at)
@@ -93,6 +96,17 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Tasks = append(t.Tasks, lineOf(&open.Tasks[i]))
 	}
 	return t, nil
+}
+
+// byKey adds up what a team used with each key in the month of a moment.
+func byKey(ctx context.Context, ledger Ledger, team string, at time.Time) ([]Row, error) {
+	rows, err := ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: lastDays(at, at.UTC().Day()), By: limit.ScopeKey})
+	byName := adder{}
+	for i := range rows {
+		use := useOf(&rows[i])
+		byName.add(rows[i].Key, &use)
+	}
+	return byName.sorted(), err
 }
 
 // effective lists, for each limited unit, the limit with the least left.

@@ -189,6 +189,27 @@ func tagStandings() (list []limit.Standing) {
 	return list
 }
 
+// keyStandings are the standings of two keys with limits of their own, and keyUse the month by key of more than the page shows.
+func keyStandings() (list []limit.Standing) {
+	for i, id := range []string{"7f3k9q2m4x00", "7f3k9q2m4x01"} {
+		list = append(list,
+			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: teams.UnitRequests, Per: "1m", Limit: 60, Window: time.Minute, Left: 50 - int64(i), Used: 10, Reset: 10 * time.Second},
+			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: untilMidnight})
+	}
+	return list
+}
+
+func keyUse() (list []figures.Row) {
+	for i := range 24 {
+		name := fmt.Sprintf("7f3k9q2m4x%02d", i)
+		if i == 2 {
+			name = "jwt:system:serviceaccount:search:indexer"
+		}
+		list = append(list, figures.Row{Name: name, Use: figures.Use{Used: limit.Amounts{int64(900 - i), int64(90000 - i), int64(24 - i), int64(24-i) * teams.Nano}}})
+	}
+	return list
+}
+
 func requests(list []teamLine, count int) (all []recent.Request) {
 	for i := range count {
 		r := recent.Request{

@@ -243,6 +243,7 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 		if f.Report.Limits = g.limits; g.limits == nil {
 			f.Report.Limits, f.Team = standings(), raisedTeam(line.Description)
 			f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
+			f.ByKey, f.KeyLimits = keyUse(), keyStandings()
 		}
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
 	}

@@ -23,7 +23,7 @@ type limitRow struct {
 	Raises                 []teams.Raise // in force
 	Period                 teams.Period  // empty for a rate
 	Form                   string        // that raises it; empty: it cannot be raised here
-	Tag                    string        // the value of the tag whose quota it is; empty: of requests without the tag
+	Part                   string        // the value of the tag, or the key, whose limit it is; empty: of requests without the tag
 }
 
 // newLimitRow describes a limit at a moment.

@@ -23,6 +23,9 @@ type teamView struct {
 	Counts                       []countRow
 	Tags                         []limitRow // of the tag's values, the fullest first
 	MoreTags                     int64      // hidden values
+	KeyRows                      []limitRow // of the keys with limits of their own, the fullest first
+	MoreKeys                     int64      // hidden rows of the month by key
+	KeysURL                      string     // of the month by key
 	Spend, Requests              figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
@@ -71,7 +74,11 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 		v.Limits[i].raisable(f.Team, p.Changes())
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
-	v.showTags()
+	v.Tags, v.MoreTags = partRows(f.Tags, v.At)
+	v.KeyRows, _ = partRows(f.KeyLimits, v.At)
+	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
+	v.MoreKeys = int64(len(f.ByKey) - len(v.ByKey))
+	v.KeysURL = "/money?" + url.Values{"team": {id}, "by": {"key"}}.Encode()
 	v.Counts = slices.DeleteFunc([]countRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}, func(c countRow) bool {
 		return c.Limit == 0 // any number
 	})
@@ -92,22 +99,21 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	return out, nil
 }
 
-// shownTags is how many values of its tag a team's page shows.
-const shownTags = 20
+// shownParts is how many values of its tag, and how many keys, a team's page shows.
+const shownParts = 20
 
-// showTags describes the standings of the tag's first values.
-func (v *teamView) showTags() {
-	values := map[string]bool{}
-	for i := range v.TeamFigures.Tags {
-		s := v.TeamFigures.Tags[i]
-		if values[s.Of] = true; len(values) > shownTags {
+// partRows describes the standings of the first parts of a team, and says how many parts more there are.
+func partRows(list []limit.Standing, at time.Time) (rows []limitRow, more int64) {
+	names := map[string]bool{}
+	for i := range list {
+		if names[list[i].Of] = true; len(names) > shownParts {
 			continue
 		}
-		row := newLimitRow(s, v.At)
-		row.Tag = s.Of
-		v.Tags = append(v.Tags, row)
+		row := newLimitRow(list[i], at)
+		row.Part = list[i].Of
+		rows = append(rows, row)
 	}
-	v.MoreTags = int64(max(len(values)-shownTags, 0))
+	return rows, int64(max(len(names)-shownParts, 0))
 }
 
 // ofUnit counts the limits of a unit.

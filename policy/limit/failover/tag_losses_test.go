@@ -20,17 +20,31 @@ type lossWorld struct {
 	back func()    // to an older copy
 	made time.Time // when that was made
 	n    int
-	days map[int]map[string][2]int64 // the truth: what each value used and holds, by day
+	days map[int]map[string][2]int64 // the truth: what each value, or key, used and holds, by day
+	kind limit.ScopeKind             // what is limited: the values of the tag, or the keys
 }
 
 // TestTagUseThroughLosses: after Redis has forgotten everything, or gone back to an older copy, it knows what each value used and holds
 // as the replicas do.
 func TestTagUseThroughLosses(t *testing.T) {
+	useThroughLosses(t, limit.ScopeTag, "tag_key: project", "tag_quotas: {tokens: {day: 12, month: 30}}")
+}
+
+// TestKeyUseThroughLosses: the same of keys.
+func TestKeyUseThroughLosses(t *testing.T) {
+	lines := []string{"keys:"}
+	for i, id := range []string{"aaaaaaaaaaaa", "bbbbbbbbbbbb"} {
+		lines = append(lines, fmt.Sprintf("  - {id: %s, sha256: \"%064x\", quotas: {tokens: {day: 12, month: 30}}}", id, i+1))
+	}
+	useThroughLosses(t, limit.ScopeKey, lines...)
+}
+
+func useThroughLosses(t *testing.T, kind limit.ScopeKind, lines ...string) {
 	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		client.FlushDB(t.Context())
-		w := &lossWorld{tagWorld: newTagWorld(t, client, ""), T: t, days: map[int]map[string][2]int64{}}
-		w.team = limittest.Team(t, "tag_key: project", "tag_quotas: {tokens: {day: 12, month: 30}}", rapid.SampledFrom([]string{"", "quotas: {tokens: {day: 100000}}"}).Draw(rt, "quotas"))
+		w := &lossWorld{tagWorld: newTagWorld(t, client, ""), T: t, days: map[int]map[string][2]int64{}, kind: kind}
+		w.team = limittest.Team(t, append(lines, rapid.SampledFrom([]string{"", "quotas: {tokens: {day: 100000}}"}).Draw(rt, "quotas"))...)
 		for _, s := range w.replicas {
 			s.Store.Now = s.clock.Now // a clock that jumps back by a day would hide a loss; Go's do not
 		}
@@ -81,11 +95,15 @@ func (w *lossWorld) truthOf(day int) map[string][2]int64 {
 
 func (w *lossWorld) admit(rt *rapid.T) {
 	s := w.replicas[rapid.IntRange(0, 1).Draw(rt, "replica")]
-	tag := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "tag")
+	tag := rapid.SampledFrom(map[limit.ScopeKind][]string{limit.ScopeTag: {"", "a", "b"}, limit.ScopeKey: {"aaaaaaaaaaaa", "bbbbbbbbbbbb"}}[w.kind]).Draw(rt, "name")
 	n := rapid.Int64Range(1, 9).Draw(rt, "tokens")
 	w.n++
 	h := hold(strconv.Itoa(w.n), w.team, limit.Amounts{limit.Requests: 1, limit.Tokens: n})
-	h.Tag, h.Task, h.Lease = tag, true, 10000*time.Hour // a task: another replica may settle it
+	if h.Task, h.Lease = true, 10000*time.Hour; w.kind == limit.ScopeTag { // a task: another replica may settle it
+		h.Tag = tag
+	} else {
+		h.Key = tag
+	}
 	date, month := limit.CalendarOf(s.clock.Now()), int64(0)
 	for day, of := range w.days {
 		if day/100 == date.Month {
@@ -117,25 +135,28 @@ func (w *lossWorld) settle(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	of := w.truthOf(h.Day)
-	of[h.Tag.Name()] = [2]int64{of[h.Tag.Name()][0] + used, of[h.Tag.Name()][1] - h.Amounts[limit.Tokens]}
+	name := h.Inner(w.kind).Name()
+	of[name] = [2]int64{of[name][0] + used, of[name][1] - h.Amounts[limit.Tokens]}
 }
 
 func (w *lossWorld) compare(rt *rapid.T) {
 	at := w.replicas[0].clock.Now()
 	want, got := map[string]string{}, map[string]string{}
-	list, err := w.replicas[0].LookInside(w.Context(), w.team, limit.ScopeTag, at)
+	list, err := w.replicas[0].LookInside(w.Context(), w.team, w.kind, at)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	for _, s := range list {
-		got[s.Of+" "+s.Name()] = fmt.Sprint(s.Used, s.Held)
+		if s.Used+s.Held != 0 {
+			got[s.Of+" "+s.Name()] = fmt.Sprint(s.Used, s.Held)
+		}
 	}
 	date := limit.CalendarOf(at)
 	month := map[string][2]int64{}
 	for day, of := range w.days {
 		for tag, is := range of {
 			if day == date.Day && is[0]+is[1] != 0 {
-				want[tag+" tokens-day-tag"] = fmt.Sprint(is[0], is[1])
+				want[tag+" tokens-day-"+w.kind.String()] = fmt.Sprint(is[0], is[1])
 			}
 			if day/100 == date.Month {
 				month[tag] = [2]int64{month[tag][0] + is[0], month[tag][1] + is[1]}
@@ -144,7 +165,7 @@ func (w *lossWorld) compare(rt *rapid.T) {
 	}
 	for tag, is := range month {
 		if is[0]+is[1] != 0 {
-			want[tag+" tokens-month-tag"] = fmt.Sprint(is[0], is[1])
+			want[tag+" tokens-month-"+w.kind.String()] = fmt.Sprint(is[0], is[1])
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -60,9 +60,6 @@ func (m *model) postKinds(h *modelHold, b *price.Bill) {
 func (f *form) compareKinds(m *model) error {
 	got := map[kindOf]kindUse{}
 	for _, row := range f.rows() {
-		if row.Tag+row.Key != "" {
-			continue
-		}
 		name := limit.LedgerName(row.Model, row.Endpoint)
 		var sum limit.Amounts
 		for _, p := range row.Parts() {
@@ -71,7 +68,7 @@ func (f *form) compareKinds(m *model) error {
 				got[kindOf{row.Day, name, p.Kind.String() + p.Size}] = kindUse{p.Used[limit.Tokens] + p.Used[limit.Images], p.Rate, p.Used[limit.Spend]}
 			}
 		}
-		if sum[limit.Requests] = row.Used[limit.Requests]; sum != row.Used {
+		if sum[limit.Requests] = row.Used[limit.Requests]; sum != row.Used && row.Tag+row.Key == "" {
 			return fmt.Errorf("the kinds of %s sum up to %v, its use is %v", name, sum, row.Used)
 		}
 	}

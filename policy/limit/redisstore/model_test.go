@@ -635,7 +635,7 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			for seed := range 2000 {
+			for seed := range 1600 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
 				if f.survives(histories.Example(seed), list) != nil {
