@@ -215,7 +215,7 @@ func TestVersionsWithoutRaisesReadTheDirectory(t *testing.T) {
 // A raise is in force from when it is read until its time, on teams of both owners, and then ends by itself.
 func TestARaiseEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(noon.Sub(time.Now())) // simulated
+		time.Sleep(time.Until(noon)) // simulated
 		f := store.NewFile(t.TempDir()+"/directory.json", time.Now)
 		var limits []int64
 		look := func(file *teams.File) { limits = append(limits, file.Team("search").Quotas[0].Limit) }
