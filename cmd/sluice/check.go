@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/gateway/admin"
 	"sluice/policy"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -84,6 +86,9 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 	s, err := c.directoryStore(client).Read(ctx)
 	if err != nil {
 		return teams.Document{}, err
+	}
+	if client != nil {
+		c.warnings = append(c.warnings, admin.Unpriced(ctx, redisstore.New(client), c.teams, time.Now())...)
 	}
 	return s.Open()
 }

@@ -92,6 +92,25 @@ func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 	}
 }
 
+// With Redis, check names the models that were used and have no price today, and no others.
+func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	file := write(t, someTeams+"currency: CNY\nprices: [{model: llm-plus, input_per_million: 1}, {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}]\n")
+	environ := with("SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_TEAMS_FILE="+file, "SLUICE_REDIS_URL="+startRedis(t).url())
+	h := serving(t, upstream.URL, environ[len(environ)-2:]...)
+	for _, model := range []string{"llm-max", "llm-plus", "unknown"} {
+		if _, text, err := ask(newClient(t), "http://"+h.public, textURL, strings.Replace(demoText, "llm-plus", model, 1)); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+	h.stop()
+	got := command(t.Context(), environ, "check")
+	const want = "# warning: used in the last 30 days, and without a price: llm-max, unknown\n"
+	if !strings.Contains(got.stdout, want) {
+		t.Errorf("%s\nwant %s", got.stdout, want)
+	}
+}
+
 func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
 	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
 	var environ []string

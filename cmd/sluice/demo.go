@@ -113,17 +113,11 @@ type demoTeams struct {
 
 func mintDemoTeams() (demoTeams, error) {
 	search, err := teams.MintKey(rand.Reader)
-	if err != nil {
-		return demoTeams{}, err
-	}
-	ads, err := teams.MintKey(rand.Reader)
-	if err != nil {
-		return demoTeams{}, err
-	}
-	file, err := teams.Parse([]byte(demoHouse +
+	ads, bad := teams.MintKey(rand.Reader)
+	file, worse := teams.Parse([]byte(demoHouse +
 		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
-	if err != nil {
+	if err := errors.Join(err, bad, worse); err != nil {
 		return demoTeams{}, fmt.Errorf("the demonstration's teams: %w", err)
 	}
 	return demoTeams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil

@@ -33,19 +33,19 @@ func (c *pastClock) set(at time.Time) { c.back.Store(int64(time.Since(at))) }
 
 // pastTeam is the past behaviour of a team of the demonstration.
 type pastTeam struct {
-	id, description string
-	models          []string
-	share           float64 // requests a minute at the busiest time
-	members         string  // of the directory's document; empty: the team is in the teams file
+	id      string
+	models  []string
+	share   float64 // requests a minute at the busiest time
+	members string  // of the directory's document; empty: the team is in the teams file
 }
 
 var pastTeams = []pastTeam{
-	{"search", "", []string{"llm-max", "gen2.6-image"}, 30, ""},
-	{"ads", "", []string{"llm-plus", "llm-image-2.0"}, 20, ""},
-	{"maps", "Maps and places", []string{"llm-plus", "gen2.6-image"}, 15, `{"quotas": {"images": {"day": 15000}, "spend": {"month": 80000}}, "open_tasks": 20}`},
-	{"support-bot", "Answers to customers", []string{"llm-max"}, 40, `{"rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 90000000}}}`},
-	{"translation", "Übersetzungen · 翻译 · ترجمة", []string{"llm-turbo"}, 10, `{"rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
-	{"newsletter", "Pictures for the Friday mail", []string{"gen2.5-t2i"}, 4, `{"quotas": {"images": {"month": 150000}}, "shadow": true}`},
+	{"search", []string{"llm-max", "gen2.6-image"}, 30, ""},
+	{"ads", []string{"llm-plus", "llm-image-2.0"}, 20, ""},
+	{"maps", []string{"llm-plus", "gen2.6-image"}, 15, `{"description": "Maps and places", "quotas": {"images": {"day": 15000}, "spend": {"month": 80000}}, "open_tasks": 20}`},
+	{"support-bot", []string{"llm-max"}, 40, `{"description": "Answers to customers", "rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 90000000}}}`},
+	{"translation", []string{"llm-turbo"}, 10, `{"description": "Übersetzungen · 翻译 · ترجمة", "rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
+	{"newsletter", []string{"gen2.5-t2i"}, 4, `{"description": "Pictures for the Friday mail", "quotas": {"images": {"month": 150000}}, "shadow": true}`},
 }
 
 // pastRules are rules that requests of an endpoint broke.
@@ -60,7 +60,7 @@ type past struct {
 	kept   *kept
 	clock  *pastClock
 	random *mrand.Rand
-	due    map[pastRow]limit.Amounts // not in the ledger yet
+	due    map[pastRow]limit.Charge // not in the ledger yet
 }
 
 // pastRow names a row of the ledger.
@@ -72,7 +72,7 @@ type pastRow struct {
 
 // makePast adds teams to the directory and gives all a month of use, the last day in detail. Readers treat it like real use.
 func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) error {
-	m := &past{configuration: c, kept: k, clock: clock, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}}
+	m := &past{configuration: c, kept: k, clock: clock, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Charge{}}
 	if err := m.addTeams(ctx); err != nil {
 		return err
 	}
@@ -114,9 +114,6 @@ func (m *past) addTeams(ctx context.Context) error {
 		}
 		team := teams.Spec{ID: t.id, Members: map[string]json.RawMessage{}}
 		err := json.Unmarshal([]byte(t.members), &team.Members)
-		if err == nil {
-			team.Members["description"], err = json.Marshal(t.description)
-		}
 		if err == nil {
 			order := teams.Order{Who: "demo", Now: time.Now(), Reason: "so that there is something to see"}
 			_, err = teams.Commit(ctx, m.directoryStore(nil), order, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })
@@ -178,38 +175,41 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	if r.Status != 200 {
 		return r
 	}
-	cost := m.cost(costs, images)
+	bill := m.bill(costs, images)
+	cost := limit.AmountsOf(&bill)
 	r.Cost = telemetry.Cost{Known: true, Amounts: cost, Flag: telemetry.FlagExact}
 	row := pastRow{t.id, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
 	if row.estimated {
 		r.Cost.Flag = telemetry.FlagEstimated
 	}
-	for unit := range cost {
-		cost[unit] *= like
+	due, kinds := m.due[row], price.Sum{}
+	for range like {
+		due.Amounts = due.Amounts.Plus(cost)
+		kinds.AddBill(&bill)
 	}
-	m.due[row] = m.due[row].Plus(cost)
+	due.Kinds = due.Kinds.Plus(kinds.ByKind())
+	m.due[row] = due
 	return r
 }
 
-// cost is what a request costs at a price. Of the input of texts up to a half hit the cache.
-func (m *past) cost(p *price.Price, images int64) limit.Amounts {
-	used := price.Usage{Images: images}
+// bill is that of a request at a price. Of the input of texts a part hits the cache.
+func (m *past) bill(p *price.Price, images int64) price.Bill {
+	used := price.Usage{Images: images, Pixels: 1 << 20}
 	if images == 0 {
-		used.Input, used.Output = 200+m.random.Int64N(3000), 50+m.random.Int64N(1200)
-		used.Cached = m.random.Int64N(used.Input / 2)
+		used.Input, used.Output, used.Cached = 200+m.random.Int64N(3000), 50+m.random.Int64N(1200), m.random.Int64N(200)
 	}
 	bill, _ := price.Of(p, &used)
-	return limit.AmountsOf(&bill)
+	return bill
 }
 
 // post charges the teams for due requests, at a time.
 func (m *past) post(at time.Time) {
 	m.clock.set(at)
-	for row, amounts := range m.due {
-		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: amounts, Lease: time.Minute}
+	for row, due := range m.due {
+		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute}
 		verdict, err := m.kept.accounts.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.kept.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts, Estimated: row.estimated})
+			_, _ = m.kept.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
 		}
 	}
 	clear(m.due)

@@ -46,7 +46,7 @@ var mutations = []mutation{
 	// Shares of the rates, and allowances.
 	{
 		about: "an estimate of tokens is not cut to its share", file: "policy/limit/share.go",
-		old: "min(small.Amounts[i], max(rate.Burst/4, 1))", new: "max(h.Amounts[i], rate.Burst/4, 1)",
+		old: "min(small.Amounts[i], max(rate.Burst/4, 1))", new: "max(small.Amounts[i], rate.Burst/4, 1)",
 	},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{

@@ -96,6 +96,7 @@ func (c *Contradictions) Note(id, team, model string) {
 		return
 	}
 	c.models[model] = true
-	c.logger.LogAttrs(context.Background(), slog.LevelWarn, "a usage says more of a kind than of the whole, to which it was cut; of this model that is logged once",
+	c.logger.LogAttrs(context.Background(), slog.LevelWarn,
+		"a usage says more of a kind than of the whole, to which it was cut; of this model that is logged once",
 		slog.String("id", id), slog.String("team", team), slog.String("model", model))
 }

@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, although others have. Requests of
+// forwarded paths have no model, and those that the service refused need no price.
+func Unpriced(ctx context.Context, ledger interface {
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
+}, file *teams.File, now time.Time,
+) (warnings []string) {
+	if len(file.Prices) == 0 {
+		return nil
+	}
+	today := limit.CalendarOf(now)
+	days, _ := limit.Days(today.Start.AddDate(0, 0, -29).Format(limit.DayForm), today.Start.Format(limit.DayForm))
+	rows, err := ledger.Rows(ctx, limit.Query{Days: days})
+	if err != nil {
+		return []string{"the ledger cannot be read, so models without a price are not known"}
+	}
+	models := map[string]bool{}
+	for i := range rows {
+		row := &rows[i]
+		counts := row.Used[limit.Tokens] > 0 || row.Used[limit.Images] > 0
+		if counts && row.Endpoint != policy.EndpointOther && file.Prices.For(row.Model, today.Day) == nil {
+			models[row.Model] = true
+		}
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	return []string{"used in the last 30 days, and without a price: " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")}
+}
