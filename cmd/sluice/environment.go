@@ -86,7 +86,7 @@ func parseFault(name string, bad env.ParseError) string {
 	if !errors.As(bad.Err, &named) {
 		return "allowed: " + allowed[name]
 	}
-	return oneLine(named).Error()
+	return brief(named).Error()
 }
 
 // settingNames are the variables in the order of the struct, and allowed describes the values of each.

@@ -30,16 +30,15 @@ const usageTimeout = 30 * time.Second
 
 // usageCommand is sluice usage.
 type usageCommand struct {
-	Team string `placeholder:"T" help:"Of one team alone."`
-	From string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
-	To   string `placeholder:"D" help:"To this day; today if absent."`
-	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
-	By   string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
-	Tags bool   `help:"As --by tag." xor:"by"`
-	JSON bool   `help:"As JSON." xor:"form"`
-	CSV  bool   `help:"As CSV." xor:"form"`
-
-	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
+	Team  string `placeholder:"T" help:"Of one team alone."`
+	From  string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
+	To    string `placeholder:"D" help:"To this day; today if absent."`
+	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
+	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
+	Tags  bool   `help:"As --by tag." xor:"by"`
+	JSON  bool   `help:"As JSON." xor:"form"`
+	CSV   bool   `help:"As CSV." xor:"form"`
+	Focus bool   `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
 }
 
 // Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.

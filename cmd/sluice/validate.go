@@ -175,20 +175,11 @@ func documentFaults(name string, bad teams.Faults) faults {
 	return fs
 }
 
-// oneLine joins faults for the log and for readiness.
-func oneLine(all teams.Faults) error {
-	texts := make([]string, len(all))
-	for i, f := range all {
-		texts[i] = f.String()
-	}
-	return errors.New(strings.Join(texts, "; "))
-}
-
 // brief is an error in one line without paths.
 func brief(err error) error {
 	var all teams.Faults
 	if errors.As(err, &all) {
-		return oneLine(all)
+		return errors.New(strings.ReplaceAll(all.Error(), "\n", "; "))
 	}
 	return err
 }
