@@ -19,8 +19,18 @@ local function inner(kind, scope, limits, use, day, month, units)
     return name, true
   end
 
-  -- read reads what a scope used and holds in a period: of one day, or of all days of the month.
-  local function read(row, period, hashes)
+  -- hashes returns those of a period: of one day, or of all days of the month, whose names are made once and only if a quota needs them.
+  local days = {}
+  local function hashes(period)
+    if period == 1 then return {key} end
+    if not days[1] then
+      for d = 1, 31 do days[d] = string.format(dated, d) end
+    end
+    return days
+  end
+
+  -- read reads what a scope used and holds in a period.
+  local function read(row, period)
     local names, at = {}, {}
     for i, unit in ipairs(units) do
       local q = 2 * i - 2 + period
@@ -30,7 +40,7 @@ local function inner(kind, scope, limits, use, day, month, units)
         row.n[q], row.n[row.used[q]], row.n[row.used[q] + 1] = 0, 0, 0
       end
     end
-    for _, hash in ipairs(names[1] and hashes or {}) do
+    for _, hash in ipairs(names[1] and hashes(period) or {}) do
       local got = call('HMGET', hash, unpack(names))
       for n, q in ipairs(at) do
         local used = row.used[q]
@@ -43,12 +53,11 @@ local function inner(kind, scope, limits, use, day, month, units)
   function scopes.row(text)
     local given = scope ~= '@' and scope or string.match(text, '#@([a-z0-9._-]*)$')
     local name, new = counts(given)
-    local row, days = rows[name], {}
+    local row = rows[name]
     if not row then
-      for d = 1, 31 do days[d] = string.format(dated, d) end
       row = {name = name, new = new, n = {}, used = {}, held = 0, limits = limits, placed = {}}
-      read(row, 1, {key})
-      read(row, 2, days)
+      read(row, 1)
+      read(row, 2)
       rows[name] = row
     end
     row.other = name == given and 0 or 1
