@@ -50,6 +50,7 @@ type Hold struct {
 	Size     string          `json:",omitzero"` // of one, as the request named it; empty: it named none
 	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have no other
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
+	House    bool            `json:",omitzero"`  // the account of all teams together holds them, too
 }
 
 // Final reports whether the task has ended.

@@ -32,6 +32,8 @@ type admission struct {
 	tasks  *tasks.Tasks
 	claims *claims
 	lease  time.Duration // of a request's hold
+
+	outsides limit.Outsides
 }
 
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
@@ -59,7 +61,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Outside: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
+		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
@@ -91,6 +93,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 // refusedBy maps each reason of the accounts to its row.
 var refusedBy = map[limit.Reason]*reason{
 	limit.ReasonNever: refuseNever, limit.ReasonRate: refuseRate, limit.ReasonTasks: refuseTasks, limit.ReasonAccount: refuseAccount, limit.ReasonQuota: refuseQuota,
+	limit.ReasonHouse: refuseHouse,
 }
 
 // settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
@@ -108,8 +111,7 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
 		if s.claimed && !s.held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
-			task := *s.held
-			task.Task, charge.Held = true, &task
+			charge.Held = s.held.AsTask()
 		}
 		s.Cost = tasks.Cost(charge.Amounts, flag)
 		charge.Team, charge.Estimated, charge.Taken = a.live.teams.Load().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
@@ -157,7 +159,11 @@ func streamedTask(s *requestState) *telemetry.Task {
 // chargeTask charges what a task's creation holds.
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	team, taken := charge.Held.Team, charge.Taken
-	charge.Team = a.live.teams.Load().Team(team)
+	file := a.live.teams.Load()
+	charge.Team = file.Team(team)
+	for _, h := range charge.Held.Others {
+		h.Account = file.House.Quotas()
+	}
 	charge.Taken = func(first bool) {
 		a.refusals.forget(team) // as in report
 		taken(first)

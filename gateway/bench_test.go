@@ -225,6 +225,9 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 			"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n" +
 			"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n"
 	}
+	if os.Getenv(benchHouse) != "" {
+		doc += "house: {quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}, alert: [50, 80, 95]}\n"
+	}
 	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		panic(err)

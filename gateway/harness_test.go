@@ -85,8 +85,9 @@ type plan struct {
 	remote    *gateway.Remote       // nil: the stores are in memory
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
-	teams     string                // more lines for the teams file
-	limits    []string              // more lines for team search
+	passed    func(gateway.HouseAlert)
+	teams     string   // more lines for the teams file
+	limits    []string // more lines for team search
 	wrap      func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
@@ -124,7 +125,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
-		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

@@ -126,8 +126,8 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if s.terms.Price == nil && s.limits.Spends() {
 		return refuse(refuseModel).say("Key %s has a spend quota, and the teams file has no price for the model %s.", s.holder, policy.Brief(request.Model)).at("model")
 	}
-	if s.terms.Price == nil && s.teams.NeedsPrice(s.team) {
-		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
+	if who := s.teams.NeedsPrice(s.team); s.terms.Price == nil && who != "" {
+		return refuse(refuseModel).say("%s has a spend quota, and the teams file has no price for the model %s.", who, policy.Brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -23,11 +24,13 @@ func (g *Gateway) Work(ctx context.Context) {
 	defer working.Wait()
 	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
 	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
+	house := houseWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, logger: g.deps.Logger, passed: g.deps.HousePassed}
 	for _, do := range []func(){
 		func() { accounts.log(g.deps.Accounts.Maintain(ctx)) },
 		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.polls.tasks.Finish(ctx) },
 		func() { quotas.round(ctx) },
+		func() { house.round(ctx) },
 		func() { g.inspection.buffers.Age(g.deps.Now()) },
 	} {
 		working.Go(func() { every(ctx, do) })
@@ -96,14 +99,18 @@ func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
 	if err != nil {
 		return // the metrics keep the last value
 	}
-	var uses []telemetry.QuotaUse
+	q.metrics.Quotas(team.ID, quotaUses(&report))
+	q.shown[team.ID] = true
+}
+
+// quotaUses is how far each quota of a report is used.
+func quotaUses(report *limit.Report) (uses []telemetry.QuotaUse) {
 	for i := range report.Limits {
 		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
 			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
 		}
 	}
-	q.metrics.Quotas(team.ID, uses)
-	q.shown[team.ID] = true
+	return uses
 }
 
 // forget removes teams from the metrics that have no quotas any more.

@@ -45,6 +45,7 @@ var (
 	refuseTasks       = row("admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota")
 	refuseAccount     = row("admit/account", http.StatusTooManyRequests, "Throttling.RateQuota")
 	refuseQuota       = row("admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota")
+	refuseHouse       = row("admit/house", http.StatusTooManyRequests, "Throttling.AllocationQuota")
 	refuseState       = row("admit/state", http.StatusServiceUnavailable, "ServiceUnavailable")
 	refuseNoModel     = row("models/unknown", http.StatusNotFound, "model_not_found")
 	refuseTask        = row("recall/task", http.StatusNotFound, "NotFound")

@@ -145,7 +145,13 @@ const recentFor = time.Second
 // 1 token, 1 image) could not fit either. It forgets immediately when a charge of the team, which may have made room, is settled
 // here, or the team's limits change.
 type recentRefusals struct {
-	all atomic.Pointer[limit.PerTeam[teamRefusals]]
+	all atomic.Pointer[allRefusals]
+}
+
+// allRefusals are those of each team, and those by the house, which hold for every team.
+type allRefusals struct {
+	limit.PerTeam[teamRefusals]
+	house teamRefusals
 }
 
 // teamRefusals are one team's refusals, by what every request of a route needs.
@@ -172,11 +178,16 @@ func newRecentRefusals() *recentRefusals {
 	return r
 }
 
-func (r *recentRefusals) forgetAll() { r.all.Store(new(limit.PerTeam[teamRefusals])) }
+func (r *recentRefusals) forgetAll() { r.all.Store(new(allRefusals)) }
 
-// forget drops the refusals of a team.
+// forget drops the refusals of a team, and those by the house: a charge makes room in both.
 func (r *recentRefusals) forget(team string) {
-	all := r.all.Load().Get(team)
+	all := r.all.Load()
+	all.Get(team).forget()
+	all.house.forget()
+}
+
+func (all *teamRefusals) forget() {
 	for i := range all {
 		if all[i].Load() != nil { // a load costs less than a store
 			all[i].Store(nil)
@@ -186,7 +197,13 @@ func (r *recentRefusals) forget(team string) {
 
 // remember keeps a refusal, with its headers so far, if no smaller request would have passed.
 func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRefusal) {
-	if need, ok := blocked(v); ok {
+	need, ok := blocked(v)
+	switch {
+	case !ok:
+	case v.Reason == limit.ReasonHouse:
+		recent.header = nil // they are the team's
+		r.all.Load().house[need].Store(&recent)
+	default:
 		recent.header = recent.header.Clone()
 		ofTeam(recent.header, v)
 		r.all.Load().Get(team)[need].Store(&recent)
@@ -217,7 +234,8 @@ func blocked(v *limit.Verdict) (need int, ok bool) {
 	if v.Fault.Inside() { // another value of the tag, or another key, may pass
 		return 0, false
 	}
-	if v.Reason != limit.ReasonRate && v.Reason != limit.ReasonQuota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {
+	quota := v.Reason == limit.ReasonQuota || v.Reason == limit.ReasonHouse
+	if v.Reason != limit.ReasonRate && !quota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {
 		return 0, false
 	}
 	switch v.Fault.Unit {
@@ -233,7 +251,14 @@ func blocked(v *limit.Verdict) (need int, ok bool) {
 
 // recall returns the refusal that holds for every request of a route, or nil.
 func (r *recentRefusals) recall(team string, to *route, now time.Time) *recentRefusal {
-	all := r.all.Load().Get(team)
+	all := r.all.Load()
+	if recent := all.Get(team).recall(to, now); recent != nil {
+		return recent
+	}
+	return all.house.recall(to, now)
+}
+
+func (all *teamRefusals) recall(to *route, now time.Time) *recentRefusal {
 	if recent := all[needsRequest].Load(); recent.holds(now) {
 		return recent
 	}

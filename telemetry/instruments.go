@@ -22,7 +22,9 @@ type instruments struct {
 	active  metric.Int64UpDownCounter // requests in flight
 	surplus metric.Int64Counter       // connections to the service
 	charged [unit.Count]charged
-	used    *series[usedKey, []metric.AddOption]
+
+	houseAlerts metric.Int64Counter
+	used        *series[usedKey, []metric.AddOption]
 
 	refusals                                                counter[refusedKey]
 	polls, settlements, unpriced, alarms, warnings, reloads counter[string]
@@ -57,6 +59,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.reloads = b.counts(ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
 	i.alarms = b.counts(ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
+	i.houseAlerts = b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted by the replica that reported it")
 	i.surplus = b.counter(ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it")
 	var err error
 	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))

@@ -32,6 +32,7 @@ type Metrics struct {
 
 	instruments
 	quotas quotas
+	house  quotas // of all teams together
 }
 
 // newMetrics makes the instruments. sender sends what they measure; nil: only the page shows it.
@@ -145,6 +146,13 @@ func (m *Metrics) Surplus() {
 func (m *Metrics) Warning(rule string) {
 	if m != nil {
 		m.warnings.add(rule)
+	}
+}
+
+// HouseAlert counts a per cent of a quota of all teams together that was passed.
+func (m *Metrics) HouseAlert(unit, period string, percent int) {
+	if m != nil {
+		m.houseAlerts.Add(context.Background(), 1, metric.WithAttributes(labelUnit.String(unit), labelPeriod.String(period), labelPercent.Int(percent)))
 	}
 }
 

@@ -27,6 +27,8 @@ const (
 	ownSettlements  = "sluice.settlements"
 	ownUnpriced     = "sluice.requests.unpriced"
 	ownQuotaUsed    = "sluice.quota.used_ratio"
+	ownHouseUsed    = "sluice.house.used"
+	ownHouseAlerts  = "sluice.house.alerts"
 	ownAlarms       = "sluice.upstream.alarms"
 	ownSurplus      = "sluice.upstream.surplus"
 	ownOverhead     = "sluice.overhead"
@@ -50,6 +52,7 @@ const (
 	labelOutcome = attribute.Key("outcome")
 	labelUnit    = attribute.Key("unit")
 	labelPeriod  = attribute.Key("period")
+	labelPercent = attribute.Key("percent")
 	labelRule    = attribute.Key("rule")
 	labelCode    = attribute.Key("code")
 	labelSignal  = attribute.Key("signal")

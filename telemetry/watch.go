@@ -77,6 +77,7 @@ func (m *Metrics) watchOwn(config Config) error {
 		return nil
 	})
 	b.gauges(ownQuotaUsed, "", "the part of a team's quota that is used or held", m.quotas.observe)
+	b.gauges(ownHouseUsed, "", "the part of a quota of all teams together that is used or held", m.house.observe)
 	return b.err
 }
 
@@ -127,13 +128,26 @@ func (m *Metrics) Quotas(team string, uses []QuotaUse) {
 	m.quotas.teams[team] = uses
 }
 
+// House replaces what is shown of the quotas of all teams together; without uses they are removed from the page.
+func (m *Metrics) House(uses []QuotaUse) {
+	if m == nil {
+		return
+	}
+	m.house.mu.Lock()
+	defer m.house.mu.Unlock()
+	m.house.teams = map[string][]QuotaUse{"": uses}
+}
+
 func (q *quotas) observe(_ context.Context, o metric.Float64Observer) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for team, uses := range q.teams {
 		for _, use := range uses {
-			o.Observe(use.Ratio, metric.WithAttributeSet(attribute.NewSet(
-				labelTeam.String(team), labelUnit.String(use.Unit), labelPeriod.String(use.Period))))
+			labels := []attribute.KeyValue{labelUnit.String(use.Unit), labelPeriod.String(use.Period)}
+			if team != "" { // else of all together
+				labels = append(labels, labelTeam.String(team))
+			}
+			o.Observe(use.Ratio, metric.WithAttributes(labels...))
 		}
 	}
 	return nil

@@ -115,7 +115,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		{Name: "log", State: func() error { return logState(log) }},
 		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
 	}, p.kept.checks...)
-	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state})
+	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Tells: p.gateway.House})
 	if s.hangups != nil {
 		files := newWatch(c, logger, directory.setFile, p.telemetry.Metrics.Reload)
 		watched.TeamsFaulty = func() bool { return files.state() != nil }

@@ -175,12 +175,15 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		taken(false)
 		return
 	}
+	held := &limit.Held{
+		ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
+		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
+	}
+	if claim.Hold.House {
+		held.AddHouse()
+	}
 	s.deps.Charge(ctx, &limit.Charge{
-		Held: &limit.Held{
-			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
-			Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
-		},
-		Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
+		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, end)

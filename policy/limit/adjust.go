@@ -17,25 +17,32 @@ type Adjustment struct {
 	MonthBefore, Month int64
 }
 
-// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id and why are
-// not kept: memory loses no reply.
+// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0; and what all teams used
+// together, if that was ever counted. id and why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delta int64, _ string) (Adjustment, error) {
-	a, i := m.teams.Get(team), UnitIndex(unit)
+	done := m.teams.Get(team).adjust(UnitIndex(unit), delta)
+	if house := m.teams.Known(teams.HouseID); house != nil && done.Done {
+		house.adjust(UnitIndex(unit), delta)
+	}
+	return done, nil
+}
+
+func (a *account) adjust(unit int, delta int64) Adjustment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	date := a.date.at(a.time())
 	of := a.books[ScopeTeam].tallies(date.Day, "")
 	day, month := of[0], of[1]
-	done := Adjustment{DayBefore: day.used[i], Day: day.used[i], MonthBefore: month.used[i], Month: month.used[i]}
+	done := Adjustment{DayBefore: day.used[unit], Day: day.used[unit], MonthBefore: month.used[unit], Month: month.used[unit]}
 	if done.Month+delta < 0 {
-		return done, nil
+		return done
 	}
 	done.Done, done.Day, done.Month = true, max(done.Day+delta, 0), done.Month+delta
-	day.used[i], month.used[i] = done.Day, done.Month
+	day.used[unit], month.used[unit] = done.Day, done.Month
 	var change Amounts
-	change[i] = delta
+	change[unit] = delta
 	a.ledger.post(date.Day, AdjustedModel, policy.EndpointOther, change, Amounts{}, "")
-	return done, nil
+	return done
 }
 
 // Open returns how many holds of a team are open: its requests in flight and its tasks that are not settled.

@@ -7,41 +7,92 @@ import (
 	"sluice/policy/teams"
 )
 
-// Admit places a hold in all of its units, or refuses it and takes nothing. The error is about the state, never about the team.
+// Admit places a hold in all of its accounts and units, or refuses it and takes nothing. The error is about the state, never about the
+// team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	a := m.teams.Get(h.Team.ID)
 	t := a.termsFor(h.Team, h.Key)
 	if v, never := h.NeverFits(t); never {
 		return v, nil
 	}
+	others := h.Others()
+	for _, o := range others {
+		m.seed(o.Team)
+	}
 	s, err := a.admit(h, t)
 	if err != nil {
 		return Verdict{}, err
 	}
 	v := s.Verdict(t, h)
-	if v.Held == nil || len(h.Outside) == 0 {
-		return v, nil
+	if others == nil {
+		m.seeds.unhoused()
+	} else {
+		v, err = m.admitOthers(h, others, v)
 	}
-	if fault, wait := m.outside.take(h.Outside, &h.Amounts, false, 1); wait > 0 {
-		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
+	if v.Held == nil || len(h.Rated()) == 0 {
+		return v, err
+	}
+	if fault, wait := m.outside.take(h.Rated(), &h.Amounts, false, 1); wait > 0 {
+		_, err := m.Settle(context.Background(), &Charge{Held: v.Held, Team: h.Team}) // it was never sent
 		return v.RefuseOutside(fault, wait, h), err
 	}
-	taken := *v.Held // the one in the accounts never changes
-	taken.Outside = h.Outside
-	v.Held = &taken
+	if others == nil {
+		own := *v.Held // the one in the accounts never changes
+		v.Held = &own
+	}
+	v.Held.Outside = h.Rated()
 	return v, nil
 }
 
-// Settle charges a hold, once, with what the request used. It reports whether this call did.
+// admitOthers places the holds in the accounts outside of the team, of which v is the verdict.
+func (m *Memory) admitOthers(h *Hold, others []*Hold, v Verdict) (Verdict, error) {
+	all := make([]Verdict, 1, 2)
+	if all[0] = v; v.Held != nil {
+		own := *v.Held // the one in the accounts never changes
+		all[0].Held = &own
+	}
+	for _, o := range others {
+		if v.Held == nil { // it is only asked how long the request would wait
+			o.ID = ""
+		}
+		a := m.teams.Get(o.Team.ID)
+		t := a.termsFor(o.Team, "")
+		s, err := a.admit(o, t)
+		if err != nil {
+			return Verdict{}, err
+		}
+		all = append(all, s.Verdict(t, o))
+	}
+	among, back := Among(h, all)
+	for _, held := range back {
+		if _, err := m.settle(h.Release(held)); err != nil {
+			return Verdict{}, err
+		}
+	}
+	return *among, nil
+}
+
+// Settle charges a hold, once, with what the request used, in all of its accounts. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
+	done, err := m.settle(c)
+	for _, h := range c.Held.Others {
+		if _, failed := m.settle(c.Other(h)); err == nil {
+			err = failed
+		}
+	}
+	if err == nil {
+		c.Tell(done)
+	}
+	return done, err
+}
+
+// settle charges a hold in one account, and the rates outside of it.
+func (m *Memory) settle(c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
 	charge := &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated}
 	done, err := a.settle(charge, a.termsFor(c.Team, c.Held.Key.Name()))
 	if done && len(c.Held.Outside) > 0 {
 		m.outside.correct(c, 1)
-	}
-	if err == nil {
-		c.Tell(done)
 	}
 	return done, err
 }
@@ -52,14 +103,22 @@ func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), 
 // Maintain charges the holds whose lease has ended, of all teams, and counts those that are open.
 func (m *Memory) Maintain(context.Context) error {
 	var all OpenHolds
-	m.teams.Each(func(_ string, a *account) {
+	m.teams.Each(func(id string, a *account) {
 		a.mu.Lock()
 		a.sweep(a.time(), tendBatch)
 		a.mu.Unlock()
-		all.Add(a.openHolds())
+		if !teams.IsOutside(id) { // the same holds again
+			all.Add(a.openHolds())
+		}
 	})
 	m.counted.Store(&all)
 	return nil
+}
+
+// First reports true once for each name of an account.
+func (m *Memory) First(_ context.Context, account, name string) (bool, error) {
+	_, told := m.firsts.LoadOrStore(account+" "+name, true)
+	return !told, nil
 }
 
 // tendBatch is how many holds of one team are charged at a time while no request waits.

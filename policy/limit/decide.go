@@ -127,7 +127,7 @@ func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
 		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 	}
 	for q, limit := range s.Quotas {
-		if unit := q / 2; (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
+		if unit := q / 2; h.Amounts[Images] > 0 && (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
 			period := teams.Periods[q%2]
 			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}

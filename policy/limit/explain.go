@@ -22,6 +22,9 @@ func (v *Verdict) Explain(h *Hold) string {
 	case ReasonAccount:
 		return fmt.Sprintf("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
 			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
+	case ReasonHouse:
+		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s, and this request may cost %s; %s.",
+			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), Written(v.Fault.Unit, v.Asked), v.resets())
 	case ReasonQuota:
 		return fmt.Sprintf("%s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", v.who(h, "Team ", "Key "),
 			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), v.forTag(h), Written(v.Fault.Unit, v.Asked), v.resets())
@@ -33,6 +36,10 @@ func (v *Verdict) Explain(h *Hold) string {
 // who names the team, or the key, whose limit refuses, behind a word for it.
 func (v *Verdict) who(h *Hold, team, key string) string {
 	switch {
+	case v.Fault.Scope == ScopeHouse:
+		return "the house"
+	case v.Fault.Scope == ScopeAccount:
+		return "the service's account"
 	case v.Fault.Scope != ScopeKey:
 		return team + h.Team.ID
 	case v.Fault.Of != h.Key:

@@ -12,7 +12,7 @@ import (
 type Hold struct {
 	ID       string          // unique; admitting the same id twice holds once
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
-	Outside  []Scope         // what it is charged in outside of the team: the upstream account's limits of the model; nil: nothing
+	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
 	Model    string          // for the ledger
 	Endpoint policy.Endpoint // for the ledger
 	Tag      string          // the value of the team's tag_key; empty: none
@@ -34,17 +34,23 @@ type Held struct {
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC; the cost belongs to them
 	Month    int
 	Task     bool
-	Outside  []Scope // the scopes outside of the team that it was taken from; nil: none
-	Rates    RateSet // the rates that it was taken from; none if another process admitted it
-	Local    bool    // admitted without Redis: it was not taken from rates there
+	Outside  []Scope     // the scopes outside of the team whose rates it was taken from; nil: none
+	Account  *teams.Team // the document of the account that this is in, if it is outside of the teams; nil: it is a team's
+	Others   []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
+	Rates    RateSet     // the rates that it was taken from; none if another process admitted it
+	Local    bool        // admitted without Redis: it was not taken from rates there
 }
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
 func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
-	return &Held{
+	held := &Held{
 		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
 		Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
+	if teams.IsOutside(h.Team.ID) {
+		held.Account = h.Team
+	}
+	return held
 }
 
 // Terms are the limits of the hold's team and key.

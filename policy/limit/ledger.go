@@ -107,16 +107,20 @@ func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 	return rows, nil
 }
 
-// accounts returns those of some teams, or of all if teams is nil.
-func (m *Memory) accounts(teams []string) map[string]*account {
-	some := make(map[string]*account, len(teams))
-	for _, id := range teams {
+// accounts returns those of some teams, or of all if ids is nil.
+func (m *Memory) accounts(ids []string) map[string]*account {
+	some := make(map[string]*account, len(ids))
+	for _, id := range ids {
 		if a := m.teams.Known(id); a != nil {
 			some[id] = a
 		}
 	}
-	if teams == nil {
-		m.teams.Each(func(id string, a *account) { some[id] = a })
+	if ids == nil {
+		m.teams.Each(func(id string, a *account) {
+			if !teams.IsOutside(id) {
+				some[id] = a
+			}
+		})
 	}
 	return some
 }

@@ -22,6 +22,8 @@ const LateTruth = 49 * time.Hour
 type Memory struct {
 	teams   PerTeam[account]
 	outside outside
+	seeds   memorySeeds
+	firsts  sync.Map                  // names that First was asked for
 	dry     atomic.Bool               // buckets that are new now are empty instead of full
 	counted atomic.Pointer[OpenHolds] // as Maintain last counted them; nil: not yet
 }
@@ -226,18 +228,25 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	return true, nil
 }
 
-// Extend gives an open hold a new lease, counted from now.
-func (m *Memory) Extend(_ context.Context, h *Held, lease time.Duration) error {
+// Extend gives an open hold a new lease, counted from now, in all of its accounts.
+func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
 	a := m.teams.Get(h.Team)
+	a.extend(h.ID, lease)
+	for _, o := range h.Others {
+		_ = m.Extend(ctx, o, lease) // it never fails
+	}
+	return nil
+}
+
+func (a *account) extend(id string, lease time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if held := a.holds[h.ID]; held != nil && !held.expired {
+	if held := a.holds[id]; held != nil && !held.expired {
 		if due := a.time().Add(lease); due.After(held.due) {
 			held.due = due
 		}
 		heap.Fix(&a.due, held.index)
 	}
-	return nil
 }
 
 // sweep expires holds whose lease has ended, and forgets those that expired long ago.

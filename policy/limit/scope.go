@@ -2,6 +2,7 @@ package limit
 
 import (
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy"
@@ -22,19 +23,20 @@ const (
 type ScopeKind int
 
 // The kinds of scopes. Those of the team's own accounts come first, in the order in which they are decided: the team's, and those
-// inside it, the narrowest last. One call decides by all of them. The other kinds have separate accounts.
+// inside it, the narrowest last. One call decides by all of them. The other kinds have separate accounts, the narrowest first.
 const (
 	ScopeTeam    ScopeKind = iota
 	ScopeTag               // each value of the team's tag
 	ScopeKey               // each key of the team that has limits of its own
 	ScopeAccount           // models of the upstream account
+	ScopeHouse             // all teams together
 
 	TeamScopes  = int(ScopeAccount)
 	InnerScopes = TeamScopes - 1
 )
 
 // scopeNames are the words for the kinds.
-var scopeNames = [...]string{ScopeTeam: "team", ScopeTag: "tag", ScopeKey: "key", ScopeAccount: "account"}
+var scopeNames = [...]string{ScopeTeam: "team", ScopeTag: "tag", ScopeKey: "key", ScopeAccount: "account", ScopeHouse: "house"}
 
 // String is the word for the kind: in the header Sluice-Scope, and behind the names of the limits inside a team.
 func (k ScopeKind) String() string { return scopeNames[k] }
@@ -48,6 +50,8 @@ type Scope struct {
 	Quoted bool                  // some quota is set
 	Rates  [RateCount]teams.Rate // Limit 0: none
 	Quotas [QuotaCount]int64     // None: not set
+	// Account keeps the quotas of a scope outside of the teams, like a team's; its id is no team's. Nil: the scope has rates only.
+	Account *teams.Team
 }
 
 // ScopeOf returns the scope with these limits.
@@ -71,6 +75,40 @@ func quotaNumber(q teams.Quota) int {
 		return 2*UnitIndex(q.Unit) + 1
 	}
 	return 2 * UnitIndex(q.Unit)
+}
+
+// OutsideFor returns the scopes outside of the teams that apply to a model: those of the upstream account, which have rates, and behind
+// them the house, which has quotas. Nil: none do.
+func OutsideFor(file *teams.File, model string) []Scope {
+	return new(Outsides).For(file, model)
+}
+
+// Outsides keeps the scope of the house, which is the same for all requests by one reading of the teams file. The zero Outsides is ready
+// for use, and safe for concurrent use.
+type Outsides struct{ house atomic.Pointer[[]Scope] }
+
+// For is [OutsideFor]. The list MUST NOT be changed.
+func (o *Outsides) For(file *teams.File, model string) []Scope {
+	list := AccountFor(file.Account, model)
+	if file.House == nil {
+		return list
+	}
+	house := o.house.Load()
+	if house == nil || (*house)[0].Account != file.House.Account {
+		house = &[]Scope{HouseOf(file.House.Account)}
+		o.house.Store(house)
+	}
+	if list == nil {
+		return *house
+	}
+	return append(list, *house...)
+}
+
+// HouseOf returns the scope of all teams together, whose account that is.
+func HouseOf(account *teams.Team) Scope {
+	s := ScopeOf(ScopeHouse, account.ID, nil, account.Quotas)
+	s.Account = account
+	return s
 }
 
 // AccountFor returns the scopes of the upstream account that apply to a model; nil: none do.

@@ -52,19 +52,19 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 	if v.Held == nil {
 		return v
 	}
-	if fault, wait := r.bank.outside.take(h.Outside, &small.Amounts, false, r.replicas); wait > 0 {
+	if fault, wait := r.bank.outside.take(h.Rated(), &small.Amounts, false, r.replicas); wait > 0 {
 		r.change(v.Held, t, &small.Amounts, &Amounts{})
 		return v.RefuseOutside(fault, wait, h)
 	}
-	v.Held.Outside, v.Held.Local = h.Outside, true
+	v.Held.Outside, v.Held.Local = h.Rated(), true
 	return v
 }
 
 // Debit takes what Redis admitted from the buckets here, too.
 func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
 	r.change(held, t, &Amounts{}, &h.Amounts)
-	if len(h.Outside) > 0 {
-		_, _ = r.bank.outside.take(h.Outside, &h.Amounts, true, r.replicas)
+	if rated := h.Rated(); len(rated) > 0 {
+		_, _ = r.bank.outside.take(rated, &h.Amounts, true, r.replicas)
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	ReasonQuota   Reason = "quota"      // a calendar quota
 	ReasonTasks   Reason = "open_tasks" // too many tasks are open
 	ReasonAccount Reason = "account"    // a limit of the upstream account
+	ReasonHouse   Reason = "house"      // a quota of all teams together
 	ReasonState   Reason = "state"      // it is not known what the team has left
 )
 
@@ -93,6 +94,9 @@ func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Ti
 // Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 	for k := range ScopeKind(TeamScopes) {
+		if teams.IsOutside(h.Team.ID) { // they concern no client
+			break
+		}
 		for n := range LimitTasks {
 			if h.Amounts[unitOf(n)] == 0 || !t.Of(k).has(n) {
 				continue
@@ -134,14 +138,19 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 // RefuseOutside turns an admission into a refusal by a rate outside of the team.
 func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
 	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount}
-	for i := range v.Limits { // the hold is given back
-		l := &v.Limits[i]
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: h.givenBack(v.Limits)}
+}
+
+// givenBack are a team's limits once the hold is given back.
+func (h *Hold) givenBack(limits []Standing) []Standing {
+	for i := range limits {
+		l := &limits[i]
 		l.Left += h.asked(l)
 		if l.Period != "" {
 			l.Held -= h.asked(l)
 		}
 	}
-	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits}
+	return limits
 }
 
 // asked returns how much a hold takes of the unit of a limit.

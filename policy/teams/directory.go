@@ -51,7 +51,7 @@ func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Fau
 }
 
 // ofTheFile are the fields of a teams file that a directory's document lacks.
-var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases|issuers)$`)
+var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|house|prices|catalogue|aliases|issuers)$`)
 
 // readDirectory reads a directory's document.
 func readDirectory(document []byte, defaults Team) (r *reader, list []*Team, version int64, err error) {

@@ -32,6 +32,8 @@ type File struct {
 	List []*Team
 	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
 	Account []AccountLimit
+	// House is the cap of all teams together. Nil: none.
+	House *House
 	// Prices holds the prices in the order of the file; the first whose pattern matches and whose day has come counts. Nil: none.
 	Prices price.List
 	// Catalogue names models to list for clients of OpenAI's interface, beside those that the file names elsewhere.
@@ -71,9 +73,6 @@ func (f *File) HasKey(sum Digest) bool {
 	return found
 }
 
-// NeedsPrice reports whether a team may only use models that have a price: a quota of spend would not bound the use of others.
-func (f *File) NeedsPrice(team *Team) bool { return team.Spends() }
-
 // Resolve returns the service's name of a model: that of an alias, any other name unchanged.
 func (f *File) Resolve(name string) string {
 	if model, ok := f.Aliases[name]; ok {
@@ -94,7 +93,7 @@ func (f *File) Names(team *Team, day int) []string {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		model := f.Resolve(name)
-		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) && f.Prices.For(model, day) == nil
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) != "" && f.Prices.For(model, day) == nil
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -141,6 +140,7 @@ func (f *File) read(n node) {
 		may("account", func(v node) {
 			v.items("a list of limits", func(item node) { f.Account = append(f.Account, readAccountLimit(item)) })
 		}),
+		may("house", func(v node) { f.House = readHouse(v) }),
 		must("teams", func(v node) { teams = &v }),
 		may("prices", func(v node) { f.Prices = readPrices(v) }),
 		may("catalogue", func(v node) { f.Catalogue = list(v, "model names", modelName, "each model once") }),
@@ -184,7 +184,7 @@ func (f *File) warn(r *reader) {
 	if len(f.List) == 0 {
 		n.warn("no teams: every request will be refused")
 	}
-	spends := slices.ContainsFunc(f.List, (*Team).Spends)
+	spends := slices.ContainsFunc(f.List, (*Team).Spends) || f.House.Spends()
 	if (spends || len(f.Prices) > 0) && !f.Prices.Covers("*", everyDay) {
 		n.warn("no price for *: other models count as free, and a team with a spend quota may not use them")
 	}
@@ -202,6 +202,7 @@ func (f *File) warn(r *reader) {
 			n.places[i].warn(team.ID + " has no key")
 		}
 		team.warn(n.places[i], f.Prices)
+		f.warnHouse(n.places[i], team)
 	}
 	for _, w := range r.warnings.sorted() {
 		f.warnings = append(f.warnings, w.String())

@@ -23,8 +23,9 @@ type Now struct {
 	Refused  int64         // requests refused today
 	Today    Use
 	Faults   []Fault
-	Teams    []TeamLine // the ten with the most use today, by spend, then requests
-	Known    int        // how many teams the person sees
+	House    []limit.Standing // the last known quotas of all teams together; nil: none, or the person may not see them
+	Teams    []TeamLine       // the ten with the most use today, by spend, then requests
+	Known    int              // how many teams the person sees
 }
 
 // Step is what happened in one step of time.
@@ -73,6 +74,9 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	n.Known = len(lines)
 	n.Teams = busiest(lines)
 	f.tighten(n.Teams)
+	if house := f.Teams().House; house != nil && p.SeesAll() {
+		n.House = f.Accounts.LastKnown(house.Account).Limits
+	}
 	if f.Faults != nil && p.SeesAll() {
 		n.Faults = f.Faults()
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 func TestNow(t *testing.T) {
@@ -128,5 +129,33 @@ func TestTeam(t *testing.T) {
 				t.Errorf("a member asks for %s: %v, want ErrAbsent", id, err)
 			}
 		}
+	}
+}
+
+// TestNowTellsTheHouse to those who see all teams, and no sum of teams has it.
+func TestNowTellsTheHouse(t *testing.T) {
+	s := newStand(t, true)
+	file, err := teams.Parse([]byte("house: {quotas: {requests: {day: 10}}}\n" + someTeams))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file = file
+	hold := &limit.Hold{ID: "a", Team: file.Team("shop"), Outside: limit.OutsideFor(file, "m"), Model: "m", Endpoint: policy.EndpointText, Amounts: limit.Amounts{1, 7, 0, 9}, Lease: time.Hour}
+	v, err := s.accounts.Admit(t.Context(), hold)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	if _, err := s.accounts.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: hold.Team, Amounts: hold.Amounts}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.figures.Now(t.Context(), operator, false)
+	if err != nil || len(n.House) != 1 || n.House[0].Used != 1 || n.House[0].Left != 9 {
+		t.Errorf("%+v, %v", n.House, err)
+	}
+	if n.Today.Used != hold.Amounts || n.Known != 3 {
+		t.Errorf("all teams used %v, known are %d", n.Today.Used, n.Known)
+	}
+	if n, err := s.figures.Now(t.Context(), member, false); err != nil || n.House != nil {
+		t.Errorf("a member sees %+v, %v", n.House, err)
 	}
 }

@@ -71,6 +71,10 @@ func dayWith(count int, last string) *gallery {
 	for i := range g.list {
 		g.now.Refused += g.list[i].Refused
 	}
+	g.now.House = []limit.Standing{
+		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 20000, Window: 24 * time.Hour, Used: 13200, Held: 800, Left: 6000, Reset: 12 * time.Hour},
+		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 60000 * teams.Nano, Window: 720 * time.Hour, Used: 60001 * teams.Nano, Reset: 204 * time.Hour},
+	}
 	g.now.Faults = []figures.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
 	g.days = days(func(i int) int64 {
 		if i == 29 {

@@ -103,6 +103,19 @@ func TestLinksAreEscapedOnce(t *testing.T) {
 	}
 }
 
+// TestNowShowsTheHouse: how full each quota of all teams together is.
+func TestNowShowsTheHouse(t *testing.T) {
+	page := get(t, day(12).handler(operator), "/now").Body.String()
+	for _, want := range []string{"The house: all teams together", "Images today", "Spend this month"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if page := get(t, little().handler(operator), "/now").Body.String(); strings.Contains(page, "The house") {
+		t.Error("there is no house")
+	}
+}
+
 // TestANewTeamHasAPage before the replica has put it in force.
 func TestANewTeamHasAPage(t *testing.T) {
 	g := day(12)

@@ -8,10 +8,16 @@ import (
 )
 
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id makes it happen
-// once, and why is kept with it. It needs Redis.
+// once, and why is kept with it. What all teams used together is corrected, too, if it was ever counted. It needs Redis.
 func (s *Failover) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (done limit.Adjustment, err error) {
 	err = s.ask(ctx, team, func(ctx context.Context) error {
-		done, err = s.Store.Adjust(ctx, id, team, unit, delta, why)
+		if done, err = s.Store.Adjust(ctx, id, team, unit, delta, why); err != nil || !done.Done {
+			return err
+		}
+		house, err := s.Store.Knows(ctx, teams.HouseID)
+		if house && err == nil {
+			_, err = s.Store.Adjust(ctx, id, teams.HouseID, unit, delta, why)
+		}
 		return err
 	})
 	return done, err
@@ -26,6 +32,15 @@ func (s *Failover) Open(ctx context.Context, team string) (open int, err error) 
 		return err
 	})
 	return open, err
+}
+
+// First reports true to one caller for a name of an account, among all replicas. It needs Redis.
+func (s *Failover) First(ctx context.Context, account, name string) (first bool, err error) {
+	err = s.ask(ctx, account, func(ctx context.Context) error {
+		first, err = s.Store.First(ctx, account, name)
+		return err
+	})
+	return first, err
 }
 
 // ask calls Redis about a team, once Redis has what this process knows of it.

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,49 +10,133 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// Admit places a hold in all of its units, or refuses it and takes nothing. An error means that Redis is away and the team's
+// attempt is a hold of a request in one of its accounts, while it is being placed.
+type attempt struct {
+	redisstore.Placement
+	terms *limit.Terms
+	books *books
+	loan  loan
+}
+
+// begin begins to place a hold in its account.
+func (a *accounts) begin(t *attempt, h *limit.Hold) {
+	t.Hold, t.books = h, a.teams.Get(h.Team.ID)
+	t.terms = t.books.termsOf(h)
+}
+
+// lend lends the attempt what it may take of the day's allowance.
+func (a *accounts) lend(t *attempt) {
+	now := a.Now()
+	t.loan = t.books.see(t.Hold, a.dated(now).Day, now)
+	t.Loan = &t.loan.Loan
+}
+
+// Admit places a hold in all of its accounts and units, or refuses it and takes nothing. An error means that Redis is away and an
 // allowance here is too small.
 func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	if !h.Amounts.Valid() {
 		return limit.Verdict{}, limit.ErrAmounts
 	}
-	t := h.Terms()
-	if v, never := h.NeverFits(&t); never {
+	own := new(attempt)
+	s.begin(own, h)
+	if v, never := h.NeverFits(own.terms); never {
 		return v, nil
 	}
-	b, now := s.teams.Get(h.Team.ID), s.Now()
-	date := s.dated(now)
-	l := b.see(h, date.Day, now)
-	v, at, err := s.place(ctx, h, &l, b)
-	if err != nil {
-		return s.admitHere(b, &l, h, &t, err)
+	s.lend(own)
+	if others := h.Others(); others != nil {
+		return s.admitAll(ctx, own, others)
 	}
-	now = s.Now()
-	s.ahead.Store(int64(at.Sub(now)))
-	b.answered(&l, l.Took, v.Held, now)
-	s.tellAside(ctx, b, &v, h.Team.ID, at)
-	if v.Owed != nil {
-		s.queue.retain(job{charge: v.Owed, tried: now})
+	s.seeds.without()
+	own.Verdict, own.At, own.Err = s.place(ctx, own)
+	return s.answer(ctx, own)
+}
+
+// admitAll places the holds of a request with accounts outside of its team, in all or in none. What one account holds and another
+// refuses is given back.
+func (s *Failover) admitAll(ctx context.Context, own *attempt, others []*limit.Hold) (limit.Verdict, error) {
+	h, more := own.Hold, make([]attempt, len(others))
+	all := append(make([]*attempt, 0, 2), own)
+	for i := range more {
+		s.begin(&more[i], others[i])
+		s.lend(&more[i])
+		all = append(all, &more[i])
 	}
-	if v.Held != nil && !s.Refuse {
-		s.rates.Debit(h, v.Held, &t)
+	s.placeAll(ctx, all)
+	verdicts, errs := make([]limit.Verdict, len(all)), error(nil)
+	for i, t := range all {
+		v, err := s.answer(ctx, t)
+		if verdicts[i] = v; err != nil {
+			errs = errors.Join(errs, err)
+		}
 	}
-	return v, nil
+	v, back := limit.Among(h, verdicts)
+	for _, held := range back {
+		_, _ = s.Settle(ctx, h.Release(held)) // it is kept and repeated
+	}
+	if errs != nil && v.Reason == limit.ReasonNone { // none refused: it is not known whether all would admit
+		return limit.Verdict{}, errs
+	}
+	return *v, nil
+}
+
+// answer is the verdict of one account, by Redis's reply or without it.
+func (s *Failover) answer(ctx context.Context, t *attempt) (limit.Verdict, error) {
+	if t.Err != nil {
+		return s.admitHere(t.books, &t.loan, t.Hold, t.terms, t.Err)
+	}
+	now := s.Now()
+	s.ahead.Store(int64(t.At.Sub(now)))
+	t.books.answered(&t.loan, t.loan.Took, t.Held, now)
+	s.tellAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)
+	if t.Owed != nil {
+		s.queue.retain(job{charge: t.Owed, tried: now})
+	}
+	if t.Held != nil && !s.Refuse && t.Held.Account == nil {
+		s.rates.Debit(t.Hold, t.Held, t.terms)
+	}
+	return t.Verdict, nil
 }
 
 // place asks Redis. Each call has its own timeout, so that over a slow network a request can make several.
-func (a *accounts) place(ctx context.Context, h *limit.Hold, l *loan, b *books) (v limit.Verdict, at time.Time, err error) {
-	if a.Timeout <= 0 { // there is no time for a call
-		return v, at, limit.ErrAway
-	}
-	if err = a.ensureRestored(context.WithoutCancel(ctx), a.Timeout, h.Team.ID, b); err != nil {
+func (a *accounts) place(ctx context.Context, t *attempt) (v limit.Verdict, at time.Time, err error) {
+	if err = a.ready(ctx, t); err != nil {
 		return v, at, err
 	}
 	call := timedFrom(ctx, a.Timeout)
 	defer call.end()
-	v, at, err = a.Store.Place(call, h, &l.Loan)
+	v, at, err = a.Store.Place(call, t.Hold, t.Loan)
 	a.heard(err)
 	return v, at, err
+}
+
+// ready makes sure that Redis may be asked about an account.
+func (a *accounts) ready(ctx context.Context, t *attempt) error {
+	if a.Timeout <= 0 { // there is no time for a call
+		return limit.ErrAway
+	}
+	return a.ensureRestored(context.WithoutCancel(ctx), a.Timeout, t.Hold.Team.ID, t.books)
+}
+
+// placeAll asks Redis about several accounts of one request, in one round trip.
+func (s *Failover) placeAll(ctx context.Context, all []*attempt) {
+	ask := make([]*redisstore.Placement, 0, 2)
+	for i, t := range all {
+		if t.Err = s.ready(ctx, t); t.Err == nil && i > 0 {
+			t.Err = s.seeded(ctx, t.Hold.Team.ID)
+		}
+		if t.Err == nil {
+			ask = append(ask, &t.Placement)
+		}
+	}
+	if len(ask) == 0 {
+		return
+	}
+	call := timedFrom(ctx, s.Timeout)
+	defer call.end()
+	s.Store.PlaceAll(call, ask)
+	for _, p := range ask {
+		s.heard(p.Err)
+	}
 }
 
 // admitHere decides a hold without Redis; cause is why.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/policy/limit"
@@ -65,6 +66,55 @@ func (w *world) withinLimits(by *request) {
 		if open > t.Tasks+forgiven {
 			w.fail("limits: %s admitted task %d of %s, the limit is %d%s", by.by.name, open, worldTeams[by.team], t.Tasks, w.unknown(forgiven))
 		}
+	}
+}
+
+// withinTheHouse checks the admitted requests of all teams, with this one, against the quotas of the house.
+func (w *world) withinTheHouse(by *request) {
+	own := by.held.Others[0]
+	for quota, most := range worldHouse[0].Quotas {
+		unit, sum, forgiven := quota/2, int64(0), int64(0)
+		if most == limit.None || by.amounts[unit] == 0 {
+			continue
+		}
+		for _, q := range w.requests {
+			of := q.held.Others[0]
+			if quota%2 == 1 && of.Month == own.Month || of.Day == own.Day {
+				sum += q.counted()[unit]
+				if q.forgiven {
+					forgiven += q.counted()[unit]
+				}
+			}
+		}
+		if sum > most+forgiven {
+			w.fail("house: %s admitted %d %s of one %s for all teams, the most is %d%s", by.by.name, sum, teams.Units[unit], teams.Periods[quota%2], most, w.unknown(forgiven))
+		}
+	}
+}
+
+// houseAddsUp checks that the house used what all teams used. A replica that died may have been charged more for one of its allowances
+// than for the others.
+func (w *world) houseAddsUp() {
+	if w.ever || slices.ContainsFunc(w.former, func(r *replica) bool { return r.lost }) {
+		return
+	}
+	used := func(account string) (all limit.Amounts) {
+		fields, _ := w.server.HKeys("sl1:{" + account + "}:quota")
+		for _, field := range fields {
+			var month int
+			var unit string
+			if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &unit); n == 2 && strings.HasSuffix(field, ":used") {
+				all[limit.UnitIndex(teams.Unit(unit))] += w.count(account, field)
+			}
+		}
+		return all
+	}
+	var sum limit.Amounts
+	for _, team := range worldTeams {
+		sum = sum.Plus(used(team))
+	}
+	if house := used(teams.HouseID); house != sum {
+		w.fail("house: it used %v, all teams together used %v", house, sum)
 	}
 }
 

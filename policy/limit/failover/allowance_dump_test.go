@@ -115,7 +115,7 @@ func (w *world) count(team, field string) int64 {
 
 // heldAddsUp checks that the amounts held in Redis are the sums of the open holds, in each day and month and of tasks.
 func (w *world) heldAddsUp() {
-	for _, team := range worldTeams {
+	for _, team := range worldAccounts {
 		sums, tasks := map[string]int64{}, int64(0)
 		for _, h := range w.openHolds(team) {
 			for unit, n := range h.amounts {

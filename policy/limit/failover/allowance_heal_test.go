@@ -42,6 +42,7 @@ func (w *world) heal() {
 	for team := range worldTeams {
 		w.balance(team)
 	}
+	w.houseAddsUp()
 }
 
 // stopAll stops the replicas, and checks for leftovers.
@@ -67,7 +68,7 @@ func (w *world) stopAll() {
 // nothingIsLeft checks that no hold and no open allowance outlives all replicas and leases.
 func (w *world) nothingIsLeft() {
 	w.heldAddsUp()
-	for _, team := range worldTeams {
+	for _, team := range worldAccounts {
 		if open := w.openHolds(team); len(open) > 0 {
 			w.fail("left: %s has %d open holds for ever: %+v", team, len(open), open)
 		}

@@ -22,6 +22,16 @@ import (
 // worldTeams are the teams of the world.
 var worldTeams = []string{"search", "shop"}
 
+// worldHouse is the cap of all teams together.
+var worldHouse = []limit.Scope{limit.HouseOf(&teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{
+	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 150},
+	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 2000},
+	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 300},
+}})}
+
+// worldAccounts are those of the teams and the house.
+var worldAccounts = append(slices.Clone(worldTeams), teams.HouseID)
+
 // editions are the limits that a replica may have read.
 var editions = map[string][]*teams.Team{
 	"as it was":     readEdition(bothTeams(1, 1)),

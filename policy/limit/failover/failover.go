@@ -46,10 +46,10 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}, ledgers: ledgers{a.Store}}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now), seeds: seeds{turn: semaphore.NewWeighted(1)}}, ledgers: ledgers{a.Store}}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
-	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain}
+	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain, seeded: s.counts}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
 	s.Store.Peer = redisstore.Peer{
 		ID: rand.Text()[:12], Alive: a.most.Load, Gap: a.gap, Lease: s.Bridge,
@@ -141,7 +141,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
 		err = errors.Join(err, s.renewer.all(ctx))
 	}
-	err = errors.Join(err, s.sweeper.sweep(ctx))
+	err = errors.Join(err, s.sweeper.sweep(ctx), s.checkSeeds(ctx))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) {
 		return errs // Changed reports that; the owner of the connections reports that all are busy
 	}

@@ -33,17 +33,18 @@ type job struct {
 	kept   bool      // it waited for Redis, so its hold may have expired meanwhile
 }
 
-// jobKey names a kind of job of a hold. One of each is kept.
+// jobKey names a kind of job of a hold in an account. One of each is kept.
 type jobKey struct {
-	hold   string
-	extend bool
+	account string
+	hold    string
+	extend  bool
 }
 
 func (j *job) key() jobKey {
 	if j.charge == nil {
-		return jobKey{j.extend.ID, true}
+		return jobKey{j.extend.Team, j.extend.ID, true}
 	}
-	return jobKey{j.charge.Held.ID, false}
+	return jobKey{j.charge.Held.Team, j.charge.Held.ID, false}
 }
 
 // sumOf names the charges that are added up together.

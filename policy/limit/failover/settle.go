@@ -2,10 +2,12 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
 // settler settles holds: in Redis if it knows them, else in this process.
@@ -13,11 +15,26 @@ type settler struct {
 	*accounts
 	rates *limit.Shares // the rates without Redis
 	queue *queue
+	seeds seeds
 }
 
-// Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
+// Settle charges a hold in all of its accounts, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
-func (s *settler) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+func (s *settler) Settle(ctx context.Context, c *limit.Charge) (done bool, err error) {
+	if len(c.Held.Others) == 0 {
+		return s.settle(ctx, c)
+	}
+	for i, part := range c.Parts() {
+		first, failed := s.settle(ctx, part)
+		if err = errors.Join(err, failed); i == 0 {
+			done = first
+		}
+	}
+	return done, err
+}
+
+// settle is Settle for one account.
+func (s *settler) settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	c.Amounts = c.Amounts.Bound()
 	if s.settleHere(c) {
 		return true, nil
@@ -43,6 +60,9 @@ func (s *settler) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
 // kept. If the queue is full, the caller waits after all.
 func (s *settler) SettleLater(c *limit.Charge) {
+	for _, h := range c.Held.Others {
+		s.SettleLater(c.Other(h))
+	}
 	c.Amounts = c.Amounts.Bound()
 	if !s.settleHere(c) {
 		s.queue.add(job{charge: c})
@@ -54,7 +74,7 @@ func (s *settler) settleHere(c *limit.Charge) bool {
 	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
 		return false
 	}
-	if !s.Refuse {
+	if !s.Refuse && !teams.IsOutside(c.Held.Team) {
 		s.rates.Settle(c)
 	}
 	s.queue.sum(c)
@@ -126,7 +146,7 @@ func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []erro
 // likely settled it.
 func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)
-	if of.Done && !j.charge.Sum && !s.Refuse {
+	if of.Done && !j.charge.Sum && !s.Refuse && !teams.IsOutside(j.charge.Held.Team) {
 		s.rates.Settle(j.charge)
 	}
 	if b := s.teams.Get(j.charge.Held.Team); of.Err == nil && j.charge.Sum {
@@ -155,8 +175,12 @@ func outlived(c *limit.Charge, now time.Time) bool {
 	return !c.Held.Local && !made.IsZero() && now.Sub(made) > limit.LateTruth
 }
 
-// Extend gives an open hold a new lease, in the background. A lease that ends before the current one changes nothing.
-func (s *settler) Extend(_ context.Context, h *limit.Held, lease time.Duration) error {
+// Extend gives an open hold a new lease, in all of its accounts, in the background. A lease that ends before the
+// current one changes nothing.
+func (s *settler) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
+	for _, other := range h.Others {
+		_ = s.Extend(ctx, other, lease) // it never fails
+	}
 	if s.teams.Get(h.Team).extend(h.ID, s.Now().Add(lease)) {
 		s.queue.add(job{extend: h, lease: lease})
 	}

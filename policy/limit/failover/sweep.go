@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 const (
@@ -36,10 +37,10 @@ type walk struct {
 	at              time.Time
 }
 
-// names reads Redis's list of teams, and restores those that it has lost. In a cluster the list is on another part than most teams.
+// names reads Redis's lists of accounts, and restores those that it has lost. In a cluster the list is on another part than most teams.
 func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	err = s.call(ctx, func(ctx context.Context) (err error) {
-		teams, err = s.Store.Teams(ctx)
+		teams, err = s.Store.Accounts(ctx)
 		return err
 	})
 	if err != nil {
@@ -125,11 +126,17 @@ func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds
 }
 
 // countOpen adds up what is open: of each team in Redis, and here.
-func (s *sweeper) countOpen(teams map[string]limit.OpenHolds) {
-	w := &walk{teams: teams, at: s.Now()}
-	for _, o := range teams {
-		w.Add(o)
+func (s *sweeper) countOpen(open map[string]limit.OpenHolds) {
+	w := &walk{teams: open, at: s.Now()}
+	for id, o := range open {
+		if !teams.IsOutside(id) { // the same holds again
+			w.Add(o)
+		}
 	}
-	s.teams.Each(func(_ string, b *books) { w.Add(b.openHolds()) })
+	s.teams.Each(func(id string, b *books) {
+		if !teams.IsOutside(id) {
+			w.Add(b.openHolds())
+		}
+	})
 	s.walked.Store(w)
 }

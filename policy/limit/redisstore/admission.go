@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// roundMost is the most admissions of one round trip.
+// roundMost is how many admissions make a round trip full.
 const roundMost = 32
 
 // Loan is the part of its replica's allowance that a call may take if a quota has no room left. The zero Loan is nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/policy/limit"
@@ -12,39 +13,95 @@ import (
 
 // Place places a hold in all of its units, or refuses it and takes nothing, and returns the time by Redis's clock. After
 // [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed,
-// unless [NotDone] reports that it was not.
+// unless [NotDone] reports that it was not. It places nothing in the accounts outside of the team: see [Store.PlaceAll].
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
+	v, at, err := r.placeAlone(ctx, h, l)
+	if err == nil && v.Held != nil && len(h.Rated()) > 0 {
+		v, err = r.takeRated(ctx, h, v)
+	}
+	return v, at, err
+}
+
+// Placement is a hold of a request in one of its accounts, and the result.
+type Placement struct {
+	Hold *limit.Hold
+	Loan *Loan
+
+	limit.Verdict // as those of Place
+	At            time.Time
+	Err           error
+}
+
+// PlaceAll places the holds of a request in its accounts, the team's first, in one round trip: in each or not, as Place does. If one refuses
+// the caller gives the others back.
+func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
+	list := make(admissionGroup, len(all))
+	for i, p := range all {
+		if !p.Hold.Amounts.Valid() {
+			all[0].Err = limit.ErrAmounts
+			return
+		}
+		t := r.teams.Get(p.Hold.Team.ID)
+		list[i] = newAdmission(t, r.today.at(r.Now()), p.Hold, p.Loan, t.version())
+	}
+	r.ask(ctx, slices.Clone(list)) // it sorts them
+	refused := false
+	for i, p := range all {
+		if p.Err = list[i].err; errors.Is(p.Err, ErrNotDone) { // its accounts are lost: they are restored
+			p.Verdict, p.At, p.Err = r.placeAlone(ctx, p.Hold, p.Loan)
+		} else if p.Err == nil {
+			p.Verdict, p.At = r.placed(p.Hold, p.Loan, &list[i].state), list[i].state.At
+			list[i].reuse()
+		}
+		refused = refused || p.Err == nil && p.Held == nil
+	}
+	if own := all[0]; !refused && own.Err == nil && len(own.Hold.Rated()) > 0 {
+		own.Verdict, own.Err = r.takeRated(ctx, own.Hold, own.Verdict)
+	}
+}
+
+// placeAlone places a hold in one account.
+func (r *Store) placeAlone(ctx context.Context, h *limit.Hold, l *Loan) (v limit.Verdict, at time.Time, err error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
-	err := r.whole(ctx, h.Team.ID, func() (err error) {
+	err = r.whole(ctx, h.Team.ID, func() (err error) {
 		s, err = r.admit(ctx, h, l, t.version())
 		return err
 	})
 	if err != nil {
-		return limit.Verdict{}, s.At, err
+		return v, s.At, err
 	}
+	return r.placed(h, l, &s), s.At, nil
+}
+
+// placed records the reply to a placement, and returns the verdict.
+func (r *Store) placed(h *limit.Hold, l *Loan, s *standing) limit.Verdict {
+	t := r.teams.Get(h.Team.ID)
 	l.Took = s.took
 	v := s.Verdict(&t.wired(h.Team, h.Key).terms, h)
-	t.admitted(&s, v.Held, s.At.Add(h.Lease))
-	if v.Held == nil || len(h.Outside) == 0 {
-		return v, s.At, nil
-	}
+	t.admitted(s, v.Held, s.At.Add(h.Lease))
+	return v
+}
+
+// takeRated takes from the rates outside of the team for a hold that was placed, with the verdict v. If one refuses, the hold is given
+// back.
+func (r *Store) takeRated(ctx context.Context, h *limit.Hold, v limit.Verdict) (limit.Verdict, error) {
 	fault, wait, err := r.takeOutside(ctx, h)
 	switch {
 	case notAsked(err): // the account's node; the hold was placed
-		return limit.Verdict{}, s.At, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
+		return limit.Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
 	case err != nil:
-		return limit.Verdict{}, s.At, err
+		return limit.Verdict{}, err
 	case wait > 0:
-		release := &limit.Charge{Held: v.Held, Team: h.Team}
+		release := h.Release(v.Held)
 		refused := v.RefuseOutside(fault, wait, h)
 		if r.SettleAll(ctx, []*limit.Charge{release}, false)[0].Err != nil {
 			refused.Owed = release
 		}
-		return refused, s.At, nil
+		return refused, nil
 	}
-	v.Held.Outside = h.Outside
-	return v, s.At, nil
+	v.Held.Outside = h.Rated()
+	return v, nil
 }
 
 // whole makes a call about a team's accounts. If the accounts that this process knows are lost, it restores what is known and
@@ -67,18 +124,28 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 		return s, limit.ErrAmounts
 	}
 	a := newAdmission(r.teams.Get(h.Team.ID), r.today.at(r.Now()), h, l, known)
-	if r.Cluster { // one slow node would delay the calls of the others
-		r.sendAdmissions(ctx, []*admission{a})
-	} else {
-		r.admissions.process(ctx, a)
-	}
+	r.ask(ctx, admissionGroup{a})
 	if a.err != nil { // the client may still use it
 		return s, a.err
 	}
 	s = a.state
+	a.reuse()
+	return s, nil
+}
+
+// ask sends the admissions of one request, and waits until each has its reply or its error.
+func (r *Store) ask(ctx context.Context, list admissionGroup) {
+	if r.Cluster { // one slow node would delay the calls of the others
+		r.sendAdmissions(ctx, list)
+	} else {
+		r.admissions.process(ctx, list)
+	}
+}
+
+// reuse gives an admission's memory to the next ones.
+func (a *admission) reuse() {
 	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)
-	return s, nil
 }
 
 // Look returns a team's state. It takes nothing.

@@ -23,23 +23,23 @@ type batcher struct {
 
 // round is the admissions of one round trip.
 type round struct {
-	list  []*admission
+	list  admissionGroup
 	until time.Time // the sender's deadline
 	done  chan struct{}
 }
 
-// process sends an admission, and returns when it has its reply or its error. Deadlines hold. If ctx is cancelled earlier, other calls of
+// process sends the admissions of one request, and returns when each has its reply or its error. Deadlines hold. If ctx is cancelled earlier, other calls of
 // the round may fail, too.
-func (b *batcher) process(ctx context.Context, a *admission) {
+func (b *batcher) process(ctx context.Context, of admissionGroup) {
 	defer b.callers.Add(-1)
 	until, bounded := ctx.Deadline()
 	if b.callers.Add(1) == 1 || !bounded {
-		b.sendAdmissions(ctx, []*admission{a})
+		b.sendAdmissions(ctx, of)
 		return
 	}
-	switch r, sends := b.enqueue(a, until); {
+	switch r, sends := b.enqueue(of, until); {
 	case r == nil:
-		b.sendAdmissions(ctx, []*admission{a})
+		b.sendAdmissions(ctx, of)
 	case sends:
 		b.sendRound(ctx, r)
 	default:
@@ -47,19 +47,19 @@ func (b *batcher) process(ctx context.Context, a *admission) {
 	}
 }
 
-// enqueue adds an admission to the next round, and reports whether its caller sends that. It returns nil if the sender has more time than
+// enqueue adds admissions to the next round, and reports whether its caller sends that. It returns nil if the sender has more time than
 // this one, or much less.
-func (b *batcher) enqueue(a *admission, until time.Time) (r *round, sends bool) {
+func (b *batcher) enqueue(of admissionGroup, until time.Time) (r *round, sends bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r = b.next; r == nil {
-		b.next = &round{list: append(make([]*admission, 0, roundMost), a), until: until, done: make(chan struct{})}
+		b.next = &round{list: append(make(admissionGroup, 0, roundMost), of...), until: until, done: make(chan struct{})}
 		return b.next, true
 	}
 	if until.Before(r.until) || until.Sub(r.until) > moreTime {
 		return nil, false
 	}
-	if r.list = append(r.list, a); len(r.list) == roundMost {
+	if r.list = append(r.list, of...); len(r.list) >= roundMost {
 		b.next = nil
 	}
 	return r, false

@@ -48,22 +48,22 @@ func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func TestBatcherEnqueues(t *testing.T) {
 	f, now := &batcher{}, time.Now()
 	c := new(admission)
-	first, sends := f.enqueue(c, now)
+	first, sends := f.enqueue(admissionGroup{c}, now)
 	if first == nil || !sends {
 		t.Fatal("no caller sends the round")
 	}
-	if r, _ := f.enqueue(c, now.Add(-1)); r != nil {
+	if r, _ := f.enqueue(admissionGroup{c}, now.Add(-1)); r != nil {
 		t.Error("one that has less time is in it")
 	}
-	if r, _ := f.enqueue(c, now.Add(moreTime+1)); r != nil {
+	if r, _ := f.enqueue(admissionGroup{c}, now.Add(moreTime+1)); r != nil {
 		t.Error("one that has more time is in it, and would fail with the sender")
 	}
 	for range roundMost - 1 {
-		if r, sends := f.enqueue(c, now.Add(moreTime)); r != first || sends {
+		if r, sends := f.enqueue(admissionGroup{c}, now.Add(moreTime)); r != first || sends {
 			t.Error("one that has the time is not in it")
 		}
 	}
-	if r, sends := f.enqueue(c, now); r == first || !sends {
+	if r, sends := f.enqueue(admissionGroup{c}, now); r == first || !sends {
 		t.Error("a round has more than its room")
 	}
 }
@@ -75,7 +75,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same deadline, so that none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()
-	first, _ := s.redis.admissions.enqueue(new(admission), until)
+	first, _ := s.redis.admissions.enqueue(admissionGroup{new(admission)}, until)
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {

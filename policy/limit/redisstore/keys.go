@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"sluice/policy/limit"
@@ -15,12 +16,14 @@ const schema = "sl1:"
 const (
 	epochKey    = schema + "epoch"
 	namesKey    = schema + "teams"
+	outsideKey  = schema + "outside"
 	replicasKey = schema + "replicas"
 	accountKeys = schema + "account:{account}:"
 )
 
 // teamKeys are the keys of one team. All have the team in their hash tag, so they lie in one slot of a cluster and one
-// script may use them all: it derives them from that of the quotas. Team ids are of a–z, 0–9 and -, so no id can end the tag early.
+// script may use them all: it derives them from that of the quotas. Team ids are of a–z, 0–9 and -, and those of accounts outside of the teams
+// begin with @, so no id can end the tag early.
 type teamKeys struct {
 	id     string
 	quota  string
@@ -49,6 +52,14 @@ func (k *teamKeys) rate(i int, in string) string { return k.rates + string(unit.
 func (k *teamKeys) late() string { return k.ledger + "late" }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
+
+// chargers is the key of the replicas that charge an account outside of the teams.
+func (k *teamKeys) chargers() string { return k.with("replicas") }
+
+// firsts is the key of what was reported once about an account.
+func (k *teamKeys) firsts() string { return k.with("firsts") }
+
+func (k *teamKeys) with(end string) string { return strings.TrimSuffix(k.quota, "quota") + end }
 
 // innerKeys are the suffixes of the keys for what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
 var innerKeys = map[limit.ScopeKind]string{limit.ScopeTag: "tags", limit.ScopeKey: "keys"}

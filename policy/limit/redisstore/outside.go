@@ -40,7 +40,7 @@ func (o *outsideRows) add(s *limit.Scope, takes, taken *limit.Amounts) {
 // takeOutside takes from all rates of the scopes outside of a hold's team, or from none, and returns the rate with the longest wait.
 func (w *wire) takeOutside(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
 	var rows outsideRows
-	for i := range h.Outside {
+	for i := range h.Rated() {
 		takes := h.Outside[i].Takes(&h.Amounts)
 		rows.add(&h.Outside[i], &takes, &limit.Amounts{})
 	}

@@ -72,8 +72,8 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 	return rows, nil
 }
 
-// readHouse reads the ledger of all teams.
-func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
+// readEvery reads the ledger of all teams.
+func (all *reading) readEvery(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
 	var scans []*dayScan
 	var rest []*team
 	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
@@ -184,7 +184,7 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 		all.step = readStep
 	}
 	if q.Teams == nil {
-		rows, err = all.readHouse(ctx, r, q.Days)
+		rows, err = all.readEvery(ctx, r, q.Days)
 	} else {
 		list := make([]*team, len(q.Teams))
 		for i, id := range q.Teams {

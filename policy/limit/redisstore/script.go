@@ -33,6 +33,7 @@ var (
 	restoreScript    = newScript("amounts", "named", "kinds", "holds", "aside", "restore")
 	replicasScript   = newScript("named", "replicas")
 	outsideScript    = newScript("buckets", "named", "outside")
+	seedScript       = newScript("named", "seed")
 	adjustScript     = newScript("amounts", "named", "kinds", "holds", "adjust")
 )
 

@@ -22,7 +22,7 @@ type Store struct {
 	admissions batcher
 	today      dayNow
 	fields     fieldsNow
-	house      house
+	roll       roll
 }
 
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.

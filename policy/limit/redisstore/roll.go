@@ -9,21 +9,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// house is the teams that ever sent a request, as far as this process knows.
-type house struct {
+// roll is the teams that ever sent a request, as far as this process knows.
+type roll struct {
 	mu    sync.Mutex
 	ids   map[string]bool
 	teams []*team // only appended to
 }
 
-func (h *house) list() []*team {
+func (h *roll) list() []*team {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.teams
 }
 
 // add adds teams that are new, and returns all.
-func (h *house) add(ids []string, get func(id string) *team) []*team {
+func (h *roll) add(ids []string, get func(id string) *team) []*team {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ids == nil {
@@ -40,7 +40,7 @@ func (h *house) add(ids []string, get func(id string) *team) []*team {
 // eachTeam asks something about all teams in one round trip, together with their names, and again about those that were not known yet.
 // ask adds its commands to a pipeline and returns what reads the replies.
 func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, teams []*team) (read func())) error {
-	asked := r.house.list()
+	asked := r.roll.list()
 	pipe := r.client.Pipeline()
 	names := pipe.SMembers(ctx, namesKey)
 	read := ask(pipe, asked)
@@ -48,7 +48,7 @@ func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, team
 		return err
 	}
 	read()
-	fresh := r.house.add(names.Val(), r.teams.Get)[len(asked):] // others may have asked meanwhile
+	fresh := r.roll.add(names.Val(), r.teams.Get)[len(asked):] // others may have asked meanwhile
 	if len(fresh) == 0 {
 		return nil
 	}

@@ -1,0 +1,154 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// housed is a change that gives the teams file a house.
+func housed(text string) func(*plan) {
+	return func(p *plan) { p.teams += "house: " + text + "\n" }
+}
+
+func ofImages(n int) string { return strings.Replace(imageBody, `"n":1`, fmt.Sprintf(`"n":%d`, n), 1) }
+
+// A quota of the house refuses a team without limits, and says so; what can never fit is another refusal. A task that ends settles its
+// hold in the house.
+func TestTheHouseRefuses(t *testing.T) {
+	h := build(t, housed("{quotas: {images: {day: 6}}}"))
+	if first := h.ask("POST", imagePath, ofImages(4), async...); first.status != 200 {
+		t.Fatal(first.status, first.body)
+	}
+	refused := h.ask("POST", imagePath, ofImages(3), async...)
+	refused.wants(t, 429, "admit/house", "Throttling.AllocationQuota")
+	if scope := refused.header.Get("Sluice-Scope"); scope != "house" || !strings.Contains(refused.body, "The house, which is all teams together, has 2 left of its quota images-day of 6") {
+		t.Errorf("Sluice-Scope %q, %s", scope, refused.body)
+	}
+	if refused.header.Get("Ratelimit") != "" {
+		t.Errorf("the team has no limits: %s", refused.header.Get("Ratelimit"))
+	}
+	h = build(t, housed("{quotas: {images: {day: 3}}}"))
+	never := h.ask("POST", imagePath, ofImages(4), async...)
+	never.wants(t, 400, "admit/never", "InvalidParameter")
+	if !strings.Contains(never.body, "the house is allowed 3 of images per day") || never.header.Get("Sluice-Scope") != "house" {
+		t.Errorf("%v %s", never.header, never.body)
+	}
+}
+
+// The end of a task is charged to the house, too, by whichever process learns of it.
+func TestATaskEndsInTheHouse(t *testing.T) {
+	h := build(t, housed("{quotas: {images: {day: 6}}}"))
+	task := h.ask("POST", imagePath, ofImages(4), async...).member(t, "output", "task_id")
+	for range 5 {
+		h.ask("GET", tasksPath+"/"+task, "")
+	}
+	account := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 6}}}
+	report, err := h.accounts.Look(t.Context(), account)
+	if err != nil || report.Limits[0].Used != 4 || report.Limits[0].Held != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// A house with a quota of spend lets no model pass that has no price.
+func TestTheHouseNeedsPrices(t *testing.T) {
+	h := build(t, housed("{quotas: {spend: {day: 6}}}"))
+	refused := h.ask("POST", textPath, textBody)
+	refused.wants(t, 403, "inspect/model", "Model.AccessDenied")
+	if !strings.Contains(refused.body, "The house has a spend quota") {
+		t.Error(refused.body)
+	}
+}
+
+// A house that is used up refuses all teams without a look at the accounts, and no longer once something was settled.
+func TestTheHousesRefusalIsRemembered(t *testing.T) {
+	at := time.Now()
+	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
+	h := build(t, housed("{quotas: {requests: {day: 1}}}"), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, counts })
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	for range 5 {
+		h.ask("POST", textPath, textBody).wants(t, 429, "admit/house", "Throttling.AllocationQuota")
+	}
+	if n := counts.asked.Load(); n != 2 {
+		t.Errorf("the accounts were called %d times, want 2", n)
+	}
+}
+
+// Each per cent of a quota of the house is reported once in its period: by a log line, a metric, and the function for events.
+func TestAlertsOfTheHouse(t *testing.T) {
+	clock := time.Now
+	accounts := limit.NewMemory(clock)
+	file := parsed(t, "house: {quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}\nteams: [{id: search}]\n")
+	var passed []string
+	var mu sync.Mutex
+	h := build(t, housed("{quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}"), func(p *plan) {
+		p.accounts = accounts
+		p.passed = func(a gateway.HouseAlert) {
+			mu.Lock()
+			defer mu.Unlock()
+			passed = append(passed, fmt.Sprint(a.Name(), " ", a.Percent))
+		}
+	})
+	use := func(n int) {
+		hold := &limit.Hold{
+			ID: fmt.Sprint("a", n), Team: file.Team("search"), Outside: limit.OutsideFor(file, ""), Lease: time.Hour,
+			Amounts: limit.Amounts{limit.Requests: 1, limit.Images: int64(n)},
+		}
+		v, err := accounts.Admit(t.Context(), hold)
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+	}
+	look := func(want ...string) {
+		t.Helper()
+		h.gateway.SetTeams(parsed(t, h.teamsDoc)) // a new file is looked at in the next round
+		h.work(t)
+		mu.Lock()
+		defer mu.Unlock()
+		if fmt.Sprint(passed) != fmt.Sprint(want) {
+			t.Errorf("passed %v, want %v", passed, want)
+		}
+	}
+	use(4)
+	look()
+	use(5)
+	look("images-day 50", "images-day 80")
+	look("images-day 50", "images-day 80")
+	use(1)
+	look("images-day 50", "images-day 80", "images-day 95")
+	h.counts(t, "sluice_house_used", map[string]float64{`period="day",unit="images"`: 1, `period="month",unit="requests"`: 0.003})
+	h.counts(t, "sluice_house_alerts_total", map[string]float64{
+		`percent="50",period="day",unit="images"`: 1, `percent="80",period="day",unit="images"`: 1, `percent="95",period="day",unit="images"`: 1,
+	})
+	if n := strings.Count(h.log.String(), "all teams together have taken 80 % of the house's quota images-day"); n != 1 {
+		t.Errorf("%d lines: %s", n, h.log.String())
+	}
+	if says := h.gateway.House(); says != "requests-month 3 of 1000 (0 %), images-day 10 of 10 (100 %)" {
+		t.Error(says)
+	}
+}
+
+// work does one round of the background work.
+func (h *harness) work(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.gateway.Work(ctx)
+}
+
+func parsed(t *testing.T, doc string) *teams.File {
+	t.Helper()
+	file, err := teams.Parse([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

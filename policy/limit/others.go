@@ -1,0 +1,150 @@
+package limit
+
+import (
+	"sync/atomic"
+
+	"sluice/policy"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// Rated are the scopes outside of the team that have rates, which come first.
+func (h *Hold) Rated() []Scope { return h.Outside[:h.firstCounted()] }
+
+// counted are the scopes outside of the team that have quotas.
+func (h *Hold) counted() []Scope { return h.Outside[h.firstCounted():] }
+
+func (h *Hold) firstCounted() int {
+	i := len(h.Outside)
+	for i > 0 && h.Outside[i-1].Account != nil {
+		i--
+	}
+	return i
+}
+
+// Others returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's, and counts every unit,
+// so that a quota that is added later knows what was used.
+func (h *Hold) Others() (all []*Hold) {
+	scopes := h.counted()
+	for i := range scopes {
+		s := &scopes[i]
+		all = append(all, &Hold{
+			ID: h.ID, Team: s.Account, Endpoint: policy.EndpointOther, Amounts: s.holds(&h.Amounts), Task: h.Task, Lease: h.Lease,
+		})
+	}
+	return all
+}
+
+// holds is what a hold takes of the scope's quotas. An estimate is cut to a quarter of each, so that none is too large to pass; the money
+// for images is exact.
+func (s *Scope) holds(amounts *Amounts) Amounts {
+	a := *amounts
+	for q, most := range s.Quotas {
+		u := q / 2
+		if most == None || !unit.Table[u].Estimated || u == Spend && amounts[Images] > 0 {
+			continue
+		}
+		a[u] = min(a[u], max(most/4, 1))
+	}
+	return a
+}
+
+// AddHouse adds the house's hold, which another process placed with this one.
+func (h *Held) AddHouse() {
+	h.Others = append(h.Others, &Held{ID: h.ID, Team: teams.HouseID, Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task})
+}
+
+// AsTask is the hold as that of a task, which is remembered for longer, because another replica may see its end.
+func (h *Held) AsTask() *Held {
+	task := *h
+	task.Task, task.Others = true, make([]*Held, len(h.Others))
+	for i, o := range h.Others {
+		task.Others[i] = o.AsTask()
+	}
+	return &task
+}
+
+// Among returns the answer to a request by the verdicts of its accounts, the team's first, and the holds to give back: a request is held
+// in all of its accounts or in none. Of several limits that refuse, it names the one with the longest wait, of equal waits the first.
+// It may change the team's hold.
+func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
+	at := -1
+	for i := range all {
+		if all[i].Held == nil && (at < 0 || all[i].Wait > all[at].Wait) {
+			at = i
+		}
+	}
+	if at < 0 {
+		v = &all[0]
+		for i := range all[1:] {
+			v.Held.Others = append(v.Held.Others, all[1+i].Held)
+		}
+		return v, nil
+	}
+	for i := range all {
+		if all[i].Held != nil {
+			back = append(back, all[i].Held)
+		}
+	}
+	if v = &all[at]; at > 0 {
+		v.refer(&h.counted()[at-1])
+		v.Limits = all[0].Limits
+		if all[0].Held != nil {
+			v.Limits = h.givenBack(v.Limits)
+		}
+	}
+	return v, back
+}
+
+// refer makes the refusal of an account outside of the team one about its scope.
+func (v *Verdict) refer(s *Scope) {
+	v.Fault.Scope = s.Kind
+	if v.Reason == ReasonQuota && s.Kind == ScopeHouse {
+		v.Reason = ReasonHouse
+	}
+}
+
+// Release is the charge that gives a hold of the request back, which is the team's or in an account outside of it.
+func (h *Hold) Release(held *Held) *Charge {
+	if held.Account != nil {
+		return &Charge{Held: held, Team: held.Account}
+	}
+	return &Charge{Held: held, Team: h.Team}
+}
+
+// Other is the charge of one of the hold's others.
+func (c *Charge) Other(h *Held) *Charge {
+	return &Charge{Held: h, Team: h.Account, Amounts: c.Amounts, Estimated: c.Estimated}
+}
+
+// Parts returns a charge for each account that the hold is in, the team's first. Taken is called when all were made, with what the
+// team's reports. A part that is given up counts as made, except for the team's, whose end Left reports.
+func (c *Charge) Parts() []*Charge {
+	if len(c.Held.Others) == 0 {
+		return []*Charge{c}
+	}
+	own := *c
+	held := *c.Held
+	held.Others, own.Held = nil, &held
+	parts := []*Charge{&own}
+	for _, h := range c.Held.Others {
+		parts = append(parts, c.Other(h))
+	}
+	if c.Taken == nil {
+		return parts
+	}
+	var open atomic.Int64
+	var settled atomic.Bool
+	open.Store(int64(len(parts)))
+	taken := c.Taken
+	end := func() {
+		if open.Add(-1) == 0 {
+			taken(settled.Load())
+		}
+	}
+	own.Taken = func(first bool) { settled.Store(first); end() }
+	for _, p := range parts[1:] {
+		p.Taken, p.Left = func(bool) { end() }, end
+	}
+	return parts
+}

@@ -1,0 +1,174 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// errSeeded is the error of a seeding that others overtook again and again.
+var errSeeded = errors.New("other replicas change the account at the same time")
+
+// Seed makes sure that an account outside of the teams counts what all teams used, and lists this replica as one that charges it with the
+// teams. It raises the account if nobody has before, if a replica was alive since then that is not in the list, and so charged the teams
+// alone, or if this one did (alone). It errs upwards: by what is admitted while it reads, and by what requests in flight hold and will not
+// use. It changes nothing in an account that is being restored.
+func (r *Store) Seed(ctx context.Context, account string, alone bool) error {
+	for range 3 {
+		f, err := r.inForce(ctx, account)
+		if err != nil {
+			return err
+		}
+		args := seedArgs{Replica: r.Peer.ID, Live: f.live, Was: f.raised, At: f.at.UnixMicro(), Raise: alone || f.incomplete(r.Peer.ID), Rows: []seedRow{}}
+		if !args.Raise && f.lists[r.Peer.ID] {
+			return nil
+		}
+		if args.Raise {
+			if args.Rows, err = r.missing(ctx, account, limit.CalendarOf(f.at)); err != nil {
+				return err
+			}
+		}
+		if done, err := r.runSeed(ctx, account, args); done || err != nil {
+			return err
+		}
+	}
+	return errSeeded
+}
+
+// Unlist takes this replica out of the list of those that charge an account outside of the teams.
+func (r *Store) Unlist(ctx context.Context, account string) error {
+	return r.client.HDel(ctx, r.teams.Get(account).chargers(), r.Peer.ID).Err()
+}
+
+// inForce is since when an account outside of the teams counts, and where.
+type inForce struct {
+	at     time.Time // of reading, by Redis's clock
+	raised int64     // when it was raised last, in microseconds by Redis's clock; 0: never
+	lists  map[string]bool
+	live   []string         // replicas that Redis remembers
+	beats  map[string]int64 // their last beats
+}
+
+// incomplete reports whether a replica other than this one was alive after the account was raised, and did not charge it.
+func (f *inForce) incomplete(own string) bool {
+	if f.raised == 0 {
+		return true
+	}
+	for id, beat := range f.beats {
+		if id != own && !f.lists[id] && beat > f.raised {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Store) inForce(ctx context.Context, account string) (f inForce, err error) {
+	k := r.teams.Get(account)
+	pipe := r.client.Pipeline()
+	now, raised := pipe.Time(ctx), pipe.HGet(ctx, k.quota, "raised")
+	lists, beats := pipe.HKeys(ctx, k.chargers()), pipe.HGetAll(ctx, replicasKey)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return f, err
+	}
+	if err := raised.Err(); err != nil && !errors.Is(err, redis.Nil) {
+		return f, err
+	}
+	f.at, f.lists, f.beats, f.live = now.Val(), map[string]bool{}, map[string]int64{}, []string{}
+	if clock := r.Clock(); clock > 0 {
+		f.at = time.UnixMicro(clock)
+	}
+	f.raised, _ = raised.Int64()
+	for _, id := range lists.Val() {
+		f.lists[id] = true
+	}
+	for id, beat := range beats.Val() {
+		if len(id) > beatField {
+			f.live = append(f.live, id)
+			f.beats[id], _ = strconv.ParseInt(beat, 10, 64)
+		}
+	}
+	return f, nil
+}
+
+// beatField is the longest field of the hash of replicas that is none.
+const beatField = 5
+
+// missing is what an account outside of the teams lacks of what all teams used and hold. It reads the account first: what is admitted
+// while it reads counts twice, and not never.
+func (r *Store) missing(ctx context.Context, account string, date limit.Calendar) ([]seedRow, error) {
+	fields := make([]string, 0, 2*limit.QuotaCount)
+	for q := range limit.QuotaCount {
+		fields = append(fields, fieldOf(date.Day, q, ":used"), fieldOf(date.Day, q, ":held"))
+	}
+	got, err := r.client.HMGet(ctx, r.teams.Get(account).quota, fields...).Result()
+	if err != nil {
+		return nil, err
+	}
+	missing := limit.Taken{}.Minus(takenOf(got))
+	err = eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
+		asked := make([]*redis.SliceCmd, len(teams))
+		for i, t := range teams {
+			asked[i] = pipe.HMGet(ctx, t.quota, fields...)
+		}
+		return func() {
+			for i := range asked {
+				missing = missing.Plus(takenOf(asked[i].Val()))
+			}
+		}
+	})
+	rows := []seedRow{}
+	for q, n := range missing {
+		if n > 0 {
+			rows = append(rows, seedRow{strconv.Itoa(periodOf(date.Day, q)) + ":" + string(teams.Units[q/2]), n})
+		}
+	}
+	return rows, err
+}
+
+// takenOf reads what was used and is held of each quota, in turn.
+func takenOf(values []any) (t limit.Taken) {
+	for i, v := range values {
+		text, _ := v.(string) // absent: 0
+		n, _ := strconv.ParseInt(text, 10, 64)
+		t[i/2] += n
+	}
+	return t
+}
+
+// seedArgs are the arguments of seed.lua.
+type seedArgs struct {
+	knownArgs
+	Replica string    `json:"replica"`
+	Live    []string  `json:"live"`
+	Was     int64     `json:"was"`
+	At      int64     `json:"at"`
+	Raise   bool      `json:"raise"`
+	Rows    []seedRow `json:"rows"`
+}
+
+type seedRow struct {
+	Name string `json:"name"`
+	N    int64  `json:"n"`
+}
+
+// runSeed runs seed.lua, and reports whether nobody overtook it.
+func (r *Store) runSeed(ctx context.Context, account string, args seedArgs) (done bool, err error) {
+	t := r.teams.Get(account)
+	err = r.whole(ctx, account, func() error {
+		args.knownArgs = t.version().args()
+		in, err := r.run(ctx, r.begin(seedScript, args, t.key))
+		if err != nil {
+			return err
+		}
+		done = in.next() == 1
+		in.next() // the time
+		return in.end()
+	})
+	return done, err
+}

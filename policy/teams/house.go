@@ -1,0 +1,83 @@
+package teams
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// outsideMark begins the id of an account that is no team's. No team's id has it.
+const outsideMark = "@"
+
+// HouseID is the id of the house's account.
+const HouseID = outsideMark + "house"
+
+// IsOutside reports whether an account, by its id, belongs to no team. Lists of teams and their sums leave such accounts out.
+func IsOutside(id string) bool { return strings.HasPrefix(id, outsideMark) }
+
+// House is the cap of all teams together.
+type House struct {
+	// Account has the house's quotas, under an id that no team has. It has no other limits and no keys.
+	Account *Team
+	// Alert are the per cent of each quota whose passing is reported, rising, each from 1 to 100. Nil: none.
+	Alert []int
+}
+
+// Spends reports whether there is a house with a spend quota.
+func (h *House) Spends() bool { return h != nil && h.Account.Spends() }
+
+// Quotas is the document of the house's account; nil: there is no house.
+func (h *House) Quotas() *Team {
+	if h == nil {
+		return nil
+	}
+	return h.Account
+}
+
+// NeedsPrice reports for whom a team may only use models that have a price, because a quota of spend would not bound the use of others:
+// "Team search", "The house", or nobody, which is empty.
+func (f *File) NeedsPrice(team *Team) string {
+	switch {
+	case team.Spends():
+		return "Team " + team.ID
+	case f.House.Spends():
+		return "The house"
+	}
+	return ""
+}
+
+// percent is a part of a quota.
+var percent = whole(1, 100)
+
+// readHouse reads the cap of all teams together.
+func readHouse(n node) *House {
+	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile}}
+	given := n.fields(
+		may("quotas", group(quotaFields(&h.Account.Quotas)...)),
+		may("alert", func(v node) {
+			h.Alert = list(v, "per cent", percent, "each once")
+			if v.ast.Type() == ast.SequenceType && !slices.IsSorted(h.Alert) {
+				v.fault(Fault{Given: "per cent that do not rise", Allowed: "the smallest first"})
+			}
+		}),
+	)
+	if given != nil && len(h.Account.Quotas) == 0 {
+		n.fault(Fault{Given: "no quota", Allowed: "quotas of the house, or no such line"})
+	}
+	return h
+}
+
+// warnHouse warns of a team's quota that the house's never lets it use up.
+func (f *File) warnHouse(n node, team *Team) {
+	if f.House == nil {
+		return
+	}
+	for _, q := range team.Quotas {
+		for _, most := range f.House.Account.Quotas {
+			if q.Unit == most.Unit && q.Period == most.Period && q.Limit > most.Limit {
+				n.warn(team.ID + " can never use its quota " + string(q.Unit) + " per " + string(q.Period) + ": the house's is smaller")
+			}
+		}
+	}
+}
