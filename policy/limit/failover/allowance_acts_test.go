@@ -175,7 +175,7 @@ func (w *world) admit(r *replica, k kind) answer {
 func (w *world) admitAs(r *replica, k kind, n int) answer {
 	now := time.Now()
 	h := limit.Hold{
-		ID: idAt(now, n), Team: r.teams[k.team], Outside: worldHouse, Model: k.model, Endpoint: k.endpoint, Amounts: k.amounts, Task: k.task, Lease: requestLease,
+		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.house, Model: k.model, Endpoint: k.endpoint, Amounts: k.amounts, Task: k.task, Lease: requestLease,
 	}
 	sure := r.wire.sure()
 	v, err := r.shared.Admit(context.Background(), &h)

@@ -71,6 +71,9 @@ func (w *world) withinLimits(by *request) {
 
 // withinTheHouse checks the admitted requests of all teams, with this one, against the quotas of the house.
 func (w *world) withinTheHouse(by *request) {
+	if w.house == nil {
+		return
+	}
 	own := by.held.Others[0]
 	for quota, most := range worldHouse[0].Quotas {
 		unit, sum, forgiven := quota/2, int64(0), int64(0)
@@ -95,7 +98,7 @@ func (w *world) withinTheHouse(by *request) {
 // houseAddsUp checks that the house used what all teams used. A replica that died may have been charged more for one of its allowances
 // than for the others.
 func (w *world) houseAddsUp() {
-	if w.ever || slices.ContainsFunc(w.former, func(r *replica) bool { return r.lost }) {
+	if w.house == nil || w.ever || slices.ContainsFunc(w.former, func(r *replica) bool { return r.lost }) {
 		return
 	}
 	used := func(account string) (all limit.Amounts) {

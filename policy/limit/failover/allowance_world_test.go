@@ -103,8 +103,9 @@ type world struct {
 	replicas []*replica    // by letter
 	former   []*replica    // that died or stopped
 	saved    *dump
-	runs     atomic.Int64 // how often Redis was started
-	n        int          // ids
+	runs     atomic.Int64  // how often Redis was started
+	n        int           // ids
+	house    []limit.Scope // the cap of all teams together; nil: none
 
 	mu        sync.Mutex
 	late      []lateCall
@@ -163,7 +164,7 @@ type request struct {
 // newWorld makes a double of Redis. All of it runs in the caller's bubble.
 func newWorld(s story) *world {
 	time.Sleep(time.Until(starts[s.start]))
-	w := &world{story: s, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true, lastReach: time.Now()}
+	w := &world{story: s, house: worldHouse, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true, lastReach: time.Now()}
 	w.server.ClockTTL(true)
 	w.admin = w.connect()
 	return w

@@ -72,6 +72,7 @@ func (w *world) renewals(team string, r *replica) (call int64, err error) {
 func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
+		w.house = nil // its allowance is smaller
 		r.teams = readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 1000000}}\n  - id: shop\n    quotas: {requests: {day: 1000000}}\n")
 		w.admit(r, kinds["a text"])
 		w.tick(11)
