@@ -55,14 +55,21 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 		return used
 	}
 	used.Explicit = u.HitsMadeCache()
-	for _, part := range [...]struct {
+	parts := [...]struct {
 		of    meter.Field
 		count *int64
 	}{
-		{meter.InputTokens, &used.Input}, {meter.OutputTokens, &used.Output}, {meter.TotalTokens, &used.Total},
-		{meter.CachedTokens, &used.Cached}, {meter.CacheCreationTokens, &used.CacheCreation}, {meter.ReasoningTokens, &used.Thinking},
-		{meter.ImageTokens, &used.ImageInput}, {meter.VideoTokens, &used.VideoInput}, {meter.AudioTokens, &used.AudioInput},
-	} {
+		{meter.InputTokens, &used.Input},
+		{meter.OutputTokens, &used.Output},
+		{meter.TotalTokens, &used.Total},
+		{meter.CachedTokens, &used.Cached},
+		{meter.CacheCreationTokens, &used.CacheCreation},
+		{meter.ReasoningTokens, &used.Thinking},
+		{meter.ImageTokens, &used.ImageInput},
+		{meter.VideoTokens, &used.VideoInput},
+		{meter.AudioTokens, &used.AudioInput},
+	}
+	for _, part := range parts {
 		*part.count, _ = u.Get(part.of)
 	}
 	return used
