@@ -27,7 +27,7 @@ type usageBody struct {
 	OpenTasks  usageTasks   `json:"open_tasks"`
 	Tags       []usageTag   `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
 	Keys       []usageKey   `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
-	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit; absent unless the query names days.
+	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 
@@ -192,6 +192,7 @@ func (u *usage) past(ctx context.Context, s *requestState, query string, now tim
 	}
 	_, tags := asks(query, "tags")
 	_, keys := asks(query, "keys")
+	_, kinds := asks(query, "kinds")
 	if own := s.team.Key(s.holder) != nil; tags || keys || own || days != nil {
 		done, err = u.inTurn(ctx, s.Team, func(ctx context.Context) (err error) {
 			if tags {
@@ -201,7 +202,7 @@ func (u *usage) past(ctx context.Context, s *requestState, query string, now tim
 				p.keys, err = u.keys(ctx, s, keys, now)
 			}
 			if err == nil && days != nil {
-				p.ledger, err = u.ledger(ctx, s.Team, by, days)
+				p.ledger, err = u.ledger(ctx, s.Team, by, days, kinds)
 			}
 			return err
 		})
@@ -258,11 +259,11 @@ func (u *usage) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind,
 	return err
 }
 
-func (u *usage) ledger(ctx context.Context, team string, by limit.ScopeKind, days []int) ([]limit.Entry, error) {
+func (u *usage) ledger(ctx context.Context, team string, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
 	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: by, Most: ledgerRows})
 	entries := []limit.Entry{}
 	for i := range rows {
-		entries = append(entries, rows[i].Entries()...)
+		entries = append(entries, rows[i].Entries(kinds)...)
 	}
 	return entries, err
 }

@@ -185,7 +185,9 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	due, kinds := m.due[row], price.Sum{}
 	for range like {
 		due.Amounts = due.Amounts.Plus(cost)
-		kinds.AddBill(&bill)
+		if !row.estimated {
+			kinds.AddBill(&bill)
+		}
 	}
 	due.Kinds = due.Kinds.Plus(kinds.ByKind())
 	m.due[row] = due

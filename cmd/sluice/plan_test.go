@@ -139,7 +139,7 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, testsOurs: []string{"policy/price"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
@@ -165,7 +165,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/console/figures": {
 		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
-		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
+		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},

@@ -3,18 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
@@ -36,6 +31,7 @@ type usageCommand struct {
 	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
 	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
 	Tags  bool   `help:"As --by tag." xor:"by"`
+	Kinds bool   `help:"By kind, such as cached input, with its spend and its price, instead of unit." xor:"by"`
 	JSON  bool   `help:"As JSON." xor:"form"`
 	CSV   bool   `help:"As CSV." xor:"form"`
 	Focus bool   `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
@@ -66,7 +62,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	case u.JSON:
 		return json.NewEncoder(p.stdout).Encode(report)
 	case u.CSV:
-		return u.writeCSV(p.stdout, report)
+		return report.WriteCSV(p.stdout, u.division())
 	case u.Focus:
 		bill, err := admin.NewFocus(p.stdout, report.Currency, s.ProviderName)
 		if err != nil {
@@ -75,7 +71,15 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		bill.Add(report.Rows)
 		return bill.Flush()
 	}
-	return cmp.Or(u.writeTable(p.stdout, report), report.WriteRaises(p.stdout))
+	return cmp.Or(report.WriteTable(p.stdout, u.division()), report.WriteRaises(p.stdout))
+}
+
+// division is what the report divides use by.
+func (u usageCommand) division() admin.Division {
+	if u.Kinds || u.Focus {
+		return admin.ByKind
+	}
+	return admin.Division(u.by())
 }
 
 // span is the first and the last day of the report.
@@ -131,7 +135,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
-	report = admin.NewUsageReport(file.Currency, from, to, rows)
+	report = admin.NewUsageReport(file.Currency, from, to, rows, u.division() == admin.ByKind)
 	report.Raises = admin.UsageRaises(store.InForce(ctx, s.directoryStore(client), file, time.Now()), u.Team)
 	return report, nil
 }
@@ -151,6 +155,9 @@ func contentOf(path string) []byte {
 // fetch reads the ledger of a process that keeps it in memory.
 func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
 	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
+	if u.division() == admin.ByKind {
+		query.Set("kinds", "")
+	}
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {
@@ -184,54 +191,4 @@ func (u usageCommand) by() string {
 		return "tag"
 	}
 	return u.By
-}
-
-func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(slices.Concat([]string{"team", "day"}, admin.Columns(u.by()), []string{"unit", "used", "estimated"})) // Error has it
-	for i := range report.Rows {
-		r := &report.Rows[i]
-		_ = out.Write(slices.Concat([]string{admin.Cell(r.Team), r.Day}, r.Cells(u.by(), admin.Cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// writeTable writes a table, and below it the sum of each team and unit with the share that is estimated.
-func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(out, "TEAM\tDAY\t%s\tUNIT\tUSED\tESTIMATED\n", strings.ToUpper(strings.Join(admin.Columns(u.by()), "\t")))
-	type name struct {
-		team string
-		unit teams.Unit
-	}
-	type sum struct{ used, estimated int64 }
-	sums, order := map[name]*sum{}, []name(nil)
-	for i := range report.Rows {
-		r := &report.Rows[i]
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", admin.Printable(r.Team), r.Day, strings.Join(r.Cells(u.by(), admin.Printable), "\t"), r.Unit, r.Used, r.Estimated)
-		n := name{r.Team, r.Unit}
-		if sums[n] == nil {
-			sums[n], order = &sum{}, append(order, n)
-		}
-		used, _ := limit.ReadAmount(r.Unit, r.Used.String())
-		estimated, _ := limit.ReadAmount(r.Unit, r.Estimated.String())
-		sums[n].used, sums[n].estimated = sums[n].used+used, sums[n].estimated+estimated
-	}
-	for _, n := range order {
-		s := sums[n]
-		unit := string(n.unit)
-		if n.unit == teams.UnitSpend && report.Currency != "" {
-			unit += " " + report.Currency
-		}
-		share := "0%" // that is estimated
-		if s.used != 0 {
-			share = new(big.Rat).Mul(big.NewRat(s.estimated, s.used), big.NewRat(100, 1)).FloatString(1) + "%"
-		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", admin.Printable(n.team), strings.Repeat("\t", len(admin.Columns(u.by()))), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share)
-	}
-	if len(report.Rows) == 0 {
-		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)
-	}
-	return out.Flush()
 }

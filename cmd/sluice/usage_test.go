@@ -219,10 +219,10 @@ func TestNamesThatClientsMadeUp(t *testing.T) {
 			Day: "2026-11-21", Model: tt.name, Endpoint: "text", Unit: "tokens", Used: "-35", Estimated: "0",
 		}}}}
 		var table, sheet strings.Builder
-		if err := (usageCommand{}).writeTable(&table, report); err != nil || !strings.Contains(table.String(), "  "+tt.table+"  ") {
+		if err := report.WriteTable(&table, admin.ByModel); err != nil || !strings.Contains(table.String(), "  "+tt.table+"  ") {
 			t.Errorf("%q in the table (%v):\n%s", tt.name, err, table.String())
 		}
-		err := (usageCommand{}).writeCSV(&sheet, report)
+		err := report.WriteCSV(&sheet, admin.ByModel)
 		rows, bad := csv.NewReader(strings.NewReader(sheet.String())).ReadAll()
 		if err != nil || bad != nil || len(rows) != 2 || rows[1][2] != tt.csv || rows[1][5] != "-35" {
 			t.Errorf("%q as CSV (%v, %v): %q", tt.name, err, bad, rows)

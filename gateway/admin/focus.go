@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,13 +22,13 @@ import (
 var focusColumns = append([]string{
 	"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart",
 	"ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
-	"ConsumedQuantity", "ConsumedUnit", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost",
+	"ConsumedQuantity", "ConsumedUnit", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost", "ListUnitPrice",
 	"PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "ServiceCategory", "ServiceName", "ServiceSubcategory",
 	"SubAccountId", "SubAccountName",
 }, ownColumns()...)
 
 func ownColumns() []string {
-	own := []string{"x_Endpoint", "x_EstimatedCost"}
+	own := []string{"x_Endpoint", "x_EstimatedCost", "x_Kind", "x_Size"}
 	for _, u := range unit.Table {
 		if u.Decimals == 0 {
 			own = append(own, "x_"+capital(u.Name))
@@ -48,7 +49,7 @@ func IsCurrency(code string) bool { return currencyForm.MatchString(code) }
 // ErrCurrency is the error of a currency that bills cannot be in.
 var ErrCurrency = errors.New("bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
 
-// Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model and endpoint. Create it with [NewFocus].
+// Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model, endpoint and kind. Create it with [NewFocus].
 type Focus struct {
 	out                *csv.Writer
 	currency, provider string
@@ -64,11 +65,12 @@ func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
 	return f, nil
 }
 
-// Add writes rows of a report, in its order. Those of one team, day, model and endpoint MUST be in one call.
+// Add writes rows of a report, in its order: by kind, or of a version before by unit. Those of one team, day, model and endpoint MUST be in
+// one call.
 func (f *Focus) Add(rows []UsageRow) {
 	for len(rows) > 0 {
 		n := 1
-		for n < len(rows) && sameCharge(&rows[0], &rows[n]) {
+		for n < len(rows) && sameCharge(&rows[n-1], &rows[n]) {
 			n++
 		}
 		values := focusRow(rows[:n], f.currency, f.provider)
@@ -82,7 +84,7 @@ func (f *Focus) Add(rows []UsageRow) {
 }
 
 // AddLedger writes rows of the ledger.
-func (f *Focus) AddLedger(rows []limit.Row) { f.Add(NewUsageReport("", "", "", rows).Rows) }
+func (f *Focus) AddLedger(rows []limit.Row) { f.Add(NewUsageReport("", "", "", rows, true).Rows) }
 
 // Flush writes what is in the buffer, and returns the first error of all writes.
 func (f *Focus) Flush() error {
@@ -90,22 +92,17 @@ func (f *Focus) Flush() error {
 	return f.out.Error()
 }
 
+// sameCharge reports whether a row of a report and the next one are of one charge. The requests are of no kind: they are in the charge of
+// the first.
 func sameCharge(a, b *UsageRow) bool {
-	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint
+	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint &&
+		(a.Kind == "" || a.Kind == b.Kind && a.Size == b.Size)
 }
 
 // focusRow is one charge by column. A column that is left out is null.
 func focusRow(units []UsageRow, currency, provider string) map[string]string {
-	row, amounts, estimated := units[0], map[unit.Name]string{}, "0"
-	for _, name := range unit.Names {
-		amounts[name] = "0"
-	}
-	for i := range units {
-		amounts[units[i].Unit] = units[i].Used.String()
-		if units[i].Unit == teams.UnitSpend {
-			estimated = units[i].Estimated.String()
-		}
-	}
+	row := &units[len(units)-1]
+	amounts, estimated := amountsOf(units)
 	day, _ := time.Parse(limit.DayForm, row.Day) // the report wrote it
 	month := day.AddDate(0, 0, 1-day.Day())
 	cost, service := amounts[teams.UnitSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
@@ -117,7 +114,7 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 		"InvoiceIssuerName": Cell(provider), "ProviderName": Cell(provider), "PublisherName": Cell(provider),
 		"ServiceCategory": "AI and Machine Learning", "ServiceName": Cell(service), "ServiceSubcategory": "Generative AI",
 		"SubAccountId": Cell(row.Team), "SubAccountName": Cell(row.Team),
-		"x_Endpoint": Cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
+		"x_Endpoint": Cell(string(row.Endpoint)), "x_EstimatedCost": estimated, "x_Kind": row.Kind, "x_Size": Cell(row.Size),
 	}
 	for name, amount := range amounts {
 		charge["x_"+capital(name)] = amount
@@ -131,8 +128,44 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	measure := consumed(amounts)
 	word := capital(measure)
 	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", Cell(service+" by "+string(row.Endpoint))
+	if row.Kind != "" {
+		charge["ChargeDescription"] = Cell(strings.TrimSpace(service + " by " + string(row.Endpoint) + ", " + row.Kind + " " + row.Size))
+	}
+	charge["ListUnitPrice"] = unitPrice(row)
 	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[measure], word, amounts[measure], word
 	return charge
+}
+
+// amountsOf returns the amounts of a charge by unit, and the estimated part of its spend.
+func amountsOf(units []UsageRow) (amounts map[unit.Name]string, estimated string) {
+	amounts, estimated = map[unit.Name]string{}, "0"
+	for _, name := range unit.Names {
+		amounts[name] = "0"
+	}
+	for i := range units {
+		u := &units[i]
+		amounts[u.Unit] = u.Used.String()
+		if u.Unit == teams.UnitSpend {
+			estimated = u.Estimated.String()
+		}
+		if u.Kind != "" { // only the last one has the spend
+			amounts[teams.UnitSpend], estimated = u.Spend.String(), u.EstimatedSpend.String()
+		}
+	}
+	return amounts, estimated
+}
+
+// unitPrice is the price of one PricingUnit; empty: no one price held.
+func unitPrice(row *UsageRow) string {
+	price, ok := new(big.Rat).SetString(row.Price.String())
+	if !ok {
+		return ""
+	}
+	if row.Unit == teams.UnitTokens { // it is of a million
+		price.Quo(price, big.NewRat(1_000_000, 1))
+	}
+	text := price.FloatString(18) // exact
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // consumed is the unit that a charge is measured in: the last one with an amount, such as pictures before tokens, else requests.

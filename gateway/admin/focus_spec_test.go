@@ -21,12 +21,12 @@ var (
 		"ChargePeriodEnd", "ChargePeriodStart", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName",
 		"ServiceCategory", "ServiceName",
 	}
-	focusNullable = []string{"BillingAccountName", "ChargeClass", "ChargeDescription", "ConsumedQuantity", "ConsumedUnit", "PricingQuantity", "PricingUnit", "SubAccountId", "SubAccountName"}
+	focusNullable = []string{"BillingAccountName", "ChargeClass", "ChargeDescription", "ConsumedQuantity", "ConsumedUnit", "ListUnitPrice", "PricingQuantity", "PricingUnit", "SubAccountId", "SubAccountName", "x_Kind", "x_Size"}
 
 	focusNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 	focusMoment = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$`)
 	focusForms  = map[string]*regexp.Regexp{
-		"BilledCost": focusNumber, "ContractedCost": focusNumber, "EffectiveCost": focusNumber, "ListCost": focusNumber, "PricingQuantity": focusNumber, "ConsumedQuantity": focusNumber,
+		"BilledCost": focusNumber, "ContractedCost": focusNumber, "EffectiveCost": focusNumber, "ListCost": focusNumber, "PricingQuantity": focusNumber, "ListUnitPrice": focusNumber, "ConsumedQuantity": focusNumber,
 		"x_EstimatedCost": focusNumber, "x_Images": focusNumber, "x_Requests": focusNumber, "x_Tokens": focusNumber,
 		"BillingPeriodStart": focusMoment, "BillingPeriodEnd": focusMoment, "ChargePeriodStart": focusMoment, "ChargePeriodEnd": focusMoment,
 		"BillingCurrency": regexp.MustCompile(`^[A-Z]{3}$`), "ChargeCategory": regexp.MustCompile(`^(Usage|Purchase|Tax|Credit|Adjustment)$`), "ChargeClass": regexp.MustCompile(`^Correction$`),
@@ -57,7 +57,7 @@ func TestFocusFollowsItsSpecification(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		focus.Add(NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows).Rows)
+		focus.Add(NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows, true).Rows)
 		if err := focus.Flush(); err != nil {
 			t.Fatal(err)
 		}

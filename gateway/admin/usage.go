@@ -15,7 +15,7 @@ type UsageReport struct {
 	Currency string     `json:"currency"` // of the teams file; may be empty
 	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
 	To       string     `json:"to"`       // last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag or key, and unit; [] if nothing was used
+	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag or key, kind, and unit; [] if nothing was used
 	// Raises are what quotas have more at the moment; absent: nothing.
 	Raises []UsageRaise `json:"raises,omitempty"`
 }
@@ -26,28 +26,11 @@ type UsageRow struct {
 	limit.Entry
 }
 
-// Columns name what the use is divided by, in a report by tag, by key, or else by model and endpoint. They do not change: users' programs
-// read the CSV by these names.
-func Columns(by string) []string {
-	if by != "" {
-		return []string{by}
-	}
-	return []string{"model", "endpoint"}
-}
-
-// Cells are those of a row for the columns.
-func (r *UsageRow) Cells(by string, shown func(string) string) []string {
-	if by != "" {
-		return []string{shown(r.Tag + r.Key)}
-	}
-	return []string{shown(r.Model), shown(string(r.Endpoint))}
-}
-
-// NewUsageReport makes a report of rows of the ledger.
-func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
+// NewUsageReport makes a report of rows of the ledger: by unit, or by kind.
+func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) UsageReport {
 	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}
 	for i := range rows {
-		for _, entry := range rows[i].Entries() {
+		for _, entry := range rows[i].Entries(kinds) {
 			report.Rows = append(report.Rows, UsageRow{rows[i].Team, entry})
 		}
 	}
@@ -58,7 +41,7 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
 // usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
-// tags, with ?by=key with that of keys.
+// tags, with ?by=key with that of keys, with ?kinds by kind.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -87,7 +70,7 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return
 	}
-	report := NewUsageReport(d.Currency(), from, to, rows)
+	report := NewUsageReport(d.Currency(), from, to, rows, q.Has("kinds"))
 	if d.Teams != nil {
 		report.Raises = UsageRaises(d.Teams(), q.Get("team"))
 	}

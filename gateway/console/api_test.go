@@ -154,7 +154,7 @@ func TestUsageOverHTTP(t *testing.T) {
 			Used map[string]json.Number
 		}
 	}
-	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other"} {
+	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other", "&by=kind": "unknown"} {
 		w.expect(viewer, "GET /teams/ads/usage?from=2026-11-01"+by, "", http.StatusOK, "").into(t, &u)
 		if u.From != "2026-11-01" || u.To != "2026-11-22" || u.Currency != "CNY" || len(u.Data) != 1 || u.Data[0].Of != want || u.Data[0].Used["tokens"] != "120" || u.Data[0].Used["spend"] != "0.5" {
 			t.Errorf("%s: %+v", by, u)

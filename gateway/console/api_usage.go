@@ -20,7 +20,7 @@ import (
 // mostRows bounds the rows of the ledger that one report adds up.
 const mostRows = 200_000
 
-// Usage is what a team used, by day, model, endpoint, tag or key.
+// Usage is what a team used, by day, model, endpoint, tag, key or kind.
 type Usage struct {
 	Currency string `json:"currency"` // may be empty
 	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
@@ -29,9 +29,10 @@ type Usage struct {
 	Data     []Use  `json:"data"` // sorted by For; [] if nothing was used
 }
 
-// Use is the use of all units for one day, model, endpoint, tag or key.
+// Use is the use of all units for one day, model, endpoint, tag, key or kind. Requests are of no kind.
 type Use struct {
-	Of        string  `json:"of"` // the day, the model, the endpoint, the tag or the key
+	Of        string  `json:"of"`            // the day, the model, the endpoint, the tag, the key or the kind
+	Size      string  `json:"size,omitzero"` // by kind: of pictures, their size in the price list
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
 }
@@ -46,6 +47,7 @@ var by = map[string]func(limit.Row) string{
 	"endpoint": func(r limit.Row) string { return string(r.Endpoint) },
 	"tag":      func(r limit.Row) string { return r.Tag },
 	"key":      func(r limit.Row) string { return r.Key },
+	"kind":     nil, // addUpKinds
 }
 
 // inside are the ways that have a ledger of their own.
@@ -60,13 +62,13 @@ func (a *api) usage(c *call) error {
 	u := Usage{Currency: a.Currency(), From: c.query.Get("from"), To: cmp.Or(c.query.Get("to"), today), By: cmp.Or(c.query.Get("by"), "day")}
 	u.From = cmp.Or(u.From, u.To)
 	days, ok := limit.Days(u.From, u.To)
-	of := by[u.By]
+	of, known := by[u.By]
 	switch {
 	case !ok:
 		return invalid("from", "no such days",
 			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
-	case of == nil:
-		return invalid("by", "no such way to add up", "day, model, endpoint, tag or key")
+	case !known:
+		return invalid("by", "no such way to add up", "day, model, endpoint, tag, key or kind")
 	}
 	rows, err := a.rows(c.r.Context(), id, u.By, days)
 	switch {
@@ -78,7 +80,11 @@ func (a *api) usage(c *call) error {
 	case err != nil:
 		return unread(err)
 	}
-	u.Data = addUp(rows, of)
+	if of == nil {
+		u.Data = addUpKinds(rows)
+	} else {
+		u.Data = addUp(rows, of)
+	}
 	return c.write(http.StatusOK, u)
 }
 
@@ -110,9 +116,31 @@ func addUp(rows []limit.Row, of func(limit.Row) string) []Use {
 	}
 	data := []Use{}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		data = append(data, Use{name, Amounts(used[name]), Amounts(estimated[name])})
+		data = append(data, Use{Of: name, Used: Amounts(used[name]), Estimated: Amounts(estimated[name])})
 	}
 	return data
+}
+
+// addUpKinds adds up rows by kind and size, in the order of kinds.
+func addUpKinds(rows []limit.Row) []Use {
+	data, at := []limit.Part{}, map[limit.Part]int{}
+	for i := range rows {
+		for _, p := range rows[i].Parts() {
+			name := limit.Part{Kind: p.Kind, Size: p.Size}
+			n, known := at[name]
+			if !known {
+				n, data = len(data), append(data, name)
+				at[name] = n
+			}
+			data[n].Used, data[n].Estimated = data[n].Used.Plus(p.Used), data[n].Estimated.Plus(p.Estimated)
+		}
+	}
+	slices.SortFunc(data, func(a, b limit.Part) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Size, b.Size)) })
+	list := make([]Use, len(data))
+	for i := range data {
+		list[i] = Use{data[i].Kind.String(), data[i].Size, Amounts(data[i].Used), Amounts(data[i].Estimated)}
+	}
+	return list
 }
 
 // Amounts are amounts by unit.

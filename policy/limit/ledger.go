@@ -199,8 +199,11 @@ type Entry struct {
 	EstimatedSpend json.Number `json:"estimated_spend,omitzero"` // only by kind: the estimated part of it
 }
 
-// Entries are the units of a row that are not 0.
-func (r *Row) Entries() (entries []Entry) {
+// Entries are the units of a row that are not 0, or what it used by kind.
+func (r *Row) Entries(kinds bool) (entries []Entry) {
+	if kinds {
+		return r.kindEntries()
+	}
 	for i := range teams.Units {
 		if r.Used[i] != 0 || r.Estimated[i] != 0 {
 			entries = append(entries, r.entry(i, &r.Used, &r.Estimated))

@@ -17,8 +17,8 @@ type Part struct {
 }
 
 // Parts divides a row by kind. What has none, such as estimates of holds and use from before the ledger knew kinds, is the last part. Its
-// amounts may be below 0, after a correction. The ledger knows only the estimated part of the whole row: use without a bill is that first,
-// because an estimate seldom has one.
+// amounts may be below 0, after a correction. The ledger knows only the estimated part of the whole row: what has no bill is that first,
+// because an estimate seldom has one, then the kinds in their order.
 func (r *Row) Parts() (list []Part) {
 	rest, doubt := r.Used, r.Estimated
 	rest[Requests], doubt[Requests] = 0, 0
@@ -35,8 +35,11 @@ func (r *Row) Parts() (list []Part) {
 	if rest != (Amounts{}) {
 		list = append(list, Part{Kind: price.Unknown, Rate: price.Mixed, Used: rest})
 	}
-	for i := len(list) - 1; i >= 0; i-- {
+	for i := range list {
 		p := &list[i]
+		if rest != (Amounts{}) {
+			p = &list[(i+len(list)-1)%len(list)]
+		}
 		for u := range p.Used {
 			p.Estimated[u] = min(max(doubt[u], 0), max(p.Used[u], 0))
 		}
@@ -45,9 +48,9 @@ func (r *Row) Parts() (list []Part) {
 	return list
 }
 
-// KindEntries are the requests of a row and what it used of each kind, as reports write them. Together the entries of kinds have all of
-// the row's tokens, pictures and spend, each once.
-func (r *Row) KindEntries() (entries []Entry) {
+// kindEntries are the requests of a row and what it used of each kind. Together the entries of kinds have all of the row's tokens, pictures
+// and spend, each once.
+func (r *Row) kindEntries() (entries []Entry) {
 	if r.Used[Requests] != 0 {
 		entries = append(entries, r.entry(Requests, &r.Used, &r.Estimated))
 	}

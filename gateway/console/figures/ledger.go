@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,9 +52,10 @@ func (b *book) each(day int, by string) iter.Seq[*Row] {
 	}
 	return func(yield func(*Row) bool) {
 		for i := range b.rows[day] {
-			row := &b.rows[day][i]
-			if !yield(&Row{nameOf(row, by), useOf(row)}) {
-				return
+			for row := range rowsOf(&b.rows[day][i], by) {
+				if !yield(row) {
+					return
+				}
 			}
 		}
 	}
@@ -74,7 +76,22 @@ func (b *book) add(to *adder, days []int, by string) {
 	}
 }
 
-// nameOf returns the name that a ledger row is summed under in one of the [ways], except by day.
+// rowsOf iterates over what a ledger row is summed as in one of the [ways], except by day: itself, or its kinds.
+func rowsOf(row *limit.Row, by string) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		if by != "kind" {
+			yield(&Row{nameOf(row, by), useOf(row)})
+			return
+		}
+		for _, p := range row.Parts() {
+			if !yield(&Row{strings.TrimSpace(p.Kind.String() + " " + p.Size), Use{p.Used, p.Estimated}}) {
+				return
+			}
+		}
+	}
+}
+
+// nameOf returns the name that a ledger row is summed under in one of the [ways], except by day and by kind.
 func nameOf(row *limit.Row, by string) string {
 	switch by {
 	case "team":

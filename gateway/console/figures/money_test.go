@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,7 +94,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	report := admin.NewUsageReport("", q.From, q.To, rows)
+	report := admin.NewUsageReport("", q.From, q.To, rows, false)
 	want, wantDays, wantTotal := uses{}, uses{}, Use{}
 	for _, row := range report.Rows {
 		var use Use
@@ -108,7 +109,10 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
-	if parts[q.By] != limit.ScopeTeam {
+	switch {
+	case q.By == "kind":
+		want = kindsOf(rows)
+	case parts[q.By] != limit.ScopeTeam:
 		want = s.parts(rt, teamsOf(team), days, wantTotal, q.By)
 	}
 	got, err := s.figures.Money(s.Context(), p, q)
@@ -133,6 +137,17 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if len(got.Days) != len(days) {
 		rt.Fatalf("%d days, want %d", len(got.Days), len(days))
 	}
+}
+
+// kindsOf adds up rows by kind.
+func kindsOf(rows []limit.Row) uses {
+	list := uses{}
+	for i := range rows {
+		for _, p := range rows[i].Parts() {
+			list.add(strings.TrimSpace(p.Kind.String()+" "+p.Size), Use{p.Used, p.Estimated})
+		}
+	}
+	return list
 }
 
 // compareToday compares today's figures on Now and a team's page with the ledger.

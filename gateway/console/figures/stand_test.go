@@ -18,6 +18,7 @@ import (
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
@@ -140,9 +141,21 @@ func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
 
 func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
 	s.Helper()
-	if _, err := s.accounts.Settle(s.Context(), &limit.Charge{Held: h, Team: s.file.Team(h.Team), Amounts: amounts, Estimated: estimated}); err != nil {
+	c := &limit.Charge{Held: h, Team: s.file.Team(h.Team), Amounts: amounts, Estimated: estimated}
+	if !estimated {
+		c.Bill = billOf(&amounts)
+	}
+	if _, err := s.accounts.Settle(s.Context(), c); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// billOf is a bill of amounts.
+func billOf(amounts *limit.Amounts) (b price.Bill) {
+	spend := amounts[limit.Spend]
+	b[price.Cached] = price.Line{Kind: price.Cached, Quantity: amounts[limit.Tokens], Amount: spend / 3}
+	b[price.Image] = price.Line{Kind: price.Image, Size: fmt.Sprint(1+amounts[limit.Images]%2, "K"), Quantity: amounts[limit.Images], Amount: spend / 2}
+	return b
 }
 
 // note notes a finished request.

@@ -111,10 +111,13 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 	}
 	for _, list := range lists {
 		for i := range list {
-			row, use := &list[i], useOf(&list[i])
+			row := &list[i]
 			for _, by := range summed {
-				if part := partOf(row); part == by || part == "" && parts[by] == limit.ScopeTeam {
-					added[DayBy{row.Day, by}].add(nameOf(row, by), &use)
+				if part := partOf(row); part != by && (part != "" || parts[by] != limit.ScopeTeam) {
+					continue
+				}
+				for of := range rowsOf(row, by) {
+					added[DayBy{row.Day, by}].add(of.Name, &of.Use)
 				}
 			}
 		}
@@ -211,7 +214,8 @@ func (l *ledger) maintain(ctx context.Context) time.Duration {
 func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, err error) {
 	_, past := l.split(lastDays(l.now(), limit.LedgerDays))
 	slices.Reverse(past)
-	sums, versions, err := l.load(ctx, past, []string{"endpoint"})
+	newest := []string{"endpoint", "kind"} // a version before has no sums by kind
+	sums, versions, err := l.load(ctx, past, newest)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +223,7 @@ func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, 
 	made := func(day int) time.Time { return sums[DayBy{day, "endpoint"}].Made }
 	for _, day := range past {
 		switch {
-		case isStale(sums, DayBy{day, "endpoint"}, versions):
+		case slices.ContainsFunc(newest, func(by string) bool { return isStale(sums, DayBy{day, by}, versions) }):
 			list = append(list, day)
 		case l.now().Sub(made(day)) >= ageing:
 			aged = append(aged, day)

@@ -291,8 +291,31 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range m.Rows {
 		m.Total = m.Total.Plus(m.Rows[i].Use)
 	}
+	if q.By == "kind" {
+		m.Rows = kindRows(m.Total)
+	}
 	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	return m, nil
+}
+
+// kindRows divides use by kind.
+func kindRows(total figures.Use) (rows []figures.Row) {
+	if total == (figures.Use{}) {
+		return nil
+	}
+	rest := total
+	rest.Used[limit.Requests], rest.Estimated[limit.Requests] = 0, 0
+	for i, name := range []string{"input", "cached", "cache_creation", "output", "thinking", "image 1048576", "image 1K"} {
+		row := figures.Row{Name: name}
+		unit := limit.Tokens
+		if i > 4 {
+			unit = limit.Images
+		}
+		row.Used[unit], row.Used[limit.Spend] = rest.Used[unit]/3, rest.Used[limit.Spend]/4
+		rest.Used = rest.Used.Minus(row.Used)
+		rows = append(rows, row)
+	}
+	return append(rows, figures.Row{Name: "unknown", Use: rest})
 }
 
 func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.MoneyQuery, take func([]limit.Row) error) error {

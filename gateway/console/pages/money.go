@@ -15,7 +15,7 @@ import (
 )
 
 // moneyBy are the ways in which Money adds up, with their columns' headings.
-var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}, {"key", "Key"}}
+var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
 
 type moneyView struct {
 	figures.Money
@@ -80,8 +80,11 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 // command returns the shell command that prints the same.
 func command(q figures.MoneyQuery) string {
 	text := "sluice usage"
-	if q.By == "tag" || q.By == "key" {
+	switch q.By {
+	case "tag", "key":
 		text += " --by " + q.By
+	case "kind":
+		text += " --kinds"
 	}
 	text += " --from " + q.From + " --to " + q.To
 	switch {

@@ -36,7 +36,7 @@ func TestABill(t *testing.T) {
 			continue
 		}
 		rows, err := csv.NewReader(w.Body).ReadAll()
-		if err != nil || len(rows) != 1+tt.bills || rows[0][0] != "BilledCost" || rows[1][23] != "'=llm" || rows[1][20] != "acme" {
+		if err != nil || len(rows) != 1+tt.bills || rows[0][0] != "BilledCost" || rows[1][24] != "'=llm" || rows[1][21] != "acme" {
 			t.Errorf("%s: %v, %q", tt.about, err, rows)
 		}
 		if name := w.Header().Get("Content-Disposition"); name != `attachment; filename="sluice-focus-2026-11-01-2026-11-22.csv"` {

@@ -86,9 +86,10 @@ func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 func TestTheCommandPrintsTheSame(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
 	for query, want := range map[string]string{
-		"by=tag&team=search":                        "sluice usage --tags --from 2026-11-01 --to 2026-11-22 --team search",
-		"by=model":                                  "sluice usage --from 2026-11-01 --to 2026-11-22",
-		"by=day&from=2025-12-01&to=2026-11-20":      "sluice usage --from 2025-12-01 --to 2026-11-20",
+		"by=tag&team=search":                   "sluice usage --tags --from 2026-11-01 --to 2026-11-22 --team search",
+		"by=kind":                              "sluice usage --kinds --from 2026-11-01 --to 2026-11-22",
+		"by=model":                             "sluice usage --from 2026-11-01 --to 2026-11-22",
+		"by=day&from=2025-12-01&to=2026-11-20": "sluice usage --from 2025-12-01 --to 2026-11-20",
 		"by=team&team=" + url.QueryEscape("a b;$c"): "sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a b;$c'",
 		"by=team&team=" + url.QueryEscape("a'b"):    `sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a'\''b'`,
 	} {
@@ -96,6 +97,22 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 		if !strings.Contains(text, "The same from a shell: "+want+".") {
 			t.Errorf("%s: %s", query, text)
 		}
+	}
+}
+
+// TestRequestsAreOfNoKind: by kind their column has no numbers, but their sum.
+func TestRequestsAreOfNoKind(t *testing.T) {
+	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
+	m := figures.Money{Rows: []figures.Row{{Name: "cached", Use: use}}, Total: figures.Use{Used: limit.Amounts{31, 77, 0, 5}}}
+	text, _ := money(t, "/money?by=kind", m)
+	if row := text[strings.Index(text, "cached"):strings.Index(text, "In all")]; !strings.Contains(row, "–") || !strings.Contains(row, "77") {
+		t.Errorf("the row is %q", row)
+	}
+	if !strings.Contains(text, "Requests are of no kind") || strings.Contains(text[:strings.Index(text, "In all")], "31 ") && !strings.Contains(text, "31") {
+		t.Errorf("%s", text)
+	}
+	if text, _ = money(t, "/money?by=model", m); strings.Contains(text, "of no kind") {
+		t.Errorf("by model: %s", text)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -73,6 +74,14 @@ func BenchmarkAdmissionBesidePing(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// benchBill is that of a request with hits of a cache and thinking.
+var benchBill = price.Bill{
+	price.Input:    {Kind: price.Input, Quantity: 40, Rate: 500_000, Amount: 20},
+	price.Cached:   {Kind: price.Cached, Quantity: 30, Rate: 100_000, Amount: 3},
+	price.Output:   {Kind: price.Output, Quantity: 20, Rate: 900_000, Amount: 18},
+	price.Thinking: {Kind: price.Thinking, Quantity: 10, Rate: 900_000, Amount: 9},
+}
+
 // BenchmarkDecisions is how many admissions, each with its settlement, 64 callers get from Redis in a second: for one team
 // and for a thousand.
 func BenchmarkDecisions(b *testing.B) {
@@ -92,7 +101,7 @@ func BenchmarkDecisions(b *testing.B) {
 							b.Error(v, err)
 							return
 						}
-						accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
+						accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}, Bill: benchBill})
 					}
 				})
 			}

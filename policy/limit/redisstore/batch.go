@@ -82,7 +82,7 @@ type sums struct {
 	rates  []rateSum
 	quota  []any       // fields
 	counts []count     // for each of quota: what is added, and later the total
-	kinds  []any       // row, what it used by kind
+	kinds  []any       // field, what a row used by kind
 	ledger []any       // field, amount
 	inside []insideSum // of the kinds of scopes inside the team
 }
@@ -160,7 +160,7 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 	}
 	for i, of := range entries.names {
 		if kinds := entries.sums[i].kinds.ByKind(); kinds != "" {
-			s.kinds = append(s.kinds, limit.LedgerName(of.model, of.endpoint), string(kinds))
+			s.kinds = append(s.kinds, kindsField(limit.LedgerName(of.model, of.endpoint)), string(kinds))
 		}
 	}
 	for k := range inside {

@@ -23,7 +23,8 @@
 //	                                             tasks 49 h
 //	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
-//	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated
+//	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated;
+//	                                                                                                   by kind: see kinds.lua
 //	sl1:{<team>}:use:<yyyymmdd>:tags     hash    400 days                    settle, sweep             the same for tags: <tag>||<unit>; #<tag> for each
 //	                                                                                                   of 1,000 at most, # their number
 //	sl1:{<team>}:use:late                hash    400 days                    settle, sweep, restore    <yyyymmdd>: when a day's ledger was last changed, µs, if

@@ -25,6 +25,7 @@ type reading struct {
 	client redis.UniversalClient
 	key    func(t *team, day int) string
 	step   int                      // fields of one round trip
+	kinds  bool                     // the ledger has kinds: that of tags has none
 	most   int                      // rows; 0: any number
 	count  int                      // of the rows that were read
 	held   map[dayRow]limit.Amounts // of the scopes inside one team; nil: it is not read
@@ -65,7 +66,7 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 	})
 	rows := make([]limit.Row, 0, all.count)
 	for _, s := range scans {
-		s.joinPieces()
+		s.addKinds()
 		limit.SortRows(s.rows)
 		rows = append(rows, s.rows...)
 	}
@@ -208,7 +209,7 @@ func newReading(r *Store, by limit.ScopeKind, step int) *reading {
 	if by != limit.ScopeTeam {
 		key = func(t *team, day int) string { return t.inside(by, day) }
 	}
-	return &reading{client: r.client, key: key, step: step}
+	return &reading{client: r.client, key: key, step: step, kinds: by == limit.ScopeTeam}
 }
 
 // unkept is a team that is only read, and may not exist: else every requested name would stay in memory.

@@ -6,17 +6,13 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
-// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held. A field whose last word
-// begins with kindsPart has a piece of what a row used by kind, of piece bytes unless it is the last one: kinds.lua.
+// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held.
 const (
 	estimatedPart = "|estimated"
 	heldPart      = "|held"
-	kindsPart     = "kinds"
-	piece         = 64
 )
 
 // dayScan is how far a day of a team has been read.
@@ -29,11 +25,15 @@ type dayScan struct {
 	at           map[string]int // of the rows, by model|endpoint
 	last         string         // model|endpoint of the last field; the next one is most likely of the same row
 	lastAt       int
-	pieces       map[int][]string // by row, of kinds that are in more than one piece
+	kinds        map[string][]string // pieces of what a row used by kind, by field
 }
 
 // readField reads one field: model|endpoint|unit, or that of its estimated or held part.
 func (all *reading) readField(s *dayScan, field, value string) {
+	if all.kinds && isKindsField(field) {
+		s.addPiece(field, value)
+		return
+	}
 	name, estimated := strings.CutSuffix(field, estimatedPart)
 	name, held := strings.CutSuffix(name, heldPart)
 	if held && all.held == nil {
@@ -43,14 +43,8 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	if cut < 0 {
 		return
 	}
-	word, of := name[cut+1:], name[:cut]
+	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), name[:cut]
 	split := strings.LastIndexByte(of, '|')
-	number, kinds := strings.CutPrefix(word, kindsPart)
-	if kinds && split >= 0 {
-		s.addPiece(all.rowAt(s, of, split), number, value)
-		return
-	}
-	unit := limit.UnitIndex(teams.Unit(word))
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {
 		return
@@ -83,32 +77,4 @@ func (all *reading) rowAt(s *dayScan, of string, split int) int {
 	}
 	s.last, s.lastAt = of, at
 	return at
-}
-
-// addPiece adds a piece of what a row used by kind: the first has no number.
-func (s *dayScan) addPiece(row int, number, value string) {
-	n, err := strconv.Atoi(number)
-	if number != "" && (err != nil || n < 2 || n > s.size) {
-		return
-	}
-	if s.pieces[row] == nil && number == "" && len(value) < piece {
-		s.rows[row].Kinds = price.ReadByKind(value)
-		return
-	}
-	if s.pieces == nil {
-		s.pieces = map[int][]string{}
-	}
-	list := s.pieces[row]
-	for len(list) < max(n, 1) {
-		list = append(list, "")
-	}
-	list[max(n, 1)-1] = value
-	s.pieces[row] = list
-}
-
-// joinPieces puts the pieces together, when all are read.
-func (s *dayScan) joinPieces() {
-	for row, list := range s.pieces {
-		s.rows[row].Kinds = price.ReadByKind(strings.Join(list, ""))
-	}
 }

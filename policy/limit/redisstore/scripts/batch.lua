@@ -9,7 +9,7 @@
 --       then the id of each charge, then the text of each hold as it was admitted
 --       then for each kind of scopes the number of fields that must be there, because the day knows the names, and twice that of the counts;
 --       then these fields, and of each count its field and amount
---       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds its name and what is added to them
+--       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds their field and what is added to them
 --       (kinds.lua), and of each count of the ledger its field and amount
 -- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes.
 local call, now = redis.call, clock()

@@ -211,7 +211,7 @@ local function flush()
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
-    if s.kinds[1] then add_kinds(ledger, what, s.kinds) end
+    if s.kinds[1] then add_kinds(ledger, kinds_field(what), s.kinds) end
     for kind, scope in pairs(s.scopes) do post_scope(scope_key(kind, s.day), scope, s) end
     if s.late and posts(s) then note_late(s.day) end
   end

@@ -1,6 +1,8 @@
--- What a row of the ledger used by kind, packed as package price has it (ByKind in by_kind.go). The fields <row>|kinds, <row>|kinds2 and so
--- on have pieces of it: Redis takes three times the memory for a hash with a longer value. Products are of numbers below 10^6, because Lua
--- counts exactly to 2^53 only. A text that ends early has zeros behind it: no text stops a charge.
+-- What a row of the ledger used by kind, packed as package price has it (ByKind in by_kind.go). The field that begins with the first six
+-- bytes of the SHA-1 of <model>|<endpoint> has it, because the name itself would take more memory than what it names. If it has more than 64
+-- bytes, the fields with a 2, 3 and so on behind that have further pieces: Redis takes three times the memory for a hash with a longer value.
+-- Products are of numbers below 10^6, because Lua counts exactly to 2^53 only. A text that ends early has zeros behind it: no text stops
+-- a charge.
 local PIECE, ANY_RATE, MOST = 64, 15, 9007199254740991
 
 -- unpacked adds the lines of a text to a list, of which each kind and size has one.
@@ -96,9 +98,14 @@ local function packed(list)
   return text
 end
 
--- add_kinds adds packed sums to those of a row of a day's ledger.
-local function add_kinds(key, row, sums)
-  local text, field, pieces, piece = '', row .. '|kinds', 0, nil
+-- kinds_field is the field of a row.
+local function kinds_field(row)
+  return (string.gsub(string.sub(redis.sha1hex(row), 1, 12), '..', function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+-- add_kinds adds packed sums to those in a field of a day's ledger.
+local function add_kinds(key, field, sums)
+  local text, pieces, piece = '', 0, nil
   repeat
     pieces = pieces + 1
     piece = redis.call('HGET', key, pieces == 1 and field or field .. pieces) or ''

@@ -1,0 +1,144 @@
+package admin
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Division is what a report divides use by, beside team and day.
+type Division string
+
+// The divisions.
+const (
+	ByModel Division = ""     // model, endpoint and unit
+	ByTag   Division = "tag"  // the teams' tag, and unit
+	ByKey   Division = "key"  // the team's key, and unit
+	ByKind  Division = "kind" // model, endpoint and kind
+)
+
+// columns name what the use is divided by. They do not change: users' programs read the CSV by these names.
+func (d Division) columns() []string {
+	switch d {
+	case ByTag, ByKey:
+		return []string{string(d)}
+	case ByKind:
+		return []string{"model", "endpoint", "kind", "size"}
+	}
+	return []string{"model", "endpoint"}
+}
+
+// cells are those of a row for columns.
+func (d Division) cells(r *UsageRow, shown func(string) string) []string {
+	switch d {
+	case ByTag, ByKey:
+		return []string{shown(r.Tag + r.Key)}
+	case ByKind:
+		return []string{shown(r.Model), shown(string(r.Endpoint)), r.Kind, shown(r.Size)}
+	}
+	return []string{shown(r.Model), shown(string(r.Endpoint))}
+}
+
+// amounts name the amounts behind unit, used and estimated.
+func (d Division) amounts() []string {
+	if d == ByKind {
+		return []string{"price", "spend", "estimated_spend"}
+	}
+	return nil
+}
+
+func (d Division) amountsOf(r *UsageRow) []string {
+	if d == ByKind {
+		return []string{r.Price.String(), r.Spend.String(), r.EstimatedSpend.String()}
+	}
+	return nil
+}
+
+// WriteCSV writes the report as CSV.
+func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())) // Error has it
+	for i := range u.Rows {
+		r := &u.Rows[i]
+		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, by.cells(r, Cell), amounts, by.amountsOf(r)))
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// WriteTable writes a table, and below it the sum of each team and unit with the share that is estimated.
+func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())
+	_, _ = fmt.Fprintln(out, strings.ReplaceAll(strings.ToUpper(strings.Join(head, "\t")), "_", " "))
+	var sums usageSums
+	for i := range u.Rows {
+		r := &u.Rows[i]
+		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
+		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, by.cells(r, Printable), amounts, by.amountsOf(r)), "\t"))
+		sums.add(r)
+	}
+	for i := range sums {
+		s := &sums[i]
+		unit := string(s.unit)
+		if s.unit == teams.UnitSpend && u.Currency != "" {
+			unit += " " + u.Currency
+		}
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(by.columns())), unit,
+			limit.Written(s.unit, s.used), limit.Written(s.unit, s.estimated), s.share())
+	}
+	if len(u.Rows) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", u.From, u.To)
+	}
+	return out.Flush()
+}
+
+// usageSum is what a team used of a unit.
+type usageSum struct {
+	team            string
+	unit            teams.Unit
+	used, estimated int64
+}
+
+// usageSums has one for each team and unit, in the order of the rows.
+type usageSums []usageSum
+
+func (s *usageSums) add(r *UsageRow) {
+	if r.Kind == "" || r.Unit != teams.UnitSpend {
+		s.addUnit(r.Team, r.Unit, r.Used.String(), r.Estimated.String())
+	}
+	if r.Kind != "" {
+		s.addUnit(r.Team, teams.UnitSpend, r.Spend.String(), r.EstimatedSpend.String())
+	}
+}
+
+func (s *usageSums) addUnit(team string, unit teams.Unit, used, estimated string) {
+	at := len(*s) - 1
+	for at >= 0 && ((*s)[at].team != team || (*s)[at].unit != unit) {
+		if at--; at < len(*s)-len(teams.Units) { // rows are by team
+			at = -1
+		}
+	}
+	if at < 0 {
+		at, *s = len(*s), append(*s, usageSum{team: team, unit: unit})
+	}
+	n, _ := limit.ReadAmount(unit, used)
+	doubt, _ := limit.ReadAmount(unit, estimated)
+	(*s)[at].used, (*s)[at].estimated = (*s)[at].used+n, (*s)[at].estimated+doubt
+}
+
+// share is the part that is estimated.
+func (s *usageSum) share() string {
+	if s.used == 0 {
+		return "0%"
+	}
+	return new(big.Rat).Mul(big.NewRat(s.estimated, s.used), big.NewRat(100, 1)).FloatString(1) + "%"
+}
