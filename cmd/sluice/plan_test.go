@@ -173,11 +173,15 @@ var floorPlan = map[string]plan{
 	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
+	"cmd/sluice/demo": {
+		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
+		never: []string{goRedis, otelAPI, slogPkg, "os"},
+	},
+	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest"},

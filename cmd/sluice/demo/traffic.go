@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -21,17 +21,17 @@ const (
 // traffic is a client of the demonstration's gateway that behaves like several.
 type traffic struct {
 	base   string
-	teams  demoTeams
+	teams  Teams
 	client http.Client
 }
 
-// sendTraffic plays the scenes in turn until ctx ends.
-func sendTraffic(ctx context.Context, base string, teams demoTeams) {
+// SendTraffic plays the scenes in turn until ctx ends.
+func SendTraffic(ctx context.Context, base string, teams Teams) {
 	t := &traffic{base: base, teams: teams, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: trafficWorkers}}}
 	defer t.client.CloseIdleConnections()
-	text, stream := t.request(teams.ads, textPath, "", demoText), t.request(teams.search, textPath, "X-Service-SSE", demoStream)
-	picture, foreign := t.request(teams.search, multimodalPath, "", demoPicture), t.request(teams.ads, "/tasks/somebody-elses", "", "")
-	forbidden, wrongKey := t.request(teams.ads, imagePath, "X-Service-Async", demoEdit), t.request("slk_wrong", textPath, "", demoText)
+	text, stream := t.request(teams.Ads, TextPath, "", Text), t.request(teams.Search, TextPath, "X-Service-SSE", Stream)
+	picture, foreign := t.request(teams.Search, MultimodalPath, "", Picture), t.request(teams.Ads, "/tasks/somebody-elses", "", "")
+	forbidden, wrongKey := t.request(teams.Ads, ImagePath, "X-Service-Async", Edit), t.request("slk_wrong", TextPath, "", Text)
 	scenes := []func(context.Context){text, stream, picture, text, t.task, stream, foreign, forbidden, text, wrongKey}
 	var playing sync.WaitGroup
 	defer playing.Wait()
@@ -68,7 +68,7 @@ var (
 
 // task makes a task and polls it until it ends.
 func (t *traffic) task(ctx context.Context) {
-	created := taskID.FindStringSubmatch(t.send(ctx, t.teams.search, imagePath, "X-Service-Async", demoEdit))
+	created := taskID.FindStringSubmatch(t.send(ctx, t.teams.Search, ImagePath, "X-Service-Async", Edit))
 	if created == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (t *traffic) task(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if answer := t.send(ctx, t.teams.search, "/tasks/"+created[1], "", ""); answer == "" || taskEnd.MatchString(answer) {
+		if answer := t.send(ctx, t.teams.Search, "/tasks/"+created[1], "", ""); answer == "" || taskEnd.MatchString(answer) {
 			return
 		}
 	}
