@@ -77,6 +77,7 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
+	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -139,7 +140,7 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin":         {ours: []string{"policy", "policy/invoice", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
@@ -180,7 +181,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},

@@ -1,12 +1,15 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"sluice/policy/invoice"
 	"sluice/policy/limit"
 )
 
@@ -52,6 +55,32 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 		}
 	}
 	return report
+}
+
+// Uses returns what the report says that teams used, one for each team, day, model and endpoint. A request that names no model has its
+// endpoint in place of it, as in bills.
+func (u *UsageReport) Uses() (all []invoice.Use, err error) {
+	for rows := u.Rows; len(rows) > 0; {
+		first, n := &rows[0], 0
+		day, ok := limit.Days(first.Day, first.Day)
+		use := invoice.Use{Team: first.Team, Model: cmp.Or(first.Model, string(first.Endpoint))}
+		for ; ok && n < len(rows) && sameCharge(first, &rows[n]); n++ {
+			unit := limit.UnitIndex(rows[n].Unit)
+			if ok = unit >= 0; !ok {
+				break
+			}
+			var whole, part bool
+			use.Used[unit], whole = limit.ReadAmount(rows[n].Unit, rows[n].Used.String())
+			use.Estimated[unit], part = limit.ReadAmount(rows[n].Unit, rows[n].Estimated.String())
+			ok = whole && part
+		}
+		if !ok {
+			return nil, fmt.Errorf("the usage of team %s on %s is not readable", first.Team, first.Day)
+		}
+		use.Day = day[0]
+		all, rows = append(all, use), rows[n:]
+	}
+	return all, nil
 }
 
 // Ledger returns rows of the ledger.
