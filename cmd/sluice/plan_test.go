@@ -171,7 +171,8 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
+	"gateway/simulator":         {ours: []string{"gateway/simulator/billing", "gateway/simulator/picture"}},
+	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice/demo": {
@@ -385,6 +386,9 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
 		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
+		{"gateway/simulator", "ledger.go", "sluice/policy/price", false},
+		{"gateway/simulator/billing", "prices.go", "sluice/policy/price", false},
+		{"gateway/simulator/billing", "billing_test.go", "sluice/policy/price", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},
 		{"cmd/sluice", "main.go", "github.com/spf13/cobra", false},

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"sync"
 	"time"
 
 	"sluice/gateway/simulator"
@@ -24,6 +28,7 @@ type simulateCommand struct {
 	Listen string   `default:"127.0.0.1:9000" placeholder:"ADDRESS" help:"Where to listen (${default})."`
 	Key    []string `placeholder:"K" help:"A key that is accepted; may be repeated. None: any key is."`
 	Prefix string   `name:"header-prefix" default:"X-Service-" placeholder:"WORD" help:"The word in the service's header names, as in SLUICE_HEADER_PREFIX (${default})."`
+	Bill   string   `placeholder:"FILE" help:"Write the service's bill as CSV to it, every second and at the end."`
 }
 
 // Run simulates the service until it is stopped.
@@ -39,7 +44,32 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 	if _, err := fmt.Fprintf(p.stdout, "http://%s/api/v1\n", listener.Addr()); err != nil {
 		return err
 	}
-	return serveUntil(ctx, wire.NewServer(service, log), listener)
+	if s.Bill == "" {
+		return serveUntil(ctx, wire.NewServer(service, log), listener)
+	}
+	var billing sync.WaitGroup
+	billing.Go(func() { every(ctx, billEvery, func(context.Context) { _ = s.writeBill(service) }) }) // the last one reports its error
+	err = serveUntil(ctx, wire.NewServer(service, log), listener)
+	billing.Wait()
+	return errors.Join(err, s.writeBill(service))
+}
+
+const billEvery = time.Second
+
+// writeBill replaces the file, so that a reader finds a whole one.
+func (s simulateCommand) writeBill(service *simulator.Simulator) error {
+	var text bytes.Buffer
+	err := service.Bill(&text)
+	if err == nil {
+		err = os.WriteFile(s.Bill+".new", text.Bytes(), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(s.Bill+".new", s.Bill)
+	}
+	if err != nil {
+		return fmt.Errorf("--bill: %w", err)
+	}
+	return nil
 }
 
 func newSimulator(address net.Addr, keys []string, prefix string, log func(format string, args ...any)) *simulator.Simulator {
