@@ -140,7 +140,10 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
-	"gateway/admin":         {ours: []string{"policy", "policy/invoice", "policy/limit", "policy/teams", "policy/unit"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin": {
+		ours: []string{"policy", "policy/invoice", "policy/limit", "policy/teams", "policy/unit"}, testsOurs: []string{"policy/price"},
+		never: []string{goRedis, otelAPI},
+	},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
@@ -186,7 +189,7 @@ var floorPlan = map[string]plan{
 			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},
 	},
 }

@@ -42,7 +42,7 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 		return badInput{fmt.Errorf("%s: %w", c.Bill, err)}
 	}
 	from, to := c.days(sums)
-	report, _, err := usageCommand{From: from, To: to}.report(ctx, p)
+	report, _, err := usageCommand{From: from, To: to, kinds: true}.report(ctx, p)
 	var ledger []invoice.Use
 	if err == nil {
 		ledger, err = report.Uses()

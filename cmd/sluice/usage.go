@@ -40,6 +40,8 @@ type usageCommand struct {
 	CSV  bool   `help:"As CSV." xor:"form"`
 
 	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
+
+	kinds bool // by kind, instead of unit
 }
 
 // Run writes the ledger.
@@ -137,7 +139,11 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
-	report = admin.NewUsageReport(file.Currency, from, to, rows)
+	of := admin.NewUsageReport
+	if u.kinds {
+		of = admin.NewKindReport
+	}
+	report = of(file.Currency, from, to, rows)
 	report.Raises = admin.UsageRaises(store.InForce(ctx, s.directoryStore(client), file, time.Now()), u.Team)
 	return report, nil
 }
@@ -157,6 +163,9 @@ func contentOf(path string) []byte {
 // fetch reads the ledger of a process that keeps it in memory.
 func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
 	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
+	if u.kinds {
+		query.Set("kinds", "")
+	}
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 )
 
 // reconciliationOf is a report of a bill that charges more than the ledger, with estimates and with models of one side.
@@ -88,6 +89,18 @@ func TestAReconciliationForPrograms(t *testing.T) {
 	}
 }
 
+// rowOfKinds is a row with input, pictures of two sizes, and what nobody knows the kind of.
+func rowOfKinds() limit.Row {
+	var small, large price.Bill
+	small[price.Input] = price.Line{Kind: price.Input, Quantity: 100, Rate: 2_000_000, Amount: 200}
+	small[price.Image] = price.Line{Kind: price.Image, Size: "1K", Quantity: 1, Rate: 10, Amount: 10}
+	large[price.Image] = price.Line{Kind: price.Image, Size: "2K", Quantity: 2, Rate: 30, Amount: 60}
+	return limit.Row{
+		Team: "ads", Day: 20261121, Model: "m", Endpoint: "multimodal", Kinds: small.ByKind().Plus(large.ByKind()),
+		Used: limit.Amounts{3, 107, 4, 278}, Estimated: limit.Amounts{1, 7, 1, 8},
+	}
+}
+
 // A report has the same use again, also after it was written as JSON.
 func TestTheUseOfAReport(t *testing.T) {
 	rows := []limit.Row{
@@ -108,6 +121,19 @@ func TestTheUseOfAReport(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	kinds := NewKindReport("CNY", "2026-11-21", "2026-11-22", []limit.Row{rowOfKinds()})
+	if uses, err = kinds.Uses(); err != nil {
+		t.Fatal(err)
+	}
+	want = []invoice.Use{
+		{Team: "ads", Day: 20261121, Model: "m", Used: limit.Amounts{3, 0, 0, 0}, Estimated: limit.Amounts{1, 0, 0, 0}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "input", Used: limit.Amounts{0, 100, 0, 200}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "image", Used: limit.Amounts{0, 0, 3, 70}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "unknown", Used: limit.Amounts{0, 7, 1, 8}, Estimated: limit.Amounts{0, 7, 1, 8}},
+	}
+	if diff := cmp.Diff(want, uses); diff != "" {
+		t.Errorf("by kind (-want +got):\n%s", diff)
 	}
 	report.Rows[0].Unit = "furlongs"
 	if _, err := report.Uses(); err == nil {

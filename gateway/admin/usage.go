@@ -11,6 +11,8 @@ import (
 
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // UsageReport is the teams' usage, as /usage and sluice usage write it.
@@ -48,46 +50,60 @@ func (r *UsageRow) Cells(by string, shown func(string) string) []string {
 
 // NewUsageReport makes a report of rows of the ledger.
 func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
+	return newReport(currency, from, to, rows, (*limit.Row).Entries)
+}
+
+// NewKindReport makes a report by kind of rows of the ledger.
+func NewKindReport(currency, from, to string, rows []limit.Row) UsageReport {
+	return newReport(currency, from, to, rows, (*limit.Row).KindEntries)
+}
+
+func newReport(currency, from, to string, rows []limit.Row, entries func(*limit.Row) []limit.Entry) UsageReport {
 	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}
 	for i := range rows {
-		for _, entry := range rows[i].Entries() {
+		for _, entry := range entries(&rows[i]) {
 			report.Rows = append(report.Rows, UsageRow{rows[i].Team, entry})
 		}
 	}
 	return report
 }
 
-// Uses returns what the report says that teams used, one for each team, day, model and endpoint. A request that names no model has its
-// endpoint in place of it, as in bills.
+// Uses returns what the report says that teams used, one for each team, day, model, endpoint and kind. A request that names no model has
+// its endpoint in place of it, as in bills.
 func (u *UsageReport) Uses() (all []invoice.Use, err error) {
-	for rows := u.Rows; len(rows) > 0; {
-		first, n := &rows[0], 0
-		day, ok := limit.Days(first.Day, first.Day)
-		use := invoice.Use{Team: first.Team, Model: cmp.Or(first.Model, string(first.Endpoint))}
-		for ; ok && n < len(rows) && sameCharge(first, &rows[n]); n++ {
-			unit := limit.UnitIndex(rows[n].Unit)
-			if ok = unit >= 0; !ok {
-				break
-			}
-			var whole, part bool
-			use.Used[unit], whole = limit.ReadAmount(rows[n].Unit, rows[n].Used.String())
-			use.Estimated[unit], part = limit.ReadAmount(rows[n].Unit, rows[n].Estimated.String())
-			ok = whole && part
+	for i := range u.Rows {
+		row := &u.Rows[i]
+		if i == 0 || !sameCharge(&u.Rows[i-1], row) || u.Rows[i-1].Kind != row.Kind {
+			all = append(all, invoice.Use{Team: row.Team, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
 		}
-		if !ok {
-			return nil, fmt.Errorf("the usage of team %s on %s is not readable", first.Team, first.Day)
+		use := &all[len(all)-1]
+		day, ok := limit.Days(row.Day, row.Day)
+		if !ok || !addAmount(&use.Used, row.Unit, row.Used) || !addAmount(&use.Estimated, row.Unit, row.Estimated) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
 		}
 		use.Day = day[0]
-		all, rows = append(all, use), rows[n:]
+		if row.Spend != "" && row.Unit != teams.UnitSpend && (!addAmount(&use.Used, teams.UnitSpend, row.Spend) || !addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
+		}
 	}
 	return all, nil
+}
+
+// addAmount reports whether the number is one of the unit.
+func addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
+	i := limit.UnitIndex(of)
+	n, ok := limit.ReadAmount(of, number.String())
+	if ok = ok && i >= 0; ok {
+		to[i] += n
+	}
+	return ok
 }
 
 // Ledger returns rows of the ledger.
 type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
 // usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
-// tags, with ?by=key with that of keys.
+// tags, with ?by=key with that of keys; with ?kinds by kind.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -116,7 +132,11 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return
 	}
-	report := NewUsageReport(d.Currency(), from, to, rows)
+	of := NewUsageReport
+	if q.Has("kinds") {
+		of = NewKindReport
+	}
+	report := of(d.Currency(), from, to, rows)
 	if d.Teams != nil {
 		report.Raises = UsageRaises(d.Teams(), q.Get("team"))
 	}

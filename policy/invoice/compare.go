@@ -95,7 +95,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 func (u *Use) item() (item Item, counted int) {
 	item = Item{u.Day, u.Model, u.Kind}
 	switch {
-	case u.Kind != "":
+	case u.Kind != "" && u.Kind != Unknown:
 	case u.Used[limit.Images] != 0 && u.Used[limit.Tokens] == 0:
 		item.Kind = imageKind
 	default:

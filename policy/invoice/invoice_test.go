@@ -177,6 +177,16 @@ func TestABillBesideTheLedger(t *testing.T) {
 			"20261121 p unknown -1 images -200, 0 by 0"},
 		{"one side alone, and the largest first", billOf("20261123 theirs input 9 90", "20261122 theirs input 9 80"), []invoice.Use{{Day: 20261122, Model: "ours", Used: used(7, 0, 85)}},
 			"20261123 theirs input +9 tokens +90, 0 by 0\n20261122 ours unknown -7 tokens -85, 0 by 0\n20261122 theirs input +9 tokens +80, 0 by 0"},
+		{"by kind, where both know it", billOf("20261121 m input 420 2100", "20261121 m cached 100 50"), []invoice.Use{
+			{Day: 20261121, Model: "m", Used: limit.Amounts{limit.Requests: 9}}, {Day: 20261121, Model: "m", Kind: "input", Used: used(400, 0, 2000)},
+			{Day: 20261121, Model: "m", Kind: "cached", Used: used(100, 0, 50)}}, "20261121 m input +20 tokens +100, 0 by 0"},
+		{"by kind and of equal sum", billOf("20261121 m input 400 70"), []invoice.Use{{Day: 20261121, Model: "m", Kind: "cached", Used: used(400, 0, 70)}},
+			"20261121 m cached -400 tokens -70, 0 by 0\n20261121 m input +400 tokens +70, 0 by 0"},
+		{"estimates have no kinds, so all are added up", billOf("20261121 m input 420 2100"), []invoice.Use{
+			{Day: 20261121, Model: "m", Kind: "input", Used: used(400, 0, 2000)}, {Day: 20261121, Model: "m", Kind: "unknown", Used: used(30, 0, 90), Estimated: used(30, 0, 90)}},
+			"20261121 m unknown -10 tokens +10, 30 by 1"},
+		{"pictures by estimate are pictures", billOf("20261121 m image 3 60"), []invoice.Use{{Day: 20261121, Model: "m", Kind: "image", Used: used(0, 2, 40)},
+			{Day: 20261121, Model: "m", Kind: "unknown", Used: used(0, 2, 40), Estimated: used(0, 2, 40)}}, "20261121 m image -1 images -20, 2 by 1"},
 		{"what costs nothing on both sides", billOf("20261122 free input 0 0"), []invoice.Use{{Day: 20261122, Model: "free", Used: used(0, 0, 0)}}, ""},
 	} {
 		r := invoice.Compare(tt.bill, tt.rows, new(big.Rat))
