@@ -5,23 +5,20 @@ package demo
 
 import (
 	"crypto/rand"
+	_ "embed" // of the prices
 	"fmt"
 
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
 
+// prices are those of the simulator, so that its bill and the ledger agree.
+//
+//go:embed prices.yaml
+var prices string
+
 // house is the part of the demonstration's teams file before its teams.
-const house = `currency: CNY
-catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]
-prices:
-  - {model: "gen*", image: 0.20, images: [{up_to_pixels: 1048576, image: 0.14}]}
-  - {model: "llm-image*", image: 0.25, images: [{up_to_pixels: 1048576, image: 0.20}]}
-  - {model: "llm-max", input_per_million: 2.4, output_per_million: 9.6, cached_per_million: 0.48, explicit_cached_per_million: 0.24,
-     above: [{input: 32000, input_per_million: 4, output_per_million: 16, cached_per_million: 0.8}]}
-  - {model: "*", input_per_million: 0.8, output_per_million: 2.0, thinking_per_million: 8, cached_per_million: 0.16}
-teams:
-`
+var house = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n"
 
 // Teams are the teams of the demonstration, with new keys.
 type Teams struct {

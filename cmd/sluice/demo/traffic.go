@@ -32,7 +32,8 @@ func SendTraffic(ctx context.Context, base string, teams Teams) {
 	text, stream := t.request(teams.Ads, TextPath, "", Text), t.request(teams.Search, TextPath, "X-Service-SSE", Stream)
 	picture, foreign := t.request(teams.Search, MultimodalPath, "", Picture), t.request(teams.Ads, "/tasks/somebody-elses", "", "")
 	forbidden, wrongKey := t.request(teams.Ads, ImagePath, "X-Service-Async", Edit), t.request("slk_wrong", TextPath, "", Text)
-	scenes := []func(context.Context){text, stream, picture, text, t.task, stream, foreign, forbidden, text, wrongKey}
+	long, thinking := t.request(teams.Search, TextPath, "", conversation()), t.request(teams.Ads, TextPath, "", thinkingText)
+	scenes := []func(context.Context){text, stream, picture, long, text, t.task, stream, foreign, thinking, forbidden, text, wrongKey}
 	var playing sync.WaitGroup
 	defer playing.Wait()
 	slots := make(chan struct{}, trafficWorkers)
@@ -53,6 +54,15 @@ func SendTraffic(ctx context.Context, base string, teams Teams) {
 		default: // all workers are busy: the scene is left out
 		}
 	}
+}
+
+// thinkingText makes the model think before it answers, which has a price of its own.
+const thinkingText = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"Should the gate be opened today?"}]},"parameters":{"result_format":"message","enable_thinking":true}}`
+
+// conversation is a text request with a long beginning that hits the service's cache, long enough for another price.
+func conversation() string {
+	return `{"model":"llm-plus","input":{"messages":[{"role":"system","content":"` + strings.Repeat("Answer as the keeper of a mill would, who has seen many floods. ", 160) +
+		`"},{"role":"user","content":"How high may the water stand?"}]},"parameters":{"result_format":"message"}}`
 }
 
 // request returns a scene that sends one request, which appears in the log.

@@ -38,7 +38,7 @@ type Tariff struct {
 // List has tariffs. The first one counts that is for the model and whose day has come.
 type List []Tariff
 
-// Standard is the price list of the simulator. docs/demo/prices.yaml is the same as prices of a teams file.
+// Standard is the price list of the simulator. cmd/sluice/demo/prices.yaml has the same prices for a teams file.
 var Standard = List{
 	{
 		Models: "llm-max",
