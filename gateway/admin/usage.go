@@ -70,10 +70,10 @@ func newReport(currency, from, to string, rows []limit.Row, entries func(*limit.
 
 // Uses returns what the report says that teams used, one for each team, day, model, endpoint and kind. A request that names no model has
 // its endpoint in place of it, as in bills.
-func (u *UsageReport) Uses() (all []invoice.Use, err error) {
-	for i := range u.Rows {
-		row := &u.Rows[i]
-		if i == 0 || !sameCharge(&u.Rows[i-1], row) || u.Rows[i-1].Kind != row.Kind {
+func (r *UsageReport) Uses() (all []invoice.Use, err error) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if i == 0 || !sameCharge(&r.Rows[i-1], row) || r.Rows[i-1].Kind != row.Kind {
 			all = append(all, invoice.Use{Team: row.Team, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
 		}
 		use := &all[len(all)-1]

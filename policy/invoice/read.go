@@ -172,11 +172,13 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 
 // quantityOf is a line's quantity in tokens or pictures.
 func (r *reader) quantityOf(line []string) (n int64, fault string, column int) {
-	factor, known := int64(1), true
+	factor := int64(1)
 	if r.unit >= 0 {
-		if factor, known = r.m.Units[line[r.unit]]; !known {
+		of, known := r.m.Units[line[r.unit]]
+		if !known {
 			return 0, fmt.Sprintf("the map's units lack %q", line[r.unit]), r.unit
 		}
+		factor = of
 	}
 	n, ok := decimal(line[r.quantity], factor, 0)
 	if !ok {
