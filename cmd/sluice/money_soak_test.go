@@ -108,7 +108,7 @@ func newMoneySoak(t *testing.T) *moneySoak {
 	s.environ = []string{
 		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + file, "SLUICE_REDIS_URL=" + s.server.url(),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_REPLICAS=3",
-		"SLUICE_REDIS_TIMEOUT=10s", "SLUICE_POLL_INTERVAL=200ms", "SLUICE_HEADER_TIMEOUT=30s", "SLUICE_IDLE_TIMEOUT=10s", "SLUICE_LOG_LEVEL=info",
+		"SLUICE_REDIS_TIMEOUT=10s", "SLUICE_POLL_INTERVAL=200ms", "SLUICE_TASK_QUERY_RATE=1000", "SLUICE_HEADER_TIMEOUT=30s", "SLUICE_IDLE_TIMEOUT=10s", "SLUICE_LOG_LEVEL=info",
 	}
 	for i := range s.gates {
 		s.gates[i].Store(startGatewayProcess(t, s.environ))
