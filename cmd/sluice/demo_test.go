@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"sluice/cmd/sluice/demo"
 	"strings"
 	"testing"
 	"time"
@@ -88,19 +89,19 @@ func TestTheDemonstrationStartsWhereItsPortIsTaken(t *testing.T) {
 }
 
 func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
-	first, err := mintDemoTeams()
+	first, err := demo.MintTeams()
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := mintDemoTeams()
+	second, err := demo.MintTeams()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.search == second.search || first.search == first.ads {
+	if first.Search == second.Search || first.Search == first.Ads {
 		t.Error("a key came twice")
 	}
-	for key, id := range map[string]string{first.search.Reveal(): "search", first.ads.Reveal(): "ads"} {
-		if team, _, ok := first.file.Lookup(key, testTime); !ok || team.ID != id {
+	for key, id := range map[string]string{first.Search.Reveal(): "search", first.Ads.Reveal(): "ads"} {
+		if team, _, ok := first.File.Lookup(key, testTime); !ok || team.ID != id {
 			t.Errorf("the key of %s does not work", id)
 		}
 	}
@@ -108,28 +109,28 @@ func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
 
 // TestStepsCanBePastedAnywhere: a comment must be harmless even in an interactive shell that does not know comments.
 func TestStepsCanBePastedAnywhere(t *testing.T) {
-	for _, step := range demoSteps("http://127.0.0.1:8080/api/v1", demoTeams{}) {
-		if strings.ContainsAny(step.about, "'\"`()[]{}<>|&;$*?!\\\n") {
-			t.Errorf("%q has characters that a shell interprets", step.about)
+	for _, step := range demo.Steps("http://127.0.0.1:8080/api/v1", demo.Teams{}) {
+		if strings.ContainsAny(step.About, "'\"`()[]{}<>|&;$*?!\\\n") {
+			t.Errorf("%q has characters that a shell interprets", step.About)
 		}
-		if strings.Count(step.line, "'")%2 != 0 || strings.Contains(step.line, "\n") {
-			t.Errorf("%q is not one line with its quotes in pairs", step.line)
+		if strings.Count(step.Line, "'")%2 != 0 || strings.Contains(step.Line, "\n") {
+			t.Errorf("%q is not one line with its quotes in pairs", step.Line)
 		}
 	}
 }
 
 // TestTheDemonstrationsPastAddsUp: the ledger has a month, and for the last day agrees with the recent requests, to the token.
 func TestTheDemonstrationsPastAddsUp(t *testing.T) {
-	made, err := mintDemoTeams()
+	made, err := demo.MintTeams()
 	must(t, err)
-	clock := &pastClock{}
-	c := made.configuration(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, "127.0.0.1:0")
-	c.clock, c.DirectoryFile = clock.now, filepath.Join(t.TempDir(), "directory.json")
+	clock := &demo.Clock{}
+	c := demoConfiguration(made, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, "127.0.0.1:0")
+	c.clock, c.DirectoryFile = clock.Now, filepath.Join(t.TempDir(), "directory.json")
 	log := openLog(c.settings, io.Discard)
 	defer closeLog(log)
 	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil})
 	must(t, err)
-	must(t, makePast(t.Context(), c, p, clock))
+	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: c.directoryStore(nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
 
 	now := time.Now().UTC()
 	newest, err := p.lately.Requests(t.Context(), recent.Filter{Size: 1})
@@ -137,7 +138,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	if len(newest.Requests) == 0 || newest.Requests[0].At.Add(newest.Requests[0].Duration).After(now) {
 		t.Errorf("the newest request is %+v, and it is %v", newest.Requests, now)
 	}
-	days, ok := limit.Days(now.AddDate(0, 0, -pastDays).Format(time.DateOnly), now.Format(time.DateOnly))
+	days, ok := limit.Days(now.AddDate(0, 0, -demo.PastDays).Format(time.DateOnly), now.Format(time.DateOnly))
 	if !ok {
 		t.Fatal(days)
 	}
@@ -148,22 +149,22 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 		ledger[row.Day] = true
 		used[row.Team] += row.Used[limit.Tokens] + row.Used[limit.Images]
 	}
-	if len(ledger) != len(days) || len(used) != len(pastTeams) {
-		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(pastTeams))
+	if len(ledger) != len(days) || len(used) != len(demo.PastTeams) {
+		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(demo.PastTeams))
 	}
 	if early := now.Truncate(24 * time.Hour); now.Sub(early) > time.Hour { // else the day is too short to show anything
 		today := days[len(days)-1]
-		for _, team := range pastTeams {
+		for _, team := range demo.PastTeams {
 			var want limit.Amounts
 			for _, row := range rows {
-				if row.Team == team.id && row.Day == today {
+				if row.Team == team.ID && row.Day == today {
 					want = want.Plus(row.Used)
 				}
 			}
-			day, err := p.lately.Day(t.Context(), []string{team.id}, now)
+			day, err := p.lately.Day(t.Context(), []string{team.ID}, now)
 			must(t, err)
-			if got := day[team.id]; got.Requests-got.Refused()-got.Errors != want[limit.Requests] {
-				t.Errorf("%s: the last requests have %+v, the ledger %v", team.id, got, want)
+			if got := day[team.ID]; got.Requests-got.Refused()-got.Errors != want[limit.Requests] {
+				t.Errorf("%s: the last requests have %+v, the ledger %v", team.ID, got, want)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ type directoryParts struct {
 	kept    *kept
 	gateway *gateway.Gateway
 	force   *inForce
-	used    *lastUse
+	used    *teams.LastUse
 	log     *slog.Logger
 }
 
@@ -54,7 +54,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			parts.force.file.Store(file)
 			parts.gateway.SetUpstreamKey(key)
 			parts.force.key.Store(&key)
-			parts.used.follow(file)
+			parts.used.Follow(file)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
 				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
 			}
@@ -62,7 +62,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	}
 	parts.force.file.Store(c.teams)
 	parts.force.key.Store(&c.UpstreamKey)
-	parts.used.follow(c.teams)
+	parts.used.Follow(c.teams)
 	upstream, apply := applyWith(c.UpstreamKey)
 	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
 	d.setFile = func(file *teams.File, key gateway.Secret) {
@@ -86,6 +86,6 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			return parts.kept.openOf(ctx, team)
 		},
 	}
-	d.works = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { parts.used.run(ctx, d.store, d.watch.whole) }}
+	d.works = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { keepLastUse(ctx, parts.used, d.store, d.watch.whole) }}
 	return d
 }

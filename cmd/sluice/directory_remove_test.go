@@ -232,11 +232,11 @@ func TestHoursOfRemovedKeysAreForgotten(t *testing.T) {
 	file, err := teams.Parse([]byte(someTeams))
 	must(t, err)
 	kept := store.NewFile(filepath.Join(t.TempDir(), "directory.json"), time.Now)
-	var u lastUse
-	u.follow(file)
-	long := testTime.Add(-forgetAfter - time.Hour)
+	var u teams.LastUse
+	u.Follow(file)
+	long := testTime.Add(-teams.ForgetAfter - time.Hour)
 	must(t, kept.NoteUsed(t.Context(), map[string]time.Time{"7f3k9q2m4x1c": long, "removedlongg": long, "removedrecen": testTime}))
-	must(t, u.forget(t.Context(), testTime, kept))
+	must(t, u.Forget(t.Context(), testTime, kept))
 	used, err := kept.Used(t.Context())
 	must(t, err)
 	if diff := cmp.Diff(map[string]time.Time{"7f3k9q2m4x1c": long, "removedrecen": testTime}, used); diff != "" {

@@ -268,3 +268,22 @@ func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 	}
 	return version
 }
+
+// usedEvery is how often the hours in which keys were used are written.
+const usedEvery = time.Minute
+
+// keepLastUse writes when keys were used at every interval, and once more when ctx ends. Once an hour it forgets removed keys, if every
+// team is known.
+func keepLastUse(ctx context.Context, used *teams.LastUse, kept teams.Store, whole func() bool) {
+	minute := 0
+	write := func(ctx context.Context) {
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), directoryCall)
+		defer cancel()
+		used.Write(call, kept.NoteUsed)
+		if minute++; ctx.Err() == nil && minute%60 == 0 && whole() {
+			_ = used.Forget(call, time.Now(), kept) // the rest is retried
+		}
+	}
+	every(ctx, usedEvery, write)
+	write(ctx)
+}

@@ -205,9 +205,9 @@ func TestAnOlderOrLostDirectoryIsWrittenBack(t *testing.T) {
 func TestLastUseIsWrittenOnce(t *testing.T) {
 	file, err := teams.Parse([]byte(someTeams))
 	must(t, err)
-	var u lastUse
-	u.note("7f3k9q2m4x1c", testTime) // before any teams are known
-	u.follow(file)
+	var u teams.LastUse
+	u.Note("7f3k9q2m4x1c", testTime) // before any teams are known
+	u.Follow(file)
 	var wrote []map[string]time.Time
 	note := func(_ context.Context, hours map[string]time.Time) error {
 		wrote = append(wrote, hours)
@@ -216,17 +216,17 @@ func TestLastUseIsWrittenOnce(t *testing.T) {
 		}
 		return nil
 	}
-	u.note("7f3k9q2m4x1c", testTime.Add(59*time.Minute))
-	u.note("unknown", testTime)
-	u.note("", testTime)
+	u.Note("7f3k9q2m4x1c", testTime.Add(59*time.Minute))
+	u.Note("unknown", testTime)
+	u.Note("", testTime)
 	for range 3 {
-		u.write(t.Context(), note)
+		u.Write(t.Context(), note)
 	}
-	u.follow(file)
-	u.note("7f3k9q2m4x1c", testTime.Add(time.Minute))
-	u.write(t.Context(), note)
-	u.note("7f3k9q2m4x1c", testTime.Add(time.Hour))
-	u.write(t.Context(), note)
+	u.Follow(file)
+	u.Note("7f3k9q2m4x1c", testTime.Add(time.Minute))
+	u.Write(t.Context(), note)
+	u.Note("7f3k9q2m4x1c", testTime.Add(time.Hour))
+	u.Write(t.Context(), note)
 	at := map[string]time.Time{"7f3k9q2m4x1c": testTime}
 	later := map[string]time.Time{"7f3k9q2m4x1c": testTime.Add(time.Hour)}
 	if diff := cmp.Diff([]map[string]time.Time{at, at, later}, wrote); diff != "" {
@@ -239,11 +239,11 @@ func BenchmarkLastUse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var u lastUse
-	u.follow(file)
+	var u teams.LastUse
+	u.Follow(file)
 	b.ReportAllocs()
 	for b.Loop() {
-		u.note("7f3k9q2m4x1c", testTime)
+		u.Note("7f3k9q2m4x1c", testTime)
 	}
 }
 

@@ -58,7 +58,7 @@ func (o outcome) text() string { return o.stdout + o.stderr }
 
 // command runs a command of the binary inside the test.
 func command(ctx context.Context, environ []string, args ...string) outcome {
-	if len(args) > 0 && slices.Contains([]string{"adjust", "audit", "directory", "usage"}, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"adjust", "audit", "directory", "reconcile", "usage"}, args[0]) {
 		environ = append([]string{"SLUICE_REDIS_TIMEOUT=5s"}, environ...) // healthy calls take longer than the default on a busy machine
 	}
 	var stdout, stderr bytes.Buffer

@@ -77,6 +77,7 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
+	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -139,7 +140,10 @@ var floorPlan = map[string]plan{
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
-	"gateway/admin":         {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, testsOurs: []string{"policy/price"}, never: []string{goRedis, otelAPI}},
+	"gateway/admin": {
+		ours: []string{"policy", "policy/invoice", "policy/limit", "policy/teams", "policy/unit"}, testsOurs: []string{"policy/price"},
+		never: []string{goRedis, otelAPI},
+	},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
@@ -170,17 +174,22 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
+	"gateway/simulator":         {ours: []string{"gateway/simulator/billing", "gateway/simulator/picture"}},
+	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
+	"cmd/sluice/demo": {
+		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
+		never: []string{goRedis, otelAPI, slogPkg, "os"},
+	},
+	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},
 	},
 }
@@ -380,6 +389,9 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
 		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
+		{"gateway/simulator", "ledger.go", "sluice/policy/price", false},
+		{"gateway/simulator/billing", "prices.go", "sluice/policy/price", false},
+		{"gateway/simulator/billing", "billing_test.go", "sluice/policy/price", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},
 		{"cmd/sluice", "main.go", "github.com/spf13/cobra", false},

@@ -23,10 +23,16 @@ type program struct {
 // badUsage is a faulty command line.
 type badUsage struct{ error }
 
+// badInput is a faulty file that a command was given, or another reason why it cannot answer.
+type badInput struct{ error }
+
+func (b badInput) Unwrap() error { return b.error }
+
 // report writes an error and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	var fs faults
 	var usage badUsage
+	var input badInput
 	switch {
 	case err == nil:
 		return exitClean
@@ -35,6 +41,9 @@ func report(stderr io.Writer, err error) int {
 		return exitFaulty
 	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(stderr, "sluice: %v (try sluice --help)\n", usage)
+		return exitFaulty
+	case errors.As(err, &input):
+		_, _ = fmt.Fprintf(stderr, "sluice: %v\n", input)
 		return exitFaulty
 	}
 	_, _ = fmt.Fprintf(stderr, "sluice: %v\n", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
@@ -43,8 +44,10 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values["children"] = map[string]*child{}
+			demo, err := filepath.Abs("../../docs/demo")
+			env.Setenv("DEMO", demo)
 			env.Setenv("GORACE", "atexit_sleep_ms=20") // otherwise a process under -race takes a second to end
-			return nil
+			return err
 		},
 	})
 }

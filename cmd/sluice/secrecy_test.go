@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/cmd/sluice/demo"
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
@@ -23,7 +24,7 @@ func TestSecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
-		reflect.TypeFor[demoTeams](), reflect.TypeFor[watch](), reflect.TypeFor[look](),
+		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[look](),
 	} {
 		for field := range kind.Fields() {
 			isSecret := field.Type == reflect.TypeFor[gateway.Secret]()

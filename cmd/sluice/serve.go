@@ -21,6 +21,7 @@ import (
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -79,7 +80,7 @@ type start struct {
 
 // open opens the listeners and builds every part from those before it, without serving yet. The caller closes the log.
 func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ *process, err error) {
-	logger, used, force := log.Logger(), &lastUse{}, &inForce{}
+	logger, used, force := log.Logger(), &teams.LastUse{}, &inForce{}
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
 	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})

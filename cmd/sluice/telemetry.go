@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
@@ -77,9 +78,9 @@ func logState(log *telemetry.Log) error {
 const usualLine = 1 << 10
 
 // recorder takes finished requests. A request's line is made once, for the log and for the requests that the console shows.
-func recorder(used *lastUse, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
+func recorder(used *teams.LastUse, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
 	return func(r *telemetry.Record) {
-		used.note(r.Key, r.Time)
+		used.Note(r.Key, r.Time)
 		var room [usualLine]byte
 		line := r.AppendLine(room[:0])
 		shown.Note(r, line)

@@ -17,13 +17,13 @@ import (
 	"testing"
 )
 
-// tour is the shell script of the README's tour, with the test's binary and free ports.
-func tour(t *testing.T) string {
+// tour is the shell script of a page's section, with the test's binary and free ports.
+func tour(t *testing.T, page, heading string) string {
 	t.Helper()
-	_, section, found := strings.Cut(readRoot(t, "README.md"), "\n## A tour\n")
-	section, _, ends := strings.Cut(section, "\n## ")
-	if !found || !ends {
-		t.Fatal("README.md has no tour")
+	_, section, found := strings.Cut(readRoot(t, page), "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatalf("%s has no section %s", page, heading)
 	}
 	var script strings.Builder
 	for _, block := range regexp.MustCompile("(?s)\n```sh\n(.+?)```\n").FindAllStringSubmatch(section, -1) {
@@ -56,41 +56,65 @@ func tourPort(t *testing.T) string {
 	return port
 }
 
-// TestTour runs the tour as a newcomer would paste it.
-func TestTour(t *testing.T) {
-	t.Parallel()
+// runTour runs a tour as a newcomer would paste it. It returns what was printed, and where it ran, which has a copy of docs/demo.
+func runTour(t *testing.T, page, heading string) (said, dir string) {
+	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var said bytes.Buffer
-	shell := exec.CommandContext(ctx, bash, "-euo", "pipefail", "-c", tour(t))
-	shell.Dir, shell.Stdout, shell.Stderr = t.TempDir(), &said, &said
+	dir = t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "docs", "demo"), 0o700))
+	for _, name := range []string{"docs/demo/prices.yaml", "docs/demo/map.yaml"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(readRoot(t, name)), 0o600))
+	}
+	var printed bytes.Buffer
+	shell := exec.CommandContext(ctx, bash, "-euo", "pipefail", "-c", tour(t, page, heading))
+	shell.Dir, shell.Stdout, shell.Stderr = dir, &printed, &printed
 	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + shell.Dir, "GORACE=atexit_sleep_ms=20", "SLUICE_SHUTDOWN_DELAY=10ms"}
 	shell.Cancel = func() error { return shell.Process.Signal(syscall.SIGTERM) } // the trap ends what it started
 	shell.WaitDelay = patience
 	if err := shell.Run(); err != nil {
 		log, _ := os.ReadFile(filepath.Join(shell.Dir, "sluice.log"))
-		t.Fatalf("%v; it said\n%s\nand the gateway\n%s", err, said.Bytes(), log)
+		t.Fatalf("%v; it said\n%s\nand the gateway\n%s", err, printed.Bytes(), log)
 	}
+	return printed.String(), dir
+}
+
+func TestTour(t *testing.T) {
+	t.Parallel()
+	said, dir := runTour(t, "README.md", "A tour")
 	for _, want := range []string{
 		"SLUICE_UPSTREAM_KEY=[redacted]", `"finish_reason":"stop"`, "\nevent:result\n",
 		"400 Bad Request", `the member \"model\" appears twice`, "401 Unauthorized", "404 Not Found",
 		`"task_status":"SUCCEEDED"`, "picture.png", "gen2.6-image  image     images    1", "\nready\n",
 	} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("the tour never prints %q; it said\n%s", want, said.String())
+		if !strings.Contains(said, want) {
+			t.Errorf("the tour never prints %q; it said\n%s", want, said)
 		}
 	}
-	picture, err := os.Open(filepath.Join(shell.Dir, "picture.png"))
+	picture, err := os.Open(filepath.Join(dir, "picture.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = picture.Close() }()
 	if _, err := png.DecodeConfig(picture); err != nil {
 		t.Errorf("picture.png: %v", err)
+	}
+}
+
+// TestTourOfMoney: the page's commands end with a bill that is the ledger's.
+func TestTourOfMoney(t *testing.T) {
+	t.Parallel()
+	said, _ := runTour(t, "docs/money.md", "Try it")
+	for _, want := range []string{
+		"cache hit input tokens", "thinking output tokens", "images up to 1048576 pixels,1,piece,0.14,0.14", "\nno difference\n", "the bill is for account simulated-account\n",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the tour never prints %q; it said\n%s", want, said)
+		}
 	}
 }
 

@@ -37,24 +37,9 @@ type usageCommand struct {
 	Focus bool   `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
 }
 
-// Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.
+// Run writes the ledger.
 func (u usageCommand) Run(ctx context.Context, p program) error {
-	from, to, err := u.span(time.Now().UTC())
-	if err != nil {
-		return badUsage{err}
-	}
-	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN", "PROVIDER_NAME")
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
-	defer cancel()
-	var report admin.UsageReport
-	if s.RedisURL != "" {
-		report, err = u.readLedger(ctx, s, from, to)
-	} else {
-		report, err = u.fetch(ctx, s, from, to)
-	}
+	report, s, err := u.report(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -80,6 +65,26 @@ func (u usageCommand) division() admin.Division {
 		return admin.ByKind
 	}
 	return admin.Division(u.by())
+}
+
+// report reads the ledger, in Redis or from the process at the environment's admin listener.
+func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings, err error) {
+	from, to, err := u.span(time.Now().UTC())
+	if err != nil {
+		return report, s, badUsage{err}
+	}
+	s, err = settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN", "PROVIDER_NAME")
+	if err != nil {
+		return report, s, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	if s.RedisURL != "" {
+		report, err = u.readLedger(ctx, s, from, to)
+	} else {
+		report, err = u.fetch(ctx, s, from, to)
+	}
+	return report, s, err
 }
 
 // span is the first and the last day of the report.

@@ -41,7 +41,7 @@ func wallsOf(files int) walls {
 
 // beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row is removed.
 var beyond = map[string]walls{
-	"cmd/sluice": {lines: 4892},
+	"cmd/sluice": {lines: 4625},
 }
 
 func TestPackagesHaveWalls(t *testing.T) {

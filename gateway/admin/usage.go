@@ -1,13 +1,18 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"sluice/policy/invoice"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // UsageReport is the teams' usage, as /usage and sluice usage write it.
@@ -35,6 +40,37 @@ func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) Usa
 		}
 	}
 	return report
+}
+
+// Uses returns what the report says that teams used, one for each team, day, model, endpoint and kind. A request that names no model has
+// its endpoint in place of it, as in bills.
+func (r *UsageReport) Uses() (all []invoice.Use, err error) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if i == 0 || !sameCharge(&r.Rows[i-1], row) || r.Rows[i-1].Kind != row.Kind {
+			all = append(all, invoice.Use{Team: row.Team, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
+		}
+		use := &all[len(all)-1]
+		day, ok := limit.Days(row.Day, row.Day)
+		if !ok || !addAmount(&use.Used, row.Unit, row.Used) || !addAmount(&use.Estimated, row.Unit, row.Estimated) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
+		}
+		use.Day = day[0]
+		if row.Spend != "" && row.Unit != teams.UnitSpend && (!addAmount(&use.Used, teams.UnitSpend, row.Spend) || !addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
+		}
+	}
+	return all, nil
+}
+
+// addAmount reports whether the number is one of the unit.
+func addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
+	i := limit.UnitIndex(of)
+	n, ok := limit.ReadAmount(of, number.String())
+	if ok = ok && i >= 0; ok {
+		to[i] += n
+	}
+	return ok
 }
 
 // Ledger returns rows of the ledger.

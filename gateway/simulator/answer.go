@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // answer is what has been decided. One of doc, frames and png is set.
@@ -13,18 +15,15 @@ type answer struct {
 	frames iter.Seq[frame] // a stream
 	png    []byte          // a picture
 
-	worked bool   // something was made: the request counts as executed
-	cost   cost   // of the whole answer
-	ended  func() // is called when a stream is over, however it ended; nil does nothing
+	worked bool         // something was made: the request counts as executed
+	cost   billing.Work // of the whole answer
+	ended  func()       // is called when a stream is over, however it ended; nil does nothing
 }
-
-// cost is the cost of one piece of work, in tokens and images.
-type cost struct{ input, output, images int }
 
 // frame is one event of a stream, with the cost up to it.
 type frame struct {
 	reply reply
-	spent cost
+	spent billing.Work
 	last  bool
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // chat is one answer of a chat model in the making. The simulator has no model: sentences are picked by a hash, so the same
@@ -172,9 +174,12 @@ func (ch *chat) output(n int) (all, thought int) {
 }
 
 // cost is the cost of the first n steps.
-func (ch *chat) cost(n int) cost {
-	all, _ := ch.output(n)
-	return cost{input: ch.inputTokens(), output: all}
+func (ch *chat) cost(n int) billing.Work {
+	all, thought := ch.output(n)
+	return billing.Work{
+		Text: ch.text, Pictures: ch.media.Image, Films: ch.media.Video, Sounds: ch.media.Audio,
+		Hits: ch.hits, Created: ch.created, Explicit: ch.explicit, Answer: all - thought, Thought: thought,
+	}
 }
 
 // finishAfter is the alternative's finish_reason after this many steps.

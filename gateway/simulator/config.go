@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // Config is the settings of a Simulator. The zero value accepts every Bearer key, finishes tasks before
@@ -54,6 +56,9 @@ type Config struct {
 	// MaxBody is the longest request body in bytes; a longer one is answered 413. Zero is 128 MiB.
 	MaxBody int64
 
+	// Prices is the price list of the bill. Nil is billing.Standard.
+	Prices billing.List
+
 	// Log receives one line per request; nil logs nothing.
 	Log func(format string, args ...any)
 }
@@ -65,6 +70,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
+	}
+	if c.Prices == nil {
+		c.Prices = billing.Standard
 	}
 	c.HeaderPrefix = cmp.Or(c.HeaderPrefix, "X-Service-")
 	c.TaskRate = cmp.Or(c.TaskRate, 20)

@@ -53,6 +53,9 @@ type Fault struct {
 	PadBytes int
 	// NoUsage leaves out usage. It does not change what is billed.
 	NoUsage bool
+	// Usage is another form of the tokens of caches: "flat" in the usage itself, "input" in input_tokens_details. Empty: in
+	// prompt_tokens_details.
+	Usage string
 	// TaskID replaces the task id in an answer.
 	TaskID string
 

@@ -19,7 +19,7 @@ func serveSyncImage(c *call, p *pictures) (*answer, error) {
 		out.Choices = append(out.Choices, finished(part{Image: s.address(i, c.At)}))
 	}
 	usage := imageUsage{Width: s.size.W, Height: s.size.H, Count: &n}
-	return &answer{doc: &reply{Output: out, Usage: usage, RequestID: c.ID}, worked: true, cost: cost{images: n}}, nil
+	return &answer{doc: &reply{Output: out, Usage: usage, RequestID: c.ID}, worked: true, cost: s.cost(n)}, nil
 }
 
 // serveInterleaved answers an interleaved request on the multimodal path.
@@ -29,7 +29,7 @@ func serveInterleaved(c *call, p *pictures) (*answer, error) {
 	}
 	st := newStory(c, p, c.ID)
 	frames := func(yield func(frame) bool) { st.tell(c, "", yield) }
-	return &answer{frames: frames, worked: true, cost: cost{images: len(st.paragraphs)}}, nil
+	return &answer{frames: frames, worked: true, cost: st.cost(len(st.paragraphs))}, nil
 }
 
 // story is an interleaved answer: a paragraph before every image. Like the real models it may hold fewer images than
@@ -105,7 +105,7 @@ func (st *story) frame(c *call, taskID string, p part, usage imageUsage) frame {
 	f := frame{last: last}
 	switch {
 	case taskID == "":
-		f.spent = cost{images: *usage.Count} // a task is billed by itself
+		f.spent = st.cost(*usage.Count) // a task is billed by itself
 	case last:
 		out.Status = stateSucceeded
 	default:

@@ -3,12 +3,15 @@ package simulator
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // Received records one request as it arrived.
@@ -63,12 +66,14 @@ type ledger struct {
 	last       []Received
 	violations []string
 	sums       Tally
+	book       billing.Book
 }
 
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.violations, l.sums = nil, nil, Tally{Requests: map[string]int{}, Executed: map[string]int{}}
+	l.book.Reset()
 }
 
 // add records a request, and keeps the last ones. A picture needs no key; any other request has exactly one Authorization header.
@@ -90,11 +95,18 @@ func (l *ledger) execute(endpoint string) {
 	l.sums.Executed[endpoint]++
 }
 
-func (l *ledger) bill(c cost) {
+func (l *ledger) bill(w billing.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sums.Tokens += int64(c.input + c.output)
-	l.sums.Images += int64(c.images)
+	l.sums.Tokens += int64(w.Tokens())
+	l.sums.Images += int64(w.Images)
+	l.book.Add(w)
+}
+
+func (l *ledger) writeBill(w io.Writer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.book.Write(w)
 }
 
 // list returns the requests that are kept, oldest first, and the violations.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/gateway/simulator/billing"
 	"sluice/gateway/simulator/picture"
 )
 
@@ -57,6 +58,11 @@ func (p *pictures) series(c *call, name, prompt string, size picture.Size) serie
 	h := fnv.New64a()
 	fmt.Fprint(h, prompt, integer(c.param, "seed", -1))
 	return series{p, base, name, h.Sum64(), size, get[bool](c.param, "watermark")}
+}
+
+// cost is the cost of n pictures.
+func (s series) cost(n int) billing.Work {
+	return billing.Work{Images: n, Pixels: s.size.W * s.size.H}
 }
 
 // address returns the signed address of the i-th picture, valid for its lifetime from made on.

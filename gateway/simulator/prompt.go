@@ -21,8 +21,10 @@ type prompt struct {
 	afterTool bool   // the last message is a tool's result
 	hash      uint64 // of model, texts and seed
 	text      int    // tokens
-	cached    int    // tokens of text marked for an explicit cache
 	media     media
+	hits      int            // of the tokens, those that hit a cache
+	created   int            // of the tokens, those of which an explicit cache was made
+	explicit  bool           // texts are marked for an explicit cache
 	sizes     []picture.Size // of the images, scaled
 }
 
@@ -46,17 +48,40 @@ func readPrompt(c *call) *prompt {
 	if seed := integer(c.param, "seed", -1); seed >= 0 {
 		h.Write([]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	}
-	for _, m := range conversation(c.input) {
-		text := p.readContent(m, c.param)
+	sent, marked := 0, 0 // tokens that were sent before, and marked ones that were
+	for i, m := range conversation(c.input) {
+		text, role := p.readContent(m, c.param), get[string](m, "role")
 		io.WriteString(h, "\x00"+text)
 		p.text += tokens(text) + messageTokens
-		p.afterTool = get[string](m, "role") == "tool"
-		if get[string](m, "role") == "user" {
+		p.afterTool = role == "tool"
+		switch {
+		case role == "user":
 			p.question = text
+		case role == "assistant", role == "system" && i == 0:
+			sent, marked = p.inputTokens(), p.created
 		}
 	}
 	p.hash = h.Sum64()
+	p.readCache(sent, marked)
 	return p
+}
+
+// leastHit is the shortest beginning of a request that hits the service's own cache, and cacheBlock the unit in which it hits.
+const (
+	leastHit   = 256
+	cacheBlock = 64
+)
+
+// readCache decides what hits a cache. The service remembers nothing: what a request says up to the last answer, or in its system
+// message, was sent before, because the request says so. So equal requests are billed equally. Marked texts are cached by themselves, and
+// then nothing else is.
+func (p *prompt) readCache(sent, marked int) {
+	switch {
+	case p.explicit:
+		p.hits, p.created = marked, p.created-marked
+	case sent >= leastHit:
+		p.hits = sent / cacheBlock * cacheBlock
+	}
 }
 
 // conversation returns the messages, or what the older prompt and history would be as messages.
@@ -103,7 +128,8 @@ func (p *prompt) readContent(m any, parameters object) string {
 		}
 		texts = append(texts, text)
 		if _, ok := item["cache_control"]; ok {
-			p.cached += tokens(text)
+			p.created += tokens(text)
+			p.explicit = true
 		}
 	}
 	return strings.Join(texts, " ")
@@ -125,18 +151,22 @@ type textUsage struct {
 	Input  int `json:"input_tokens"`
 	Output int `json:"output_tokens"`
 	media
-	Prompt struct {
-		Cached   int    `json:"cached_tokens"`
-		Creation int    `json:"cache_creation_input_tokens,omitempty"`
-		Type     string `json:"cache_type,omitempty"`
-	} `json:"prompt_tokens_details"`
-	Inputs  *inputDetails  `json:"input_tokens_details,omitempty"`
-	Outputs *outputDetails `json:"output_tokens_details,omitempty"`
+	*cacheDetails                // in the flat form
+	Prompt        *cacheDetails  `json:"prompt_tokens_details,omitempty"`
+	Inputs        *inputDetails  `json:"input_tokens_details,omitempty"`
+	Outputs       *outputDetails `json:"output_tokens_details,omitempty"`
+}
+
+type cacheDetails struct {
+	Cached   int    `json:"cached_tokens"`
+	Creation int    `json:"cache_creation_input_tokens,omitempty"`
+	Type     string `json:"cache_type,omitempty"`
 }
 
 type inputDetails struct {
 	Text int `json:"text_tokens"`
 	media
+	*cacheDetails
 }
 
 type outputDetails struct {
@@ -146,8 +176,8 @@ type outputDetails struct {
 
 // usage is the usage of an answer of this many tokens, some of them of the chain of thought if there is one.
 func (p *prompt) usage(output, thought int, thinking bool) textUsage {
-	u := textUsage{Input: p.inputTokens(), Output: output, media: p.media}
-	if u.Prompt.Creation = p.cached; p.cached > 0 {
+	u := textUsage{Input: p.inputTokens(), Output: output, media: p.media, Prompt: &cacheDetails{Cached: p.hits, Creation: p.created}}
+	if p.explicit {
 		u.Prompt.Type = "ephemeral"
 	}
 	if p.media.sum() == 0 {
@@ -157,6 +187,18 @@ func (p *prompt) usage(output, thought int, thinking bool) textUsage {
 	}
 	if thinking {
 		u.Outputs = &outputDetails{Reasoning: thought, Text: output - thought}
+	}
+	return u
+}
+
+// as returns the usage with the tokens of caches in another form, see [Fault.Usage].
+func (u textUsage) as(form string) textUsage {
+	switch form {
+	case "flat":
+		u.cacheDetails, u.Prompt = u.Prompt, nil
+	case "input":
+		inputs := inputDetails{Text: u.Input - u.media.sum(), media: u.media, cacheDetails: u.Prompt}
+		u.Inputs, u.Prompt = &inputs, nil
 	}
 	return u
 }

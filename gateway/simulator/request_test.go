@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sluice/gateway/simulator/billing"
 )
 
 func TestFind(t *testing.T) {
@@ -277,7 +279,7 @@ func TestConfigDefaults(t *testing.T) {
 	got.Log("nothing %d", 1) // must not panic
 	want := Config{
 		BaseURL: "http://pictures.example", KeepBody: -1, HeaderPrefix: "X-Service-", TaskRate: 20, MaxTasks: 10_000,
-		FrameTokens: 4, MaxOutput: 2048, KeepRequests: 256, MaxBody: 128 << 20,
+		FrameTokens: 4, MaxOutput: 2048, KeepRequests: 256, MaxBody: 128 << 20, Prices: billing.Standard,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Config{}, "Now", "Log")); diff != "" || got.Now == nil {
 		t.Errorf("defaults (-want +got):\n%s", diff)

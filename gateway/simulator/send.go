@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // LeakMark is part of the value of every response header that reveals the account. A gateway must let none of them through.
@@ -27,9 +29,9 @@ type exchange struct {
 	stalls *stalls
 
 	// Of a stream:
-	events int    // sent so far
-	spent  cost   // by the frames sent
-	over   func() // bills and ends it, once
+	events int          // sent so far
+	spent  billing.Work // by the frames sent
+	over   func()       // bills and ends it, once
 }
 
 // send sends an answer, with the call's fault.
@@ -42,7 +44,7 @@ func (x *exchange) send(a *answer) {
 	// A stream that the fault ends early costs what was sent.
 	partial := a.frames != nil && (x.fault.Cut != "" || x.fault.Error != nil)
 	if !partial {
-		x.ledger.bill(a.cost)
+		x.bill(a.cost)
 	}
 	if !x.wait() {
 		return
@@ -77,7 +79,7 @@ func (x *exchange) send(a *answer) {
 	case a.frames != nil:
 		x.over = sync.OnceFunc(func() {
 			if partial {
-				x.ledger.bill(x.spent)
+				x.bill(x.spent)
 			}
 			a.ended()
 		})
@@ -89,6 +91,12 @@ func (x *exchange) send(a *answer) {
 		}
 		x.sendDocument(http.StatusOK, "application/json", encode(a.doc))
 	}
+}
+
+// bill bills what the call cost.
+func (x *exchange) bill(w billing.Work) {
+	w.At, w.Model = x.At, x.model
+	x.ledger.bill(w)
 }
 
 // refuse answers an error: as a stream frame with status 200 if the client wants a stream, else with its own status.
@@ -183,6 +191,9 @@ func (x *exchange) sendDocument(status int, media string, body []byte) {
 // spoil applies the faults that change a reply.
 func (x *exchange) spoil(r *reply) {
 	r.Padding = strings.Repeat("x", x.fault.PadBytes)
+	if u, ok := r.Usage.(textUsage); ok {
+		r.Usage = u.as(x.fault.Usage)
+	}
 	if x.fault.NoUsage {
 		r.Usage = nil
 	}

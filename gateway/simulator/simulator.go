@@ -17,11 +17,14 @@ package simulator
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"sluice/gateway/simulator/billing"
 )
 
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
@@ -41,7 +44,7 @@ type Simulator struct {
 // New returns a running service.
 func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
-	s := &Simulator{cfg: cfg, ledger: new(ledger), stalls: newStalls(), pictures: newPictures(), limits: map[string]*limiter{}}
+	s := &Simulator{cfg: cfg, ledger: &ledger{book: billing.Book{List: cfg.Prices}}, stalls: newStalls(), pictures: newPictures(), limits: map[string]*limiter{}}
 	s.ledger.reset()
 	s.tasks = &tasks{cfg: &s.cfg, pictures: s.pictures, ledger: s.ledger, byID: map[string]*task{}}
 	for _, endpoint := range []string{EndpointTask, EndpointList, EndpointCancel} {
@@ -88,6 +91,12 @@ func (s *Simulator) Count(endpoint string) int { return s.ledger.tally().Request
 func (s *Simulator) Tally() Tally {
 	s.tasks.settle(s.cfg.Now())
 	return s.ledger.tally()
+}
+
+// Bill writes the service's bill since the start or the last Reset as CSV, with the same work as Tally.
+func (s *Simulator) Bill(w io.Writer) error {
+	s.tasks.settle(s.cfg.Now())
+	return s.ledger.writeBill(w)
 }
 
 // Reset forgets requests, sums and faults. Tasks stay.

@@ -113,7 +113,9 @@ func (ts *tasks) bill(t *task, now time.Time) {
 	}
 	if !t.billed && t.state(now) == stateSucceeded {
 		t.billed = true
-		ts.ledger.bill(cost{images: t.counted()})
+		work := t.cost(t.counted())
+		work.At, work.Model = t.created, t.model
+		ts.ledger.bill(work)
 	}
 }
 

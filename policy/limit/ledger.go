@@ -199,6 +199,9 @@ type Entry struct {
 	EstimatedSpend json.Number `json:"estimated_spend,omitzero"` // only by kind: the estimated part of it
 }
 
+// DayText writes a day of the ledger as reports do: 20261121 as 2026-11-21.
+func DayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
+
 // Entries are the units of a row that are not 0, or what it used by kind.
 func (r *Row) Entries(kinds bool) (entries []Entry) {
 	if kinds {
@@ -211,5 +214,3 @@ func (r *Row) Entries(kinds bool) (entries []Entry) {
 	}
 	return entries
 }
-
-func dayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }

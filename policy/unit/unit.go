@@ -125,6 +125,18 @@ func Written(name Name, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
+// Grouped is a whole number with commas: 12,345.
+func Grouped(n int64) string {
+	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	if negative {
+		return "-" + digits
+	}
+	return digits
+}
+
 func decimals(name Name) int {
 	if i := Index(name); i >= 0 {
 		return Table[i].Decimals

@@ -14,16 +14,7 @@ import (
 )
 
 // grouped writes a whole number with commas: 12,345.
-func grouped(n int64) string {
-	if n < 0 {
-		return "−" + grouped(-n)
-	}
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
+func grouped(n int64) string { return strings.Replace(unit.Grouped(n), "-", "−", 1) }
 
 // compact writes a number in at most four digits: 1.24 M. The exact one belongs in the tooltip.
 func compact(n int64) string {

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -21,18 +21,19 @@ const (
 // traffic is a client of the demonstration's gateway that behaves like several.
 type traffic struct {
 	base   string
-	teams  demoTeams
+	teams  Teams
 	client http.Client
 }
 
-// sendTraffic plays the scenes in turn until ctx ends.
-func sendTraffic(ctx context.Context, base string, teams demoTeams) {
+// SendTraffic plays the scenes in turn until ctx ends.
+func SendTraffic(ctx context.Context, base string, teams Teams) {
 	t := &traffic{base: base, teams: teams, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: trafficWorkers}}}
 	defer t.client.CloseIdleConnections()
-	text, stream := t.request(teams.ads, textPath, "", demoText), t.request(teams.search, textPath, "X-Service-SSE", demoStream)
-	picture, foreign := t.request(teams.search, multimodalPath, "", demoPicture), t.request(teams.ads, "/tasks/somebody-elses", "", "")
-	forbidden, wrongKey := t.request(teams.ads, imagePath, "X-Service-Async", demoEdit), t.request("slk_wrong", textPath, "", demoText)
-	scenes := []func(context.Context){text, stream, picture, text, t.task, stream, foreign, forbidden, text, wrongKey}
+	text, stream := t.request(teams.Ads, TextPath, "", Text), t.request(teams.Search, TextPath, "X-Service-SSE", Stream)
+	picture, foreign := t.request(teams.Search, MultimodalPath, "", Picture), t.request(teams.Ads, "/tasks/somebody-elses", "", "")
+	forbidden, wrongKey := t.request(teams.Ads, ImagePath, "X-Service-Async", Edit), t.request("slk_wrong", TextPath, "", Text)
+	long, thinking := t.request(teams.Search, TextPath, "", conversation()), t.request(teams.Ads, TextPath, "", thinkingText)
+	scenes := []func(context.Context){text, stream, picture, long, text, t.task, stream, foreign, thinking, forbidden, text, wrongKey}
 	var playing sync.WaitGroup
 	defer playing.Wait()
 	slots := make(chan struct{}, trafficWorkers)
@@ -55,6 +56,15 @@ func sendTraffic(ctx context.Context, base string, teams demoTeams) {
 	}
 }
 
+// thinkingText makes the model think before it answers, which has a price of its own.
+const thinkingText = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"Should the gate be opened today?"}]},"parameters":{"result_format":"message","enable_thinking":true}}`
+
+// conversation is a text request with a long beginning that hits the service's cache, long enough for another price.
+func conversation() string {
+	return `{"model":"llm-plus","input":{"messages":[{"role":"system","content":"` + strings.Repeat("Answer as the keeper of a mill would, who has seen many floods. ", 160) +
+		`"},{"role":"user","content":"How high may the water stand?"}]},"parameters":{"result_format":"message"}}`
+}
+
 // request returns a scene that sends one request, which appears in the log.
 func (t *traffic) request(key gateway.Secret, path, enable, body string) func(context.Context) {
 	return func(ctx context.Context) { t.send(ctx, key, path, enable, body) }
@@ -68,7 +78,7 @@ var (
 
 // task makes a task and polls it until it ends.
 func (t *traffic) task(ctx context.Context) {
-	created := taskID.FindStringSubmatch(t.send(ctx, t.teams.search, imagePath, "X-Service-Async", demoEdit))
+	created := taskID.FindStringSubmatch(t.send(ctx, t.teams.Search, ImagePath, "X-Service-Async", Edit))
 	if created == nil {
 		return
 	}
@@ -80,7 +90,7 @@ func (t *traffic) task(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if answer := t.send(ctx, t.teams.search, "/tasks/"+created[1], "", ""); answer == "" || taskEnd.MatchString(answer) {
+		if answer := t.send(ctx, t.teams.Search, "/tasks/"+created[1], "", ""); answer == "" || taskEnd.MatchString(answer) {
 			return
 		}
 	}

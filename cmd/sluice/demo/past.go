@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -10,36 +10,40 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry"
+	"sluice/telemetry/recent"
 )
 
-// pastDays is how many days before today the demonstration makes up.
-const pastDays = 29
+// PastDays is how many days before today the demonstration makes up.
+const PastDays = 29
 
 // pastSample is the number of requests before the last day that one made-up request represents.
 const pastSample = 20
 
-// pastClock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
-type pastClock struct{ back atomic.Int64 }
+// Clock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
+type Clock struct{ back atomic.Int64 }
 
-func (c *pastClock) now() time.Time { return time.Now().Add(-time.Duration(c.back.Load())) }
+// Now is the time.
+func (c *Clock) Now() time.Time { return time.Now().Add(-time.Duration(c.back.Load())) }
 
 // set moves the clock. It never goes back.
-func (c *pastClock) set(at time.Time) { c.back.Store(int64(time.Since(at))) }
+func (c *Clock) set(at time.Time) { c.back.Store(int64(time.Since(at))) }
 
 // pastTeam is the past behaviour of a team of the demonstration.
 type pastTeam struct {
-	id      string
+	ID      string
 	models  []string
 	share   float64 // requests a minute at the busiest time
 	members string  // of the directory's document; empty: the team is in the teams file
 }
 
-var pastTeams = []pastTeam{
+// PastTeams are all teams of the demonstration.
+var PastTeams = []pastTeam{
 	{"search", []string{"llm-max", "gen2.6-image"}, 30, ""},
 	{"ads", []string{"llm-plus", "llm-image-2.0"}, 20, ""},
 	{"maps", []string{"llm-plus", "gen2.6-image"}, 15, `{"description": "Maps and places", "quotas": {"images": {"day": 15000}, "spend": {"month": 80000}}, "open_tasks": 20}`},
@@ -54,11 +58,18 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 	policy.EndpointImage: {"image.n", "image.prompt.length"},
 }
 
+// Past is where the made-up past is written.
+type Past struct {
+	Teams     *teams.File // whose prices count
+	Directory teams.Store // for teams that are not in the file
+	Accounts  gateway.Accounts
+	Recent    *recent.Collector
+	Clock     *Clock // of the accounts
+}
+
 // past makes up the history of the demonstration's teams.
 type past struct {
-	configuration
-	kept   *kept
-	clock  *pastClock
+	Past
 	random *mrand.Rand
 	due    map[pastRow]limit.Charge // not in the ledger yet
 }
@@ -70,53 +81,53 @@ type pastRow struct {
 	estimated   bool
 }
 
-// makePast adds teams to the directory and gives all a month of use, the last day in detail. Readers treat it like real use.
-func makePast(ctx context.Context, c configuration, k *kept, clock *pastClock) error {
-	m := &past{configuration: c, kept: k, clock: clock, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Charge{}}
+// MakePast adds teams to the directory and gives all a month of use, the last day in detail. Readers treat it like real use.
+func MakePast(ctx context.Context, p Past) error {
+	m := &past{Past: p, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Charge{}}
 	if err := m.addTeams(ctx); err != nil {
 		return err
 	}
 	now := time.Now().UTC()
 	begins := now.Add(-24 * time.Hour).Truncate(time.Minute)
-	for at := now.AddDate(0, 0, -pastDays).Truncate(time.Hour); at.Before(begins); at = at.Add(time.Hour) {
-		for i := range pastTeams {
-			for range m.many(pastTeams[i].share * busy(at) * 60 / pastSample) {
-				m.request(&pastTeams[i], pastSample)
+	for at := now.AddDate(0, 0, -PastDays).Truncate(time.Hour); at.Before(begins); at = at.Add(time.Hour) {
+		for i := range PastTeams {
+			for range m.many(PastTeams[i].share * busy(at) * 60 / pastSample) {
+				m.request(&PastTeams[i], pastSample)
 			}
 		}
 		m.post(at)
 	}
 	for at := begins; at.Add(time.Minute).Before(now); at = at.Add(time.Minute) { // whole minutes: no record is in the future
-		for i := range pastTeams {
-			for range m.many(pastTeams[i].share * busy(at)) {
-				r := m.request(&pastTeams[i], 1)
+		for i := range PastTeams {
+			for range m.many(PastTeams[i].share * busy(at)) {
+				r := m.request(&PastTeams[i], 1)
 				r.Time = at.Add(time.Duration(m.random.Int64N(int64(time.Minute - r.Duration%time.Minute))))
-				k.collector.Note(r, r.AppendLine(nil))
+				m.Recent.Note(r, r.AppendLine(nil))
 			}
 		}
 		if at.Minute() == 59 || now.Sub(at) <= 2*time.Minute {
 			m.post(at)
-			if err := k.collector.Post(ctx); err != nil {
+			if err := m.Recent.Post(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	clock.back.Store(0)
+	m.Clock.back.Store(0)
 	return nil
 }
 
 // addTeams puts the teams that are not in the teams file into the directory.
 func (m *past) addTeams(ctx context.Context) error {
 	var all []error
-	for _, t := range pastTeams {
+	for _, t := range PastTeams {
 		if t.members == "" {
 			continue
 		}
-		team := teams.Spec{ID: t.id, Members: map[string]json.RawMessage{}}
+		team := teams.Spec{ID: t.ID, Members: map[string]json.RawMessage{}}
 		err := json.Unmarshal([]byte(t.members), &team.Members)
 		if err == nil {
 			order := teams.Order{Who: "demo", Now: time.Now(), Reason: "so that there is something to see"}
-			_, err = teams.Commit(ctx, m.directoryStore(nil), order, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })
+			_, err = teams.Commit(ctx, m.Directory, order, func(teams.Document) (teams.Change, error) { return teams.CreateTeam{Team: team}, nil })
 		}
 		all = append(all, err)
 	}
@@ -147,12 +158,12 @@ func (m *past) many(mean float64) int {
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
-	costs := m.teams.Prices.For(model, limit.CalendarOf(time.Now()).Day) // every model has a price
+	costs := m.Teams.Prices.For(model, limit.CalendarOf(time.Now()).Day) // every model has a price
 	if costs.Rates.Of(price.Image) > 0 {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
-		ID: rand.Text(), Team: t.id, Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
+		ID: rand.Text(), Team: t.ID, Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
 		Duration: time.Duration(200+m.random.IntN(1800)) * time.Millisecond, Overhead: time.Duration(80+m.random.IntN(400)) * time.Microsecond,
 		BytesIn: 400 + m.random.Int64N(2000), BytesOut: 600 + m.random.Int64N(4000),
 	}
@@ -178,7 +189,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	bill := m.bill(costs, images)
 	cost := limit.AmountsOf(&bill)
 	r.Cost = telemetry.Cost{Known: true, Amounts: cost, Flag: telemetry.FlagExact}
-	row := pastRow{t.id, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
+	row := pastRow{t.ID, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
 	if row.estimated {
 		r.Cost.Flag = telemetry.FlagEstimated
 	}
@@ -206,12 +217,12 @@ func (m *past) bill(p *price.Price, images int64) price.Bill {
 
 // post charges the teams for due requests, at a time.
 func (m *past) post(at time.Time) {
-	m.clock.set(at)
+	m.Clock.set(at)
 	for row, due := range m.due {
 		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute}
-		verdict, err := m.kept.accounts.Admit(context.Background(), hold)
+		verdict, err := m.Accounts.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.kept.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
+			_, _ = m.Accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
 		}
 	}
 	clear(m.due)

@@ -1,0 +1,46 @@
+// Package demo has what sluice demo shows: two teams with keys and prices, the lines to paste, a varied load, and a made-up month of use.
+//
+// It opens nothing: the command starts the gateway and the simulator, and hands in where they keep what they know.
+package demo
+
+import (
+	"crypto/rand"
+	_ "embed" // of the prices
+	"fmt"
+
+	"sluice/gateway"
+	"sluice/policy/teams"
+)
+
+// prices are those of the simulator, so that its bill and the ledger agree.
+//
+//go:embed prices.yaml
+var prices string
+
+// house is the part of the demonstration's teams file before its teams.
+var house = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n"
+
+// Teams are the teams of the demonstration, with new keys.
+type Teams struct {
+	File        *teams.File
+	Search, Ads gateway.Secret // keys
+}
+
+// MintTeams makes the teams file with new keys.
+func MintTeams() (Teams, error) {
+	search, err := teams.MintKey(rand.Reader)
+	if err != nil {
+		return Teams{}, err
+	}
+	ads, err := teams.MintKey(rand.Reader)
+	if err != nil {
+		return Teams{}, err
+	}
+	file, err := teams.Parse([]byte(house +
+		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
+		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
+	if err != nil {
+		return Teams{}, fmt.Errorf("the demonstration's teams: %w", err)
+	}
+	return Teams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil
+}

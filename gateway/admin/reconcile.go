@@ -1,0 +1,250 @@
+package admin
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/policy/invoice"
+	"sluice/policy/limit"
+	"sluice/policy/unit"
+)
+
+// Reconciliation is the service's bill beside the ledger, as sluice reconcile writes it.
+type Reconciliation struct {
+	invoice.Report
+	Currency    string // of the teams file; may be empty
+	From, To    string // the days that are compared, such as 2026-11-21
+	Accounts    []string
+	Corrections []invoice.Correction
+}
+
+// WriteJSON writes all of it.
+func (r *Reconciliation) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r.document()) }
+
+// reconciled is a reconciliation as programs read it.
+type reconciled struct {
+	Currency    string                `json:"currency"`
+	From        string                `json:"from"`
+	To          string                `json:"to"`
+	Accounts    []string              `json:"accounts,omitempty"` // that the bill names
+	Within      bool                  `json:"within"`             // the tolerance
+	Sums        map[unit.Name]sideSum `json:"sums"`               // spend, and tokens and images if the bill has quantities
+	Differences []difference          `json:"differences"`        // the largest amount first
+	BillOnly    []string              `json:"bill_only"`          // models that the ledger does not have
+	LedgerOnly  []string              `json:"ledger_only"`        // models that the bill does not have
+	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
+}
+
+// sideSum has numbers in whole units, money in the currency.
+type sideSum struct {
+	Bill      json.Number `json:"bill"`
+	Ledger    json.Number `json:"ledger"`
+	Estimated json.Number `json:"estimated"` // the ledger's estimated part
+}
+
+// difference is an item. What is estimated is of its model and day, whatever the kind.
+type difference struct {
+	Day       string        `json:"day"`
+	Model     string        `json:"model"`
+	Kind      string        `json:"kind"`
+	Unit      unit.Name     `json:"unit"` // of the quantities
+	Bill      quantityOf    `json:"bill"`
+	Ledger    quantityOf    `json:"ledger"`
+	Estimated estimatedPart `json:"estimated"`
+}
+
+type quantityOf struct {
+	Quantity int64       `json:"quantity"`
+	Amount   json.Number `json:"amount"`
+}
+
+type estimatedPart struct {
+	quantityOf
+	Requests int64 `json:"requests"`
+}
+
+type correction struct {
+	Team  string      `json:"team"`
+	Unit  unit.Name   `json:"unit"`
+	Delta json.Number `json:"delta"`
+}
+
+func (r *Reconciliation) document() *reconciled {
+	d := &reconciled{
+		Currency: r.Currency, From: r.From, To: r.To, Accounts: r.Accounts, Within: r.Within, Sums: map[unit.Name]sideSum{},
+		Differences: []difference{}, BillOnly: append([]string{}, r.BillOnly...), LedgerOnly: append([]string{}, r.LedgerOnly...), Corrections: []correction{},
+	}
+	for _, u := range r.units() {
+		name, number := unit.Names[u], func(a limit.Amounts) json.Number { return json.Number(limit.Written(unit.Names[u], a[u])) }
+		d.Sums[name] = sideSum{number(r.Bill), number(r.Ledger), number(r.Estimated)}
+	}
+	sum := func(s invoice.Sum) quantityOf { return quantityOf{s.Quantity, json.Number(money(s.Amount))} }
+	for i := range r.Differences {
+		of := &r.Differences[i]
+		d.Differences = append(d.Differences, difference{
+			limit.DayText(of.Day), of.Model, of.Kind, of.Unit, sum(of.Bill), sum(of.Ledger), estimatedPart{sum(of.Estimated), of.Requests},
+		})
+	}
+	for _, c := range r.Corrections {
+		d.Corrections = append(d.Corrections, correction{c.Team, c.Unit, json.Number(limit.Written(c.Unit, c.Delta))})
+	}
+	return d
+}
+
+// units are those that both sides have, as indices of amounts.
+func (r *Reconciliation) units() []int {
+	if !r.Counted {
+		return []int{limit.Spend}
+	}
+	return []int{limit.Spend, limit.Tokens, limit.Images}
+}
+
+func money(n int64) string { return limit.Written(unit.Names[limit.Spend], n) }
+
+// WriteCSV writes a line for each difference.
+func (r *Reconciliation) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	heads := "day,model,kind,unit,bill_quantity,ledger_quantity,bill_amount,ledger_amount,estimated_quantity,estimated_amount,estimated_requests"
+	_ = out.Write(strings.Split(heads, ",")) // Error has it
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		_ = out.Write([]string{
+			limit.DayText(d.Day), Cell(d.Model), d.Kind, string(d.Unit), number(d.Bill.Quantity), number(d.Ledger.Quantity),
+			money(d.Bill.Amount), money(d.Ledger.Amount), number(d.Estimated.Quantity), money(d.Estimated.Amount), number(d.Requests),
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// shownDifferences is how many differences people are shown; JSON and CSV have all.
+const shownDifferences = 20
+
+// WriteText writes both sums, the largest differences as sentences, and the lines of sluice adjust that would make the sums equal.
+func (r *Reconciliation) WriteText(w io.Writer) error {
+	var text strings.Builder
+	r.writeSums(&text)
+	for i := range r.Differences[:min(len(r.Differences), shownDifferences)] {
+		text.WriteString(r.sentence(&r.Differences[i]) + "\n")
+	}
+	if more := len(r.Differences) - shownDifferences; more > 0 {
+		fmt.Fprintf(&text, "%d smaller differences: --csv has them\n", more)
+	}
+	if len(r.Differences) == 0 {
+		text.WriteString("no difference\n")
+	}
+	for _, side := range []struct {
+		where  string
+		models []string
+	}{{"on the bill", r.BillOnly}, {"in the ledger", r.LedgerOnly}} {
+		if len(side.models) > 0 {
+			fmt.Fprintf(&text, "\nmodels only %s: %s\n", side.where, Printable(strings.Join(side.models, ", ")))
+		}
+	}
+	if len(r.Corrections) > 0 {
+		text.WriteString("\nThese would make the sums equal. They count in the current day and month:\n")
+	}
+	for _, c := range r.Corrections {
+		fmt.Fprintf(&text, "sluice adjust --team %s --unit %s --delta=%s --reason 'bill of %s to %s'\n", c.Team, c.Unit, limit.Written(c.Unit, c.Delta), r.From, r.To)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// writeSums writes a table with a row for each unit of both sides, and an empty line.
+func (r *Reconciliation) writeSums(w io.Writer) {
+	if len(r.Accounts) > 0 {
+		_, _ = fmt.Fprintf(w, "the bill is for account %s\n", Printable(strings.Join(r.Accounts, ", ")))
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(out, "%s to %s\tBILL\tLEDGER\tDIFFERENCE\tESTIMATED BY THE LEDGER\n", r.From, r.To)
+	for _, u := range r.units() {
+		name, written := string(unit.Names[u]), func(n int64) string { return limit.Written(unit.Names[u], n) }
+		if u == limit.Spend {
+			name = strings.TrimSpace(name + " " + r.Currency)
+		}
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s (%s)\t%s\n", name, written(r.Bill[u]), written(r.Ledger[u]),
+			written(r.Bill[u]-r.Ledger[u]), perCent(r.Bill[u]-r.Ledger[u], r.Bill[u]), written(r.Estimated[u]))
+	}
+	_ = out.Flush() // a builder never fails
+	_, _ = io.WriteString(w, "\n")
+}
+
+// perCent is a part of a whole in per cent.
+func perCent(part, whole int64) string {
+	switch {
+	case part == 0:
+		return "0%"
+	case whole == 0:
+		return "all"
+	}
+	return new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(2) + "%"
+}
+
+// sentence describes a difference: "2026-11-21 llm-max input: 12,400 tokens more, 0.031 CNY more on the bill; 12,100 of ours are
+// estimated: 31 requests without an answer on that day".
+func (r *Reconciliation) sentence(d *invoice.Difference) string {
+	what := limit.DayText(d.Day) + " " + Printable(d.Model)
+	if d.Kind != invoice.Unknown {
+		what += " " + d.Kind
+	}
+	both := func(s invoice.Sum) string {
+		if !r.Counted {
+			return r.amount(s.Amount)
+		}
+		return several(s.Quantity, d.Unit) + ", " + r.amount(s.Amount)
+	}
+	var text string
+	switch {
+	case d.Ledger == invoice.Sum{}:
+		text = "only on the bill: " + both(d.Bill)
+	case d.Bill == invoice.Sum{}:
+		text = "only in the ledger: " + both(d.Ledger)
+	default:
+		text = strings.Join(r.more(d), ", ") + " on the bill"
+	}
+	if d.Requests > 0 || d.Estimated != (invoice.Sum{}) {
+		part := unit.Grouped(d.Estimated.Quantity)
+		if !r.Counted {
+			part = r.amount(d.Estimated.Amount)
+		}
+		text += fmt.Sprintf("; %s of ours are estimated: %s without an answer on that day", part, several(d.Requests, unit.Names[limit.Requests]))
+	}
+	return what + ": " + text
+}
+
+// more says by how much the bill exceeds the ledger, in tokens or images and in money.
+func (r *Reconciliation) more(d *invoice.Difference) (parts []string) {
+	say := func(n int64, written string) {
+		if n > 0 {
+			parts = append(parts, written+" more")
+		} else if n < 0 {
+			parts = append(parts, strings.TrimPrefix(written, "-")+" less")
+		}
+	}
+	if r.Counted {
+		say(d.Quantity(), several(d.Quantity(), d.Unit))
+	}
+	say(d.Amount(), r.amount(d.Amount()))
+	return parts
+}
+
+func (r *Reconciliation) amount(n int64) string {
+	return strings.TrimSpace(money(n) + " " + r.Currency)
+}
+
+// several is a number of a unit: 1 request, 12,400 tokens.
+func several(n int64, of unit.Name) string {
+	text := unit.Grouped(n) + " " + string(of)
+	if n == 1 || n == -1 {
+		return strings.TrimSuffix(text, "s")
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/invoice"
+	"sluice/policy/limit"
+	"sluice/policy/price"
+)
+
+// reconciliationOf is a report of a bill that charges more than the ledger, with estimates and with models of one side.
+func reconciliationOf() *Reconciliation {
+	rows := []invoice.Use{
+		{Team: "search", Day: 20261121, Model: "llm-plus", Used: limit.Amounts{40, 100_000, 0, 250_000_000}, Estimated: limit.Amounts{31, 12_100, 0, 30_250_000}},
+		{Team: "search", Day: 20261121, Model: "p", Used: limit.Amounts{1, 0, 3, 600_000_000}},
+		{Team: "search", Day: 20261122, Model: "=ours", Used: limit.Amounts{1, 5, 0, 0}, Estimated: limit.Amounts{1, 5, 0, 0}},
+	}
+	sums := &invoice.Sums{Counted: true, Of: map[invoice.Item]invoice.Sum{
+		{Day: 20261121, Model: "llm-plus", Kind: "input"}: {Quantity: 112_400, Amount: 281_000_000},
+		{Day: 20261121, Model: "p", Kind: "image"}:        {Quantity: 2, Amount: 600_000_000},
+		{Day: 20261123, Model: "theirs", Kind: "cached"}:  {Quantity: 1000, Amount: 2_000_000},
+	}}
+	compared := invoice.Compare(sums, rows, big.NewRat(5, 1000))
+	return &Reconciliation{Report: compared, Currency: "CNY", From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}, Corrections: compared.Corrections(rows)}
+}
+
+func TestAReconciliationForPeople(t *testing.T) {
+	const want = `the bill is for account 4711
+2026-11-21 to 2026-11-23  BILL    LEDGER  DIFFERENCE        ESTIMATED BY THE LEDGER
+spend CNY                 0.883   0.85    0.033 (3.74%)     0.03025
+tokens                    113400  100005  13395 (11.81%)    12105
+images                    2       3       -1 (-50.00%)      0
+
+2026-11-21 llm-plus: 12,400 tokens more, 0.031 CNY more on the bill; 12,100 of ours are estimated: 31 requests without an answer on that day
+2026-11-23 theirs cached: only on the bill: 1,000 tokens, 0.002 CNY
+2026-11-22 =ours: only in the ledger: 5 tokens, 0 CNY; 5 of ours are estimated: 1 request without an answer on that day
+2026-11-21 p image: 1 image less on the bill
+
+models only on the bill: theirs
+
+models only in the ledger: =ours
+
+These would make the sums equal. They count in the current day and month:
+sluice adjust --team search --unit tokens --delta=13395 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --unit images --delta=-1 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --unit spend --delta=0.033 --reason 'bill of 2026-11-21 to 2026-11-23'
+`
+	var got bytes.Buffer
+	if err := reconciliationOf().WriteText(&got); err != nil || columnsOf(got.String()) != columnsOf(want) {
+		t.Errorf("%v\n%s", err, got.String())
+	}
+}
+
+// columnsOf is a text whose columns may have another width.
+func columnsOf(text string) string {
+	for strings.Contains(text, "   ") {
+		text = strings.ReplaceAll(text, "   ", "  ")
+	}
+	return text
+}
+
+func TestAReconciliationForPrograms(t *testing.T) {
+	const wantCSV = `day,model,kind,unit,bill_quantity,ledger_quantity,bill_amount,ledger_amount,estimated_quantity,estimated_amount,estimated_requests
+2026-11-21,llm-plus,unknown,tokens,112400,100000,0.281,0.25,12100,0.03025,31
+2026-11-23,theirs,cached,tokens,1000,0,0.002,0,0,0,0
+2026-11-22,'=ours,unknown,tokens,0,5,0,0,5,0,1
+2026-11-21,p,image,images,2,3,0.6,0.6,0,0,0
+`
+	const wantJSON = `{"currency":"CNY","from":"2026-11-21","to":"2026-11-23","accounts":["4711"],"within":false,"sums":{` +
+		`"images":{"bill":2,"ledger":3,"estimated":0},"spend":{"bill":0.883,"ledger":0.85,"estimated":0.03025},"tokens":{"bill":113400,"ledger":100005,"estimated":12105}},` +
+		`"differences":[{"day":"2026-11-21","model":"llm-plus","kind":"unknown","unit":"tokens","bill":{"quantity":112400,"amount":0.281},` +
+		`"ledger":{"quantity":100000,"amount":0.25},"estimated":{"quantity":12100,"amount":0.03025,"requests":31}},`
+	var csv, doc bytes.Buffer
+	if err := reconciliationOf().WriteCSV(&csv); err != nil || csv.String() != wantCSV {
+		t.Errorf("%v\n%s", err, csv.String())
+	}
+	if err := reconciliationOf().WriteJSON(&doc); err != nil || !strings.HasPrefix(doc.String(), wantJSON) ||
+		!strings.HasSuffix(doc.String(), `"bill_only":["theirs"],"ledger_only":["=ours"],"corrections":[`+
+			`{"team":"search","unit":"tokens","delta":13395},{"team":"search","unit":"images","delta":-1},{"team":"search","unit":"spend","delta":0.033}]}`+"\n") {
+		t.Errorf("%v\n%s", err, doc.String())
+	}
+}
+
+// rowOfKinds is a row with input, pictures of two sizes, and what nobody knows the kind of.
+func rowOfKinds() limit.Row {
+	var small, large price.Bill
+	small[price.Input] = price.Line{Kind: price.Input, Quantity: 100, Rate: 2_000_000, Amount: 200}
+	small[price.Image] = price.Line{Kind: price.Image, Size: "1K", Quantity: 1, Rate: 10, Amount: 10}
+	large[price.Image] = price.Line{Kind: price.Image, Size: "2K", Quantity: 2, Rate: 30, Amount: 60}
+	return limit.Row{
+		Team: "ads", Day: 20261121, Model: "m", Endpoint: "multimodal", Kinds: small.ByKind().Plus(large.ByKind()),
+		Used: limit.Amounts{3, 107, 4, 278}, Estimated: limit.Amounts{1, 7, 1, 8},
+	}
+}
+
+// A report has the same use again, also after it was written as JSON.
+func TestTheUseOfAReport(t *testing.T) {
+	rows := []limit.Row{
+		{Team: "ads", Day: 20261121, Model: "llm-max", Endpoint: "text", Used: limit.Amounts{2, 30, 0, 1}, Estimated: limit.Amounts{1, 20, 0, 1}},
+		{Team: "ads", Day: 20261121, Model: "llm-max", Endpoint: "multimodal", Used: limit.Amounts{1, 5, 0, 9_007_199_254_740_991}},
+		{Team: "ads", Day: 20261122, Endpoint: "other", Used: limit.Amounts{1, 0, 0, 0}},
+		{Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Endpoint: "other", Used: limit.Amounts{0, -7, 0, -123}},
+	}
+	text, err := json.Marshal(NewUsageReport("CNY", "2026-11-21", "2026-11-22", rows, false))
+	var report UsageReport
+	if err := errors.Join(err, json.Unmarshal(text, &report)); err != nil {
+		t.Fatal(err)
+	}
+	uses, err := report.Uses()
+	want := []invoice.Use{
+		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[0].Used, Estimated: rows[0].Estimated}, {Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[1].Used},
+		{Team: "ads", Day: 20261122, Model: "other", Used: rows[2].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Used: rows[3].Used},
+	}
+	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	kinds := NewUsageReport("CNY", "2026-11-21", "2026-11-22", []limit.Row{rowOfKinds()}, true)
+	if uses, err = kinds.Uses(); err != nil {
+		t.Fatal(err)
+	}
+	want = []invoice.Use{
+		{Team: "ads", Day: 20261121, Model: "m", Used: limit.Amounts{3, 0, 0, 0}, Estimated: limit.Amounts{1, 0, 0, 0}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "input", Used: limit.Amounts{0, 100, 0, 200}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "image", Used: limit.Amounts{0, 0, 3, 70}},
+		{Team: "ads", Day: 20261121, Model: "m", Kind: "unknown", Used: limit.Amounts{0, 7, 1, 8}, Estimated: limit.Amounts{0, 7, 1, 8}},
+	}
+	if diff := cmp.Diff(want, uses); diff != "" {
+		t.Errorf("by kind (-want +got):\n%s", diff)
+	}
+	report.Rows[0].Unit = "furlongs"
+	if _, err := report.Uses(); err == nil {
+		t.Error("an unknown unit is read")
+	}
+}
+
+func TestPeopleSeeTheLargestDifferences(t *testing.T) {
+	sums := &invoice.Sums{Of: map[invoice.Item]invoice.Sum{}}
+	for n := range shownDifferences + 3 {
+		sums.Of[invoice.Item{Day: 20261121, Model: fmt.Sprintf("m%d", n), Kind: "input"}] = invoice.Sum{Amount: int64(n+1) * 1_000_000_000}
+	}
+	r := &Reconciliation{Report: invoice.Compare(sums, nil, new(big.Rat))}
+	var got bytes.Buffer
+	if err := r.WriteText(&got); err != nil || !strings.Contains(got.String(), "m22 input: only on the bill: 23\n") ||
+		!strings.Contains(got.String(), "\n3 smaller differences: --csv has them\n") || strings.Contains(got.String(), "m2 input") {
+		t.Errorf("%v\n%s", err, got.String())
+	}
+}

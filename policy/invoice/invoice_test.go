@@ -1,0 +1,333 @@
+package invoice_test
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice/policy/invoice"
+	"sluice/policy/limit"
+)
+
+// A map with everything: kinds by words, units by a column, times of another zone.
+const example = `
+date: {column: BillingDate, format: "2006-01-02 15:04", zone: Asia/Shanghai}
+account: {column: Account}
+model: {column: Model}
+kind: {column: Item}
+quantity: {column: Usage, unit: {column: Unit}}
+amount: {column: Cost}
+units: {"1k tokens": 1000, token: 1, piece: 1}
+kinds: [{pattern: "*cache hit*", kind: cached}, {pattern: "*input*", kind: input}, {pattern: "*image*", kind: image}]
+skip: [{column: Item, pattern: "*refund*"}]
+`
+
+const heads = "BillingDate,Account,Model,Item,Usage,Unit,Cost\n"
+
+func TestABillIsAddedUp(t *testing.T) {
+	m, err := invoice.ParseMap([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, lines, want string }{
+		{"nothing", "", ""},
+		{"a line", "2026-11-21 12:00,a,llm-max,input,1.5,1k tokens,0.00375\n", "20261121 llm-max input 1500 3750000"},
+		{"a day of Shanghai begins on the day before in UTC", "2026-11-21 07:59,a,m,input,1,token,0\n", "20261120 m input 1 0"},
+		{"the first pattern counts", "2026-11-21 12:00,a,m,input cache hit,2,token,1\n", "20261121 m cached 2 1000000000"},
+		{"a word without a pattern", "2026-11-21 12:00,a,m,what,2,token,1\n", "20261121 m unknown 2 1000000000"},
+		{"lines of one item", "2026-11-21 12:00,a,m,input,2,token,1\n2026-11-21 13:00,b,m,input,3,token,0.5\n", "20261121 m input 5 1500000000"},
+		{"a line that is left out", "2026-11-21 12:00,a,m,refund of input,2,token,-1\n", ""},
+		{"a line without a quantity", "2026-11-21 12:00,a,m,input,,,1\n", "20261121 m input 0 1000000000"},
+		{"an exponent", "2026-11-21 12:00,a,m,input,1E3,token,1.25e-7\n", "20261121 m input 1000 125"},
+		{"a part of the smallest amount is rounded", "2026-11-21 12:00,a,m,input,1,token,0.0000000015\n", "20261121 m input 1 2"},
+		{"quotes", "\"2026-11-21 12:00\",a,\"m,1\",input,1,token,1\n", "20261121 m,1 input 1 1000000000"},
+	} {
+		sums, err := invoice.Read(strings.NewReader(heads+tt.lines), m, invoice.Span{})
+		if got := written(sums); err != nil || got != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestAccountsOfABill(t *testing.T) {
+	m, _ := invoice.ParseMap([]byte(example))
+	sums, err := invoice.Read(strings.NewReader(heads+"2026-11-21 12:00,b,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,b,m,input,1,token,1\n"), m, invoice.Span{})
+	if err != nil || fmt.Sprint(sums.Accounts) != "[a b]" {
+		t.Error(sums, err)
+	}
+}
+
+func TestDaysOutsideOfTheSpanAreLeftOut(t *testing.T) {
+	m, _ := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}"))
+	sums, err := invoice.Read(strings.NewReader("\ufeffd,m,a\n2026-11-20,x,1\n2026-11-21,x,2\n2026-11-22,x,4\n2026-11-23,x,8\n"), m, invoice.Span{From: 20261121, To: 20261122})
+	if got, want := written(sums), "20261121 x unknown 0 2000000000; 20261122 x unknown 0 4000000000"; err != nil || got != want {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
+func written(sums *invoice.Sums) string {
+	if sums == nil {
+		return "nothing"
+	}
+	var lines []string
+	for item, sum := range sums.Of {
+		lines = append(lines, fmt.Sprintf("%d %s %s %d %d", item.Day, item.Model, item.Kind, sum.Quantity, sum.Amount))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+func TestFaultsOfABillNameTheirPlace(t *testing.T) {
+	m, _ := invoice.ParseMap([]byte(example))
+	for _, tt := range []struct{ text, want string }{
+		{"", "line 1, column 1: no heads of columns: EOF"},
+		{"BillingDate,Account,Item\n", `line 1, column 1: no column "Model", "Usage", "Unit", "Cost"; the bill has BillingDate, Account, Item`},
+		{heads + "yesterday,a,m,input,1,token,1\n", `line 2, column 1: given "yesterday"; allowed: a date as 2006-01-02 15:04`},
+		{heads + "2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,barrel,1\n", `line 3, column 30: the map's units lack "barrel"`},
+		{heads + "2026-11-21 12:00,a,m,input,many,token,1\n", `line 2, column 28: given "many"; allowed: a quantity`},
+		{heads + "2026-11-21 12:00,a,m,input,1,token,CNY 1\n", `line 2, column 36: given "CNY 1"; allowed: an amount of money`},
+		{heads + "2026-11-21 12:00,a,m,input,1,token,1e999999999\n", `line 2, column 36: given "1e999999999"; allowed: an amount of money`},
+		{heads + "2026-11-21 12:00,a,m,input,.,token,1\n", `line 2, column 28: given "."; allowed: a quantity`},
+		{heads + "2026-11-21 12:00,a,m,input,1,token,9007199.254740992\n", `line 2, column 36: given "9007199.254740992"; allowed: an amount of money`},
+		{heads + strings.Repeat("2026-11-21 12:00,a,m,input,1,token,9007199\n", 257), "line 258, column 36: the sum of its model and kind on that day is beyond what can be counted"},
+		{heads + "2026-11-21 12:00,a,m,input,1\n", "line 2, column 1: wrong number of fields"},
+		{heads + "2026-11-21 12:00,a,m,\"input,1,token,1\n", `line 2, column 39: extraneous or missing " in quoted-field`},
+	} {
+		if _, err := invoice.Read(strings.NewReader(tt.text), m, invoice.Span{}); err == nil || err.Error() != tt.want {
+			t.Errorf("%q:\n%v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestFaultsOfAMapNameTheirPlace(t *testing.T) {
+	const least = "date: {column: d}\nmodel: {column: m}\namount: {column: a}\n"
+	for _, tt := range []struct{ text, want string }{
+		{"model: {column: m}\namount: {column: a}", "line 1, column 1: date.column: absent; allowed: the head of a column of the bill"},
+		{"date: {column: d, zone: Asia/Atlantis}\nmodel: {column: m}\namount: {column: a}",
+			`line 1, column 25: date.zone: given "Asia/Atlantis"; allowed: a name such as Asia/Shanghai`},
+		{least + "kinds:\n- {pattern: x, kind: input}\n- {pattern: x, kind: words}", `line 6, column 22: kinds[1].kind: given "words"; allowed: input, cached, ` +
+			"explicit_cached, cache_creation, image_input, video_input, audio_input, output, thinking, image, unknown"},
+		{least + "units: {token: -1}", "line 4, column 16: units.token: given -1; allowed: 0 to 1,000,000,000 tokens or pictures"},
+		{least + "quantity: {column: q, unit: {column: u}}", "line 1, column 1: units: absent; allowed: what one of each word of the column u is"},
+		{least + "skip: [{pattern: x}]", "line 4, column 8: skip[0].column: absent; allowed: the head of a column of the bill"},
+		{"dates: {column: d}", `line 1, column 1: unknown field "dates"`},
+		{"date: {column: d}\ndate: {column: d}", `line 2, column 1: mapping key "date" already defined at [1:1]`},
+		{"date: [", "line 1, column 7: sequence end token ']' not found"},
+		{"date: {column: [d]}", "line 1, column 16: cannot unmarshal []interface {} into Go struct field Map.Date of type string"},
+	} {
+		if _, err := invoice.ParseMap([]byte(tt.text)); err == nil || err.Error() != tt.want {
+			t.Errorf("%q:\n%v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func used(tokens, images, spend int64) limit.Amounts {
+	return limit.Amounts{limit.Requests: 1, limit.Tokens: tokens, limit.Images: images, limit.Spend: spend}
+}
+
+// billOf is a bill of lines "20261121 llm-max input 1200 6000": day, model, kind, quantity, amount.
+func billOf(lines ...string) *invoice.Sums {
+	s := &invoice.Sums{Of: map[invoice.Item]invoice.Sum{}, Counted: true}
+	for _, line := range lines {
+		var item invoice.Item
+		var sum invoice.Sum
+		if _, err := fmt.Sscan(line, &item.Day, &item.Model, &item.Kind, &sum.Quantity, &sum.Amount); err != nil {
+			panic(line + ": " + err.Error())
+		}
+		s.Of[item] = sum
+	}
+	return s
+}
+
+// differences writes those of a report in the form of billOf's lines.
+func differences(r *invoice.Report) string {
+	var lines []string
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		lines = append(lines, fmt.Sprintf("%d %s %s %+d %s %+d, %d by %d", d.Day, d.Model, d.Kind, d.Quantity(), d.Unit, d.Amount(), d.Estimated.Quantity, d.Requests))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestABillBesideTheLedger(t *testing.T) {
+	estimate := invoice.Use{Team: "shop", Day: 20261121, Model: "llm-max", Used: used(500, 0, 2500), Estimated: used(200, 0, 1000)}
+	for _, tt := range []struct {
+		name string
+		bill *invoice.Sums
+		rows []invoice.Use
+		want string
+	}{
+		{"the same", billOf("20261121 llm-max input 400 2000", "20261121 llm-max output 100 500"), []invoice.Use{estimate}, ""},
+		{"kinds that the ledger does not know are added up", billOf("20261121 llm-max input 500 2600", "20261121 llm-max output 100 500"), []invoice.Use{estimate},
+			"20261121 llm-max unknown +100 tokens +600, 200 by 1"},
+		{"rows of teams and endpoints are added up", billOf("20261121 llm-max input 1500 7500"),
+			[]invoice.Use{estimate, {Team: "search", Day: 20261121, Model: "llm-max", Used: used(1000, 0, 5001)}},
+			"20261121 llm-max unknown +0 tokens -1, 200 by 1"},
+		{"pictures", billOf("20261121 p image 3 600"), []invoice.Use{{Day: 20261121, Model: "p", Used: used(0, 4, 800), Estimated: used(0, 4, 800)}},
+			"20261121 p image -1 images -200, 4 by 1"},
+		{"pictures whose kind the bill does not say", billOf("20261121 p unknown 3 600"), []invoice.Use{{Day: 20261121, Model: "p", Used: used(0, 4, 800)}},
+			"20261121 p unknown -1 images -200, 0 by 0"},
+		{"one side alone, and the largest first", billOf("20261123 theirs input 9 90", "20261122 theirs input 9 80"), []invoice.Use{{Day: 20261122, Model: "ours", Used: used(7, 0, 85)}},
+			"20261123 theirs input +9 tokens +90, 0 by 0\n20261122 ours unknown -7 tokens -85, 0 by 0\n20261122 theirs input +9 tokens +80, 0 by 0"},
+		{"by kind, where both know it", billOf("20261121 m input 420 2100", "20261121 m cached 100 50"), []invoice.Use{
+			{Day: 20261121, Model: "m", Used: limit.Amounts{limit.Requests: 9}}, {Day: 20261121, Model: "m", Kind: "input", Used: used(400, 0, 2000)},
+			{Day: 20261121, Model: "m", Kind: "cached", Used: used(100, 0, 50)}}, "20261121 m input +20 tokens +100, 0 by 0"},
+		{"by kind and of equal sum", billOf("20261121 m input 400 70"), []invoice.Use{{Day: 20261121, Model: "m", Kind: "cached", Used: used(400, 0, 70)}},
+			"20261121 m cached -400 tokens -70, 0 by 0\n20261121 m input +400 tokens +70, 0 by 0"},
+		{"estimates have no kinds, so all are added up", billOf("20261121 m input 420 2100"), []invoice.Use{
+			{Day: 20261121, Model: "m", Kind: "input", Used: used(400, 0, 2000)}, {Day: 20261121, Model: "m", Kind: "unknown", Used: used(30, 0, 90), Estimated: used(30, 0, 90)}},
+			"20261121 m unknown -10 tokens +10, 30 by 1"},
+		{"pictures by estimate are pictures", billOf("20261121 m image 3 60"), []invoice.Use{{Day: 20261121, Model: "m", Kind: "image", Used: used(0, 2, 40)},
+			{Day: 20261121, Model: "m", Kind: "unknown", Used: used(0, 2, 40), Estimated: used(0, 2, 40)}}, "20261121 m image -1 images -20, 2 by 1"},
+		{"what costs nothing on both sides", billOf("20261122 free input 0 0"), []invoice.Use{{Day: 20261122, Model: "free", Used: used(0, 0, 0)}}, ""},
+	} {
+		r := invoice.Compare(tt.bill, tt.rows, new(big.Rat))
+		if got := differences(&r); got != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestModelsOfOneSide(t *testing.T) {
+	rows := []invoice.Use{{Day: 20261121, Model: "both", Used: used(1, 0, 1)}, {Day: 20261121, Model: "ours", Used: used(1, 0, 1)},
+		{Day: 20261121, Model: limit.AdjustedModel, Used: used(1, 0, 1)}}
+	r := invoice.Compare(billOf("20261122 theirs input 1 1", "20261121 both input 1 1"), rows, new(big.Rat))
+	if got := fmt.Sprint(r.BillOnly, r.LedgerOnly); got != "[theirs] [ours]" {
+		t.Error(got)
+	}
+}
+
+// Without quantities money alone is compared and corrected.
+func TestABillWithoutQuantities(t *testing.T) {
+	bill := billOf("20261121 a input 0 7", "20261121 b input 0 5")
+	bill.Counted = false
+	rows := []invoice.Use{{Team: "x", Day: 20261121, Model: "a", Used: used(10, 0, 7)}, {Team: "x", Day: 20261121, Model: "b", Used: used(10, 0, 4)}}
+	r := invoice.Compare(bill, rows, new(big.Rat))
+	if got := fmt.Sprint(len(r.Differences), r.Differences[0].Model, r.Corrections(rows)); got != "1b[{x spend 1}]" {
+		t.Error(got)
+	}
+}
+
+func TestTheTolerance(t *testing.T) {
+	rows := []invoice.Use{{Day: 20261121, Model: "a", Used: used(1, 0, 995)}, {Day: 20261121, Model: "b", Used: used(1, 0, 1_000_000)}}
+	bill := func(a, b int64) *invoice.Sums {
+		return billOf(fmt.Sprintf("20261121 a input 1 %d", a), fmt.Sprintf("20261121 b input 1 %d", b))
+	}
+	corrected := func(spend int64) []invoice.Use {
+		return append(slices.Clone(rows), invoice.Use{Day: 20261121, Model: limit.AdjustedModel, Used: limit.Amounts{limit.Spend: spend}})
+	}
+	for _, tt := range []struct {
+		name string
+		sums *invoice.Sums
+		rows []invoice.Use
+		want bool
+	}{
+		{"equal", bill(995, 1_000_000), rows, true},
+		{"half a per cent of the bill", bill(1000, 1_000_000), rows, true},
+		{"a little more, of one model alone", bill(1001, 1_000_000), rows, false},
+		{"a little less", bill(989, 1_000_000), rows, false},
+		{"a correction counts in the sum", bill(995, 1_000_000), corrected(300), true},
+		{"a large correction is beyond it", bill(995, 1_000_000), corrected(6000), false},
+		{"neither side has anything", billOf(), nil, true},
+		{"a model on the bill alone", bill(995, 1_000_000), rows[1:], false},
+		{"what balances within a day does not balance its models", bill(1995, 999_000), rows, false},
+	} {
+		if got := invoice.Compare(tt.sums, tt.rows, big.NewRat(5, 1000)).Within; got != tt.want {
+			t.Errorf("%s: within %v", tt.name, got)
+		}
+	}
+}
+
+// The ledger and a bill that says the same differ in nothing, however their lines are divided.
+func TestTheSameDiffersInNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bill := billOf()
+		var rows []invoice.Use
+		for range rapid.IntRange(0, 30).Draw(t, "lines") {
+			tokens, spend := rapid.Int64Range(1, 1e9).Draw(t, "tokens"), rapid.Int64Range(0, 1e12).Draw(t, "spend")
+			day, model := rapid.IntRange(20261101, 20261103).Draw(t, "day"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "model")
+			rows = append(rows, invoice.Use{Day: day, Model: model, Used: used(tokens, 0, spend)})
+			item := invoice.Item{Day: day, Model: model, Kind: rapid.SampledFrom([]string{"input", "output", "cached", "unknown"}).Draw(t, "kind")}
+			bill.Of[item] = invoice.Sum{Quantity: bill.Of[item].Quantity + tokens, Amount: bill.Of[item].Amount + spend}
+		}
+		if r := invoice.Compare(bill, rows, new(big.Rat)); !r.Within || len(r.Differences) != 0 || r.Bill[limit.Spend] != r.Ledger[limit.Spend] {
+			t.Fatalf("%+v", r)
+		}
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(example, heads+"2026-11-21 12:00,a,m,input,1.5,1k tokens,0.00375\n")
+	f.Add("date: {column: d}\nmodel: {column: m}\namount: {column: a}", "d,m,a\n2026-11-20,x,1e12\n")
+	f.Fuzz(func(t *testing.T, mapText, text string) {
+		m, err := invoice.ParseMap([]byte(mapText))
+		if err != nil {
+			return
+		}
+		if _, err := invoice.Read(strings.NewReader(text), m, invoice.Span{}); err != nil && strings.Contains(mapText, "column") && err.Error() == "" {
+			t.Error("an empty fault")
+		}
+	})
+}
+
+// millionLines is a bill of a million lines: 30 days, 50 models.
+func millionLines() io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(in, heads)
+		for n := range 1_000_000 {
+			_, _ = fmt.Fprintf(in, "2026-11-%02d %02d:00,a,llm-%d,text input,%d.5,1k tokens,0.%06d\n", n%30+1, n%24, n%50, n%1000, n%1_000_000)
+		}
+		_ = in.Close()
+	}()
+	return out
+}
+
+// LONG=1 measures a million lines: at most 10 s and 100 MB, with what writes them.
+func TestAMillionLines(t *testing.T) {
+	if os.Getenv("LONG") == "" {
+		t.Skip("LONG=1 reads a million lines")
+	}
+	m, _ := invoice.ParseMap([]byte(example))
+	begun := time.Now()
+	sums, err := invoice.Read(millionLines(), m, invoice.Span{})
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	took := time.Since(begun)
+	t.Logf("%v, %d MB", took, memory.Sys>>20)
+	if err != nil || len(sums.Of) == 0 || took > 10*time.Second || memory.Sys > 100<<20 {
+		t.Errorf("%v, %d bytes of memory, %v", took, memory.Sys, err)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	m, _ := invoice.ParseMap([]byte(example))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := invoice.Read(millionLines(), m, invoice.Span{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A difference is divided among the teams by what is estimated of them, to the last unit.
+func TestCorrections(t *testing.T) {
+	rows := []invoice.Use{
+		{Team: "search", Day: 20261121, Model: "m", Used: used(1000, 0, 5000)},
+		{Team: "shop", Day: 20261121, Model: "m", Used: used(500, 0, 2500), Estimated: used(200, 0, 0)},
+		{Team: "none", Day: 20261121, Model: "m"},
+	}
+	r := invoice.Compare(billOf("20261121 m input 1400 7600", "20261121 p image 2 1"), rows, new(big.Rat))
+	got := fmt.Sprint(r.Corrections(rows))
+	if want := "[{shop tokens -100} {search spend 67} {shop spend 34}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
