@@ -2,9 +2,6 @@ package admin
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
-	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -33,21 +30,4 @@ func UsageRaises(file *teams.File, team string) (list []UsageRaise) {
 		}
 	}
 	return list
-}
-
-// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
-func (u UsageReport) WriteRaises(w io.Writer) error {
-	text := ""
-	for i := range u.Raises {
-		a := &u.Raises[i]
-		if before := max(i-1, 0); i == 0 || u.Raises[before].Team != a.Team || u.Raises[before].Unit != a.Unit || u.Raises[before].Period != a.Period {
-			text += fmt.Sprintf("\n%s, %s a %s: %s", Printable(a.Team), a.Unit, a.Period, a.Base)
-		}
-		text += fmt.Sprintf(" + %s until %s, %s", a.Amount, a.Until.Format(time.RFC3339), Printable(a.Reason))
-	}
-	if text == "" {
-		return nil
-	}
-	_, err := fmt.Fprintln(w, text)
-	return err
 }

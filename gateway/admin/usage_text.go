@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -99,6 +100,23 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", u.From, u.To)
 	}
 	return out.Flush()
+}
+
+// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
+func (u UsageReport) WriteRaises(w io.Writer) error {
+	text := ""
+	for i := range u.Raises {
+		a := &u.Raises[i]
+		if before := max(i-1, 0); i == 0 || u.Raises[before].Team != a.Team || u.Raises[before].Unit != a.Unit || u.Raises[before].Period != a.Period {
+			text += fmt.Sprintf("\n%s, %s a %s: %s", Printable(a.Team), a.Unit, a.Period, a.Base)
+		}
+		text += fmt.Sprintf(" + %s until %s, %s", a.Amount, a.Until.Format(time.RFC3339), Printable(a.Reason))
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
 }
 
 // usageSum is what a team used of a unit.
