@@ -66,7 +66,7 @@ var mutations = []mutation{
 		about: "a batch of charges is for the memory that was found during it", file: "policy/limit/failover/settle.go",
 		old: "\t\terrs[i] = err\n\t}\n\treturn memory", new: "\t\terrs[i] = err\n\t}\n\treturn s.memory.Load()",
 	},
-	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.tellAside(ctx, b, &v, h.Team.ID, at)", new: "_ = s.tellAside"},
+	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.tellAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)", new: "_ = s.tellAside"},
 	{
 		about: "a request comes back before what it needs is given back", file: "policy/limit/verdict.go",
 		old: "v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount", new: "rest -= a.Amount",
