@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/oidc"
+	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -85,7 +86,7 @@ type Deps struct {
 	Traces        *telemetry.Traces              // nil: no spans
 	Record        func(record *telemetry.Record) // takes the finished Record of every request, which is valid during the call; must not block
 	KeyAccepted   func(ctx context.Context)      // called first for each request whose key or token is valid, with its context; may be nil
-	HousePassed   func(HouseAlert)               // called once for each per cent of a quota of the house that is passed in a period, by one of all replicas; must not block; may be nil
+	HousePassed   func(quotas.Alert)             // called once for each per cent of a quota of the house that is passed in a period, by one of all replicas; must not block; may be nil
 	UnheldReached func()                         // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
@@ -114,8 +115,7 @@ type Accounts interface {
 	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
-	// First MUST report true to one caller for a name of an account, among all replicas, and false to the others. It MAY forget names
-	// after two months.
+	// First MUST report each name once, as [quotas.Accounts] says.
 	First(ctx context.Context, account, name string) (bool, error)
 	// Maintain MUST do the background work that is due. One goroutine calls it. Its error is for the operator's log.
 	Maintain(ctx context.Context) error
@@ -236,7 +236,6 @@ func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k lim
 // live holds the parts that may change while the gateway runs.
 type live struct {
 	teams    atomic.Pointer[teams.File]
-	house    houseNow
 	key      atomic.Pointer[upstream.Credential]
 	draining atomic.Bool // every answer ends its connection
 	stopping atomic.Bool // new requests are refused

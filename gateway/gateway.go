@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/billing"
 	"sluice/gateway/loads"
+	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -39,6 +40,8 @@ type Gateway struct {
 	polls        *polls
 	usage        *usage
 	fronts       *fronts
+
+	quotas *quotas.Watch
 }
 
 // table is the whole public surface, beside OpenAI's interface; any other path is 404. Each chain names its handler first and
@@ -125,6 +128,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.forward = newForward(service, claims)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
 	g.usage = &usage{accounts: g.deps.Accounts, loads: loads, tasks: tasks, reading: make(chan struct{}, 1)}
+	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams.Load, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Passed: deps.HousePassed})
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.routes = newRoutes(config.UpstreamURL, g.table())

@@ -24,6 +24,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/gateway/quotas"
 	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -85,7 +86,7 @@ type plan struct {
 	remote    *gateway.Remote       // nil: the stores are in memory
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
-	passed    func(gateway.HouseAlert)
+	passed    func(quotas.Alert)
 	teams     string   // more lines for the teams file
 	limits    []string // more lines for team search
 	wrap      func(http.Handler) http.Handler

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
+	"sluice/gateway/quotas"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -91,7 +91,7 @@ func TestAlertsOfTheHouse(t *testing.T) {
 	var mu sync.Mutex
 	h := build(t, housed("{quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}"), func(p *plan) {
 		p.accounts = accounts
-		p.passed = func(a gateway.HouseAlert) {
+		p.passed = func(a quotas.Alert) {
 			mu.Lock()
 			defer mu.Unlock()
 			passed = append(passed, fmt.Sprint(a.Name(), " ", a.Percent))

@@ -10,7 +10,6 @@ import (
 
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
-	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -23,14 +22,11 @@ func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
-	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
-	house := houseWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, logger: g.deps.Logger, passed: g.deps.HousePassed}
 	for _, do := range []func(){
 		func() { accounts.log(g.deps.Accounts.Maintain(ctx)) },
 		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.polls.tasks.Finish(ctx) },
-		func() { quotas.round(ctx) },
-		func() { house.round(ctx) },
+		func() { g.quotas.Round(ctx) },
 		func() { g.inspection.buffers.Age(g.deps.Now()) },
 	} {
 		working.Go(func() { every(ctx, do) })
@@ -68,61 +64,6 @@ func (n *news) log(err error) {
 	}
 }
 
-// quotaRounds is how many rounds it takes to look at every team's quotas once. A look costs a Redis call.
-const quotaRounds = 10
-
-// quotaWatch shows in the metrics how far quotas are used. One goroutine uses it.
-type quotaWatch struct {
-	live     *live
-	accounts Accounts
-	metrics  *telemetry.Metrics
-	shown    map[string]bool // teams whose quotas the metrics show
-	next     int
-}
-
-// round looks at the next few teams.
-func (q *quotaWatch) round(ctx context.Context) {
-	file := q.live.teams.Load()
-	q.forget(file)
-	list := file.List
-	for range (len(list) + quotaRounds - 1) / quotaRounds {
-		team := list[q.next%len(list)]
-		q.next++
-		if len(team.Quotas) > 0 {
-			q.look(ctx, team)
-		}
-	}
-}
-
-func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
-	report, err := q.accounts.Look(ctx, team)
-	if err != nil {
-		return // the metrics keep the last value
-	}
-	q.metrics.Quotas(team.ID, quotaUses(&report))
-	q.shown[team.ID] = true
-}
-
-// quotaUses is how far each quota of a report is used.
-func quotaUses(report *limit.Report) (uses []telemetry.QuotaUse) {
-	for i := range report.Limits {
-		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
-			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
-		}
-	}
-	return uses
-}
-
-// forget removes teams from the metrics that have no quotas any more.
-func (q *quotaWatch) forget(file *teams.File) {
-	for id := range q.shown {
-		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
-			q.metrics.Quotas(id, nil)
-			delete(q.shown, id)
-		}
-	}
-}
-
 // SetTeams replaces the teams for every request that has not been authenticated yet.
 func (g *Gateway) SetTeams(file *teams.File) {
 	if g.deps.Identities != nil {
@@ -134,6 +75,9 @@ func (g *Gateway) SetTeams(file *teams.File) {
 
 // Currency is the currency in the teams file in force; may be empty.
 func (g *Gateway) Currency() string { return g.live.teams.Load().Currency }
+
+// House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
+func (g *Gateway) House() string { return g.quotas.House() }
 
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
 func (g *Gateway) SetUpstreamKey(key Secret) {

@@ -130,10 +130,11 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/billing", "gateway/loads", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
+	"gateway/quotas": {ours: []string{"policy/limit", "policy/teams", "telemetry"}, never: []string{goRedis, otelAPI, "os"}},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},

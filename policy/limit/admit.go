@@ -17,7 +17,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	}
 	others := h.Others()
 	for _, o := range others {
-		m.seed(o.Team)
+		seed(m, o.Team)
 	}
 	s, err := a.admit(h, t)
 	if err != nil {
@@ -27,7 +27,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if others == nil {
 		m.seeds.unhoused()
 	} else {
-		v, err = m.admitOthers(h, others, v)
+		v, err = admitOthers(m, h, others, v)
 	}
 	if v.Held == nil || len(h.Rated()) == 0 {
 		return v, err
@@ -45,7 +45,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 }
 
 // admitOthers places the holds in the accounts outside of the team, of which v is the verdict.
-func (m *Memory) admitOthers(h *Hold, others []*Hold, v Verdict) (Verdict, error) {
+func admitOthers(m *Memory, h *Hold, others []*Hold, v Verdict) (Verdict, error) {
 	all := make([]Verdict, 1, 2)
 	if all[0] = v; v.Held != nil {
 		own := *v.Held // the one in the accounts never changes

@@ -30,12 +30,12 @@ func (s *memorySeeds) unhoused() {
 
 // seed makes sure that an account outside of the teams counts what the teams used and hold in the running day and month. It errs
 // upwards by what is admitted meanwhile, and by what requests in flight hold and will not use.
-func (m *Memory) seed(account *teams.Team) {
+func seed(m *Memory, account *teams.Team) {
 	for m.seeds.state.Load() != seeded {
 		m.seeds.turn.Lock()
 		if m.seeds.state.Load() != seeded {
 			m.seeds.state.Store(seeding)
-			m.raise(account.ID)
+			raise(m, account.ID)
 			m.seeds.state.CompareAndSwap(seeding, seeded)
 		}
 		m.seeds.turn.Unlock()
@@ -43,7 +43,7 @@ func (m *Memory) seed(account *teams.Team) {
 }
 
 // raise raises the use of an account to what all teams used and hold, if that is more than it used and holds.
-func (m *Memory) raise(id string) {
+func raise(m *Memory, id string) {
 	own := m.teams.Get(id)
 	date, has := own.taken()
 	missing := Taken{}.Minus(has)

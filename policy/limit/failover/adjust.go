@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -37,7 +38,7 @@ func (s *Failover) Open(ctx context.Context, team string) (open int, err error) 
 // First reports true to one caller for a name of an account, among all replicas. It needs Redis.
 func (s *Failover) First(ctx context.Context, account, name string) (first bool, err error) {
 	err = s.ask(ctx, account, func(ctx context.Context) error {
-		first, err = s.Store.First(ctx, account, name)
+		first, err = redisstore.First(ctx, s.Store, account, name)
 		return err
 	})
 	return first, err

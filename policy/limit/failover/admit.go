@@ -21,7 +21,7 @@ type attempt struct {
 // begin begins to place a hold in its account.
 func (a *accounts) begin(t *attempt, h *limit.Hold) {
 	t.Hold, t.books = h, a.teams.Get(h.Team.ID)
-	t.terms = t.books.termsOf(h)
+	t.terms = termsOf(t.books, h)
 }
 
 // lend lends the attempt what it may take of the day's allowance.

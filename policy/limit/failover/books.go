@@ -50,8 +50,8 @@ type readTerms struct {
 	limit.Terms
 }
 
-// termsOf returns the terms of a hold, which change with a reload. They MUST NOT be changed.
-func (b *books) termsOf(h *limit.Hold) *limit.Terms {
+// termsOf returns the terms of a hold of a team, which change with a reload. They MUST NOT be changed.
+func termsOf(b *books, h *limit.Hold) *limit.Terms {
 	r := b.terms.Load()
 	if r == nil || r.of != h.Team || r.key != h.Key {
 		r = &readTerms{h.Team, h.Key, h.Terms()}

@@ -66,7 +66,7 @@ func (s *settler) seeded(ctx context.Context, account string) error {
 func (s *settler) seed(ctx context.Context, account string) error {
 	memory := s.memory.Load()
 	was := s.seeds.state.Swap(seeding)
-	err := s.Store.Seed(ctx, account, was == charging)
+	err := redisstore.Seed(ctx, s.Store, account, was == charging)
 	if s.heard(err); err != nil {
 		s.seeds.state.CompareAndSwap(seeding, was)
 		return fmt.Errorf("%w: what all teams used cannot be added up: %w", redisstore.ErrNotDone, err)
@@ -91,12 +91,12 @@ func (s *settler) checkSeeds(ctx context.Context) error {
 		}
 		defer s.seeds.turn.Release(1)
 		if s.seeds.state.Load() == charging {
-			err := s.Store.Unlist(ctx, *account)
+			err := redisstore.Unlist(ctx, s.Store, *account)
 			if err == nil {
 				s.seeds.account.Store(nil)
 			}
 			return err
 		}
-		return s.Store.Seed(ctx, *account, false)
+		return redisstore.Seed(ctx, s.Store, *account, false)
 	})
 }

@@ -15,9 +15,9 @@ import (
 // [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed,
 // unless [NotDone] reports that it was not. It places nothing in the accounts outside of the team: see [Store.PlaceAll].
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
-	v, at, err := r.placeAlone(ctx, h, l)
+	v, at, err := placeAlone(ctx, r, h, l)
 	if err == nil && v.Held != nil && len(h.Rated()) > 0 {
-		v, err = r.takeRated(ctx, h, v)
+		v, err = takeRated(ctx, r, h, v)
 	}
 	return v, at, err
 }
@@ -44,24 +44,24 @@ func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
 		t := r.teams.Get(p.Hold.Team.ID)
 		list[i] = newAdmission(t, r.today.at(r.Now()), p.Hold, p.Loan, t.version())
 	}
-	r.ask(ctx, slices.Clone(list)) // it sorts them
+	ask(ctx, r, slices.Clone(list)) // it sorts them
 	refused := false
 	for i, p := range all {
 		if p.Err = list[i].err; errors.Is(p.Err, ErrNotDone) { // its accounts are lost: they are restored
-			p.Verdict, p.At, p.Err = r.placeAlone(ctx, p.Hold, p.Loan)
+			p.Verdict, p.At, p.Err = placeAlone(ctx, r, p.Hold, p.Loan)
 		} else if p.Err == nil {
-			p.Verdict, p.At = r.placed(p.Hold, p.Loan, &list[i].state), list[i].state.At
+			p.Verdict, p.At = placed(r, p.Hold, p.Loan, &list[i].state), list[i].state.At
 			list[i].reuse()
 		}
 		refused = refused || p.Err == nil && p.Held == nil
 	}
 	if own := all[0]; !refused && own.Err == nil && len(own.Hold.Rated()) > 0 {
-		own.Verdict, own.Err = r.takeRated(ctx, own.Hold, own.Verdict)
+		own.Verdict, own.Err = takeRated(ctx, r, own.Hold, own.Verdict)
 	}
 }
 
 // placeAlone places a hold in one account.
-func (r *Store) placeAlone(ctx context.Context, h *limit.Hold, l *Loan) (v limit.Verdict, at time.Time, err error) {
+func placeAlone(ctx context.Context, r *Store, h *limit.Hold, l *Loan) (v limit.Verdict, at time.Time, err error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
 	err = r.whole(ctx, h.Team.ID, func() (err error) {
@@ -71,11 +71,11 @@ func (r *Store) placeAlone(ctx context.Context, h *limit.Hold, l *Loan) (v limit
 	if err != nil {
 		return v, s.At, err
 	}
-	return r.placed(h, l, &s), s.At, nil
+	return placed(r, h, l, &s), s.At, nil
 }
 
 // placed records the reply to a placement, and returns the verdict.
-func (r *Store) placed(h *limit.Hold, l *Loan, s *standing) limit.Verdict {
+func placed(r *Store, h *limit.Hold, l *Loan, s *standing) limit.Verdict {
 	t := r.teams.Get(h.Team.ID)
 	l.Took = s.took
 	v := s.Verdict(&t.wired(h.Team, h.Key).terms, h)
@@ -85,7 +85,7 @@ func (r *Store) placed(h *limit.Hold, l *Loan, s *standing) limit.Verdict {
 
 // takeRated takes from the rates outside of the team for a hold that was placed, with the verdict v. If one refuses, the hold is given
 // back.
-func (r *Store) takeRated(ctx context.Context, h *limit.Hold, v limit.Verdict) (limit.Verdict, error) {
+func takeRated(ctx context.Context, r *Store, h *limit.Hold, v limit.Verdict) (limit.Verdict, error) {
 	fault, wait, err := r.takeOutside(ctx, h)
 	switch {
 	case notAsked(err): // the account's node; the hold was placed
@@ -124,7 +124,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 		return s, limit.ErrAmounts
 	}
 	a := newAdmission(r.teams.Get(h.Team.ID), r.today.at(r.Now()), h, l, known)
-	r.ask(ctx, admissionGroup{a})
+	ask(ctx, r, admissionGroup{a})
 	if a.err != nil { // the client may still use it
 		return s, a.err
 	}
@@ -134,7 +134,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 }
 
 // ask sends the admissions of one request, and waits until each has its reply or its error.
-func (r *Store) ask(ctx context.Context, list admissionGroup) {
+func ask(ctx context.Context, r *Store, list admissionGroup) {
 	if r.Cluster { // one slow node would delay the calls of the others
 		r.sendAdmissions(ctx, list)
 	} else {

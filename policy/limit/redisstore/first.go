@@ -9,7 +9,7 @@ import (
 const firstsKept = 62 * 24 * time.Hour
 
 // First reports true to one caller for a name of an account, among all replicas.
-func (r *Store) First(ctx context.Context, account, name string) (bool, error) {
+func First(ctx context.Context, r *Store, account, name string) (bool, error) {
 	key := r.teams.Get(account).firsts()
 	pipe := r.client.Pipeline()
 	first := pipe.HSetNX(ctx, key, name, time.Now().Unix())

@@ -19,9 +19,9 @@ var errSeeded = errors.New("other replicas change the account at the same time")
 // teams. It raises the account if nobody has before, if a replica was alive since then that is not in the list, and so charged the teams
 // alone, or if this one did (alone). It errs upwards: by what is admitted while it reads, and by what requests in flight hold and will not
 // use. It changes nothing in an account that is being restored.
-func (r *Store) Seed(ctx context.Context, account string, alone bool) error {
+func Seed(ctx context.Context, r *Store, account string, alone bool) error {
 	for range 3 {
-		f, err := r.inForce(ctx, account)
+		f, err := readForce(ctx, r, account)
 		if err != nil {
 			return err
 		}
@@ -30,11 +30,11 @@ func (r *Store) Seed(ctx context.Context, account string, alone bool) error {
 			return nil
 		}
 		if args.Raise {
-			if args.Rows, err = r.missing(ctx, account, limit.CalendarOf(f.at)); err != nil {
+			if args.Rows, err = missing(ctx, r, account, limit.CalendarOf(f.at)); err != nil {
 				return err
 			}
 		}
-		if done, err := r.runSeed(ctx, account, args); done || err != nil {
+		if done, err := runSeed(ctx, r, account, args); done || err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (r *Store) Seed(ctx context.Context, account string, alone bool) error {
 }
 
 // Unlist takes this replica out of the list of those that charge an account outside of the teams.
-func (r *Store) Unlist(ctx context.Context, account string) error {
+func Unlist(ctx context.Context, r *Store, account string) error {
 	return r.client.HDel(ctx, r.teams.Get(account).chargers(), r.Peer.ID).Err()
 }
 
@@ -68,7 +68,7 @@ func (f *inForce) incomplete(own string) bool {
 	return false
 }
 
-func (r *Store) inForce(ctx context.Context, account string) (f inForce, err error) {
+func readForce(ctx context.Context, r *Store, account string) (f inForce, err error) {
 	k := r.teams.Get(account)
 	pipe := r.client.Pipeline()
 	now, raised := pipe.Time(ctx), pipe.HGet(ctx, k.quota, "raised")
@@ -101,7 +101,7 @@ const beatField = 5
 
 // missing is what an account outside of the teams lacks of what all teams used and hold. It reads the account first: what is admitted
 // while it reads counts twice, and not never.
-func (r *Store) missing(ctx context.Context, account string, date limit.Calendar) ([]seedRow, error) {
+func missing(ctx context.Context, r *Store, account string, date limit.Calendar) ([]seedRow, error) {
 	fields := make([]string, 0, 2*limit.QuotaCount)
 	for q := range limit.QuotaCount {
 		fields = append(fields, fieldOf(date.Day, q, ":used"), fieldOf(date.Day, q, ":held"))
@@ -158,7 +158,7 @@ type seedRow struct {
 }
 
 // runSeed runs seed.lua, and reports whether nobody overtook it.
-func (r *Store) runSeed(ctx context.Context, account string, args seedArgs) (done bool, err error) {
+func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done bool, err error) {
 	t := r.teams.Get(account)
 	err = r.whole(ctx, account, func() error {
 		args.knownArgs = t.version().args()

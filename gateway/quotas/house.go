@@ -1,4 +1,4 @@
-package gateway
+package quotas
 
 import (
 	"context"
@@ -6,60 +6,44 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
-	"sluice/telemetry"
 )
 
-// HouseAlert is a per cent of a quota of the house that was passed.
-type HouseAlert struct {
+// Alert is a per cent of a quota of the house that was passed.
+type Alert struct {
 	limit.Standing
 	Percent int
 }
 
-// houseWatch shows how full the house is, and reports each per cent of its quotas that is passed, once a period over all replicas. One
-// goroutine uses it.
-type houseWatch struct {
-	live     *live
-	accounts Accounts
-	metrics  *telemetry.Metrics
-	logger   *slog.Logger
-	passed   func(HouseAlert) // may be nil
-	file     *teams.File      // that the last look was about
-	told     map[string]bool  // alerts that were reported by some replica
-	rounds   int
-}
-
-// round looks at the house's quotas, as often as at those of a team, and when the teams file is new.
-func (w *houseWatch) round(ctx context.Context) {
-	file := w.live.teams.Load()
-	due := w.rounds%quotaRounds == 0 || w.file != file
-	w.file, w.rounds = file, w.rounds+1
+// houseRound looks at the house's quotas, as often as at those of a team, and when the teams file is new.
+func (w *Watch) houseRound(ctx context.Context, file *teams.File) {
+	due := w.round%rounds == 0 || w.seenOf != file
+	w.seenOf, w.round = file, w.round+1
 	switch {
 	case !due:
 	case file.House == nil:
-		w.live.house.Store(nil)
-		w.metrics.House(nil)
+		w.house.Store(nil)
+		w.Metrics.House(nil)
 	default:
-		w.look(ctx, file.House)
+		w.lookAtHouse(ctx, file.House)
 	}
 }
 
-func (w *houseWatch) look(ctx context.Context, house *teams.House) {
-	report, err := w.accounts.Look(ctx, house.Account)
+func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
+	report, err := w.Accounts.Look(ctx, house.Account)
 	if err != nil {
 		return // what is shown stays as it was
 	}
-	w.live.house.Store(&report)
-	w.metrics.House(quotaUses(&report))
+	w.house.Store(&report)
+	w.Metrics.House(usesOf(&report))
 	date := limit.CalendarOf(report.At)
 	for i := range report.Limits {
 		s := &report.Limits[i]
 		for _, percent := range house.Alert {
 			if reached(s, percent) {
-				w.report(ctx, HouseAlert{*s, percent}, &date)
+				w.report(ctx, Alert{*s, percent}, &date)
 			}
 		}
 	}
@@ -71,7 +55,7 @@ func reached(s *limit.Standing, percent int) bool {
 }
 
 // report reports an alert unless some replica has.
-func (w *houseWatch) report(ctx context.Context, a HouseAlert, date *limit.Calendar) {
+func (w *Watch) report(ctx context.Context, a Alert, date *limit.Calendar) {
 	period := date.Day
 	if a.Period == teams.PeriodMonth {
 		period = date.Month
@@ -80,7 +64,7 @@ func (w *houseWatch) report(ctx context.Context, a HouseAlert, date *limit.Calen
 	if w.told[name] {
 		return
 	}
-	first, err := w.accounts.First(ctx, teams.HouseID, name)
+	first, err := w.Accounts.First(ctx, teams.HouseID, name)
 	if err != nil {
 		return // the next look tries again
 	}
@@ -90,12 +74,12 @@ func (w *houseWatch) report(ctx context.Context, a HouseAlert, date *limit.Calen
 	if w.told[name] = true; !first {
 		return
 	}
-	w.metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
-	w.logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
+	w.Metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
+	w.Logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
 		slog.String("unit", string(a.Unit)), slog.String("period", string(a.Period)), slog.Int("percent", a.Percent),
 		slog.String("used", limit.Written(a.Unit, a.Used)), slog.String("held", limit.Written(a.Unit, a.Held)), slog.String("limit", limit.Written(a.Unit, a.Limit)))
-	if w.passed != nil {
-		w.passed(a)
+	if w.Passed != nil {
+		w.Passed(a)
 	}
 }
 
@@ -103,11 +87,11 @@ func (w *houseWatch) report(ctx context.Context, a HouseAlert, date *limit.Calen
 const mostTold = 10_000
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
-func (g *Gateway) House() string {
-	if g.live.teams.Load().House == nil {
+func (w *Watch) House() string {
+	if w.Teams().House == nil {
 		return "none"
 	}
-	report := g.live.house.Load()
+	report := w.house.Load()
 	if report == nil {
 		return "not known yet"
 	}
@@ -122,6 +106,3 @@ func (g *Gateway) House() string {
 	}
 	return strings.Join(all, ", ")
 }
-
-// houseNow is how full the house was when it was last looked at; nil: not known, or there is none.
-type houseNow = atomic.Pointer[limit.Report]

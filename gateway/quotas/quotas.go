@@ -1,0 +1,92 @@
+// Package quotas shows in the metrics how far quotas are used: those of each team, and those of the house, whose alerts it reports. It looks
+// at the accounts and changes nothing there.
+package quotas
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+)
+
+// rounds is how many rounds it takes to look at every team's quotas once. A look costs a Redis call.
+const rounds = 10
+
+// Accounts knows how far quotas are used. Package limit has two forms, in memory and in Redis.
+type Accounts interface {
+	// Look MUST report a team's standing and change nothing.
+	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
+	// First MUST report true to one caller for a name of an account, among all replicas, and false to the others. It MAY forget names
+	// after two months.
+	First(ctx context.Context, account, name string) (bool, error)
+}
+
+// Deps are what a Watch uses. All are required unless they say otherwise.
+type Deps struct {
+	Teams    func() *teams.File // in force
+	Accounts Accounts
+	Metrics  *telemetry.Metrics // nil: no metrics
+	Logger   *slog.Logger
+	Passed   func(Alert) // called once for each alert, by one of all replicas; must not block; may be nil
+}
+
+// Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.
+type Watch struct {
+	Deps
+	shown  map[string]bool // teams whose quotas the metrics show
+	next   int
+	house  atomic.Pointer[limit.Report] // as last seen; nil: not yet, or there is none
+	seenOf *teams.File                  // that the last look at the house was about
+	told   map[string]bool              // alerts that were reported by some replica
+	round  int
+}
+
+// New returns a Watch that has seen nothing.
+func New(deps Deps) *Watch { return &Watch{Deps: deps, shown: make(map[string]bool)} }
+
+// Round looks at the next few teams, and at the house when its turn has come.
+func (w *Watch) Round(ctx context.Context) {
+	file := w.Teams()
+	w.forget(file)
+	list := file.List
+	for range (len(list) + rounds - 1) / rounds {
+		team := list[w.next%len(list)]
+		w.next++
+		if len(team.Quotas) > 0 {
+			w.look(ctx, team)
+		}
+	}
+	w.houseRound(ctx, file)
+}
+
+func (w *Watch) look(ctx context.Context, team *teams.Team) {
+	report, err := w.Accounts.Look(ctx, team)
+	if err != nil {
+		return // the metrics keep the last value
+	}
+	w.Metrics.Quotas(team.ID, usesOf(&report))
+	w.shown[team.ID] = true
+}
+
+// forget removes teams from the metrics that have no quotas any more.
+func (w *Watch) forget(file *teams.File) {
+	for id := range w.shown {
+		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
+			w.Metrics.Quotas(id, nil)
+			delete(w.shown, id)
+		}
+	}
+}
+
+// usesOf is how far each quota of a report is used.
+func usesOf(report *limit.Report) (uses []telemetry.QuotaUse) {
+	for i := range report.Limits {
+		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
+			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
+		}
+	}
+	return uses
+}
