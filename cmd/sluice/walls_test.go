@@ -40,9 +40,7 @@ func wallsOf(files int) walls {
 }
 
 // beyond are the packages that are still beyond the bounds, and how far. A number here may only shrink; at the bound its row is removed.
-var beyond = map[string]walls{
-	"cmd/sluice": {lines: 4625},
-}
+var beyond = map[string]walls{}
 
 func TestPackagesHaveWalls(t *testing.T) {
 	t.Parallel()

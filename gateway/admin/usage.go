@@ -35,8 +35,9 @@ type UsageRow struct {
 func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) UsageReport {
 	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}
 	for i := range rows {
-		for _, entry := range rows[i].Entries(kinds) {
-			report.Rows = append(report.Rows, UsageRow{rows[i].Team, entry})
+		row := &rows[i]
+		for _, entry := range row.Entries(kinds) {
+			report.Rows = append(report.Rows, UsageRow{row.Team, entry})
 		}
 	}
 	return report
@@ -44,10 +45,10 @@ func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) Usa
 
 // Uses returns what the report says that teams used, one for each team, day, model, endpoint and kind. A request that names no model has
 // its endpoint in place of it, as in bills.
-func (r *UsageReport) Uses() (all []invoice.Use, err error) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if i == 0 || !sameCharge(&r.Rows[i-1], row) || r.Rows[i-1].Kind != row.Kind {
+func (u *UsageReport) Uses() (all []invoice.Use, err error) {
+	for i := range u.Rows {
+		row := &u.Rows[i]
+		if i == 0 || !sameUse(&u.Rows[i-1], row) {
 			all = append(all, invoice.Use{Team: row.Team, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
 		}
 		use := &all[len(all)-1]
@@ -61,6 +62,11 @@ func (r *UsageReport) Uses() (all []invoice.Use, err error) {
 		}
 	}
 	return all, nil
+}
+
+// sameUse reports whether two rows are of one use. Pictures of all sizes are.
+func sameUse(a, b *UsageRow) bool {
+	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint && a.Kind == b.Kind
 }
 
 // addAmount reports whether the number is one of the unit.

@@ -70,7 +70,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 	for item, sum := range sums.Of {
 		d := c.day(item)
 		d.bill += sum.Amount
-		if item.Kind == Unknown {
+		if item.Kind == Unknown && sum != (Sum{}) {
 			d.blind[limit.Tokens], d.blind[limit.Images] = 1, 1
 		}
 	}

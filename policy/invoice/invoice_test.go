@@ -57,6 +57,24 @@ func TestABillIsAddedUp(t *testing.T) {
 	}
 }
 
+// Sluice's own bills name the kinds. Their requests have no kind, and are neither tokens nor pictures.
+func TestOwnBillsKnowKinds(t *testing.T) {
+	sums, err := invoice.Read(strings.NewReader("BilledCost,BillingAccountId,ChargePeriodStart,PricingQuantity,PricingUnit,ServiceName,x_Kind\n"+
+		"0.001,us,2026-11-21T00:00:00Z,10,Tokens,m,cached\n0.2,us,2026-11-21T00:00:00Z,1,Images,m,image\n0,us,2026-11-21T00:00:00Z,7,Requests,m,\n"+
+		"0.3,us,2026-11-21T00:00:00Z,,,adjustment,unknown\n"), &invoice.Focus, invoice.Span{})
+	want := "20261121 adjustment unknown 0 300000000; 20261121 m cached 10 1000000; 20261121 m image 1 200000000; 20261121 m unknown 0 0"
+	if got := written(sums); err != nil || got != want {
+		t.Fatalf("%s %v", got, err)
+	}
+	r := invoice.Compare(sums, []invoice.Use{
+		{Day: 20261121, Model: "m", Kind: "cached", Used: used(12, 0, 1_000_000)}, {Day: 20261121, Model: "m", Kind: "image", Used: used(0, 1, 200_000_000)},
+		{Day: 20261121, Model: limit.AdjustedModel, Kind: "unknown", Used: limit.Amounts{limit.Spend: 300_000_000}},
+	}, new(big.Rat))
+	if got := differences(&r); got != "20261121 m cached -2 tokens +0, 0 by 0" {
+		t.Error(got)
+	}
+}
+
 func TestAccountsOfABill(t *testing.T) {
 	m, _ := invoice.ParseMap([]byte(example))
 	sums, err := invoice.Read(strings.NewReader(heads+"2026-11-21 12:00,b,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,b,m,input,1,token,1\n"), m, invoice.Span{})

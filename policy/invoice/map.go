@@ -69,11 +69,19 @@ var Focus = Map{
 	Date:     Date{Column: Column{"ChargePeriodStart"}, Format: time.RFC3339},
 	Account:  Column{"BillingAccountId"},
 	Model:    Column{"ServiceName"},
-	Kind:     Column{"PricingUnit"},
+	Kind:     Column{"x_Kind"},
 	Quantity: Quantity{Column{"PricingQuantity"}, Column{"PricingUnit"}},
 	Amount:   Column{"BilledCost"},
 	Units:    map[string]int64{"Tokens": 1, "Images": 1, "Requests": 0},
-	Kinds:    []KindPattern{{"Images", imageKind}},
+	Kinds:    ownKinds(),
+}
+
+// ownKinds are those of Sluice's own bills, by their names.
+func ownKinds() (all []KindPattern) {
+	for _, row := range price.Table {
+		all = append(all, KindPattern{policy.Pattern(row.Name), row.Name})
+	}
+	return all
 }
 
 // ParseMap reads a map. Its errors name the line and column.
