@@ -86,7 +86,8 @@ func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 func TestTheCommandPrintsTheSame(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
 	for query, want := range map[string]string{
-		"by=tag&team=search":                   "sluice usage --tags --from 2026-11-01 --to 2026-11-22 --team search",
+		"by=tag&team=search":                   "sluice usage --by tag --from 2026-11-01 --to 2026-11-22 --team search",
+		"by=key":                               "sluice usage --by key --from 2026-11-01 --to 2026-11-22",
 		"by=kind":                              "sluice usage --kinds --from 2026-11-01 --to 2026-11-22",
 		"by=model":                             "sluice usage --from 2026-11-01 --to 2026-11-22",
 		"by=day&from=2025-12-01&to=2026-11-20": "sluice usage --from 2025-12-01 --to 2026-11-20",
