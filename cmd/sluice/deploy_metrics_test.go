@@ -126,7 +126,7 @@ func TestMetricsInAnExpression(t *testing.T) {
 func scrapedPage(t *testing.T) string {
 	t.Helper()
 	service, upstream := newService(t, simulator.Config{TaskRate: -1})
-	teams := write(t, someTeams+"    quotas: {images: {day: 100}, spend: {day: 100}}\nprices: [{model: \"*\", image: 1, input_per_million: 1}]\n")
+	teams := write(t, someTeams+"    quotas: {images: {day: 100}, spend: {day: 100}}\nprices: [{model: \"*\", image: 1, input_per_million: 1}]\nhouse: {quotas: {images: {day: 1000}}}\n")
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+teams, "SLUICE_TEAMS_POLL=10ms", "SLUICE_REDIS_URL="+startRedis(t).url(), "SLUICE_POLL_INTERVAL=100ms")
 	client := newClient(t)
 	base := "http://" + h.public
