@@ -118,6 +118,14 @@ func (r *race) well() {
 	r.Helper()
 	client := newClient(r.T)
 	defer client.CloseIdleConnections()
+	defer func() {
+		for i := range r.gates {
+			if r.Failed() {
+				_, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/readyz?verbose", "")
+				r.Logf("replica %d: %s %v", i, text, err)
+			}
+		}
+	}()
 	wait(r.T, "all replicas are well", func() bool {
 		for i := range r.gates {
 			if _, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/metrics", ""); err != nil || !strings.Contains(text, "\nsluice_state_degraded 0\n") {
