@@ -89,7 +89,7 @@ func TestAReconciliationForPrograms(t *testing.T) {
 	}
 }
 
-// rowOfKinds is a row with input, pictures of two sizes, and what nobody knows the kind of.
+// rowOfKinds is a row with input, pictures of two sizes, and use of unknown kind.
 func rowOfKinds() limit.Row {
 	var small, large price.Bill
 	small[price.Input] = price.Line{Kind: price.Input, Quantity: 100, Rate: 2_000_000, Amount: 200}

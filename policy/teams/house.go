@@ -35,8 +35,8 @@ func (h *House) Quotas() *Team {
 	return h.Account
 }
 
-// NeedsPrice reports for whom a team may only use models that have a price, because a quota of spend would not bound the use of others:
-// "Team search", "The house", or nobody, which is empty.
+// NeedsPrice returns whose quota of spend requires that a team's models have a price: "Team search" or "The house". It is empty if
+// neither has one.
 func (f *File) NeedsPrice(team *Team) string {
 	switch {
 	case team.Spends():

@@ -16,9 +16,9 @@ import (
 var errSeeded = errors.New("other replicas change the account at the same time")
 
 // Seed makes sure that an account outside of the teams counts what all teams used, and lists this replica as one that charges it with the
-// teams. It raises the account if nobody has before, if a replica was alive since then that is not in the list, and so charged the teams
-// alone, or if this one did (alone). It errs upwards: by what is admitted while it reads, and by what requests in flight hold and will not
-// use. It changes nothing in an account that is being restored.
+// teams. It raises the account in three cases: it was never seeded; a replica that has run since then is not in the list, and so charged
+// only the teams; or this replica charged only the teams (alone). It errs upwards: by what is admitted while it reads, and by what requests
+// in flight hold and will not use. It changes nothing in an account that is being restored.
 func Seed(ctx context.Context, r *Store, account string, alone bool) error {
 	for range 3 {
 		f, err := readForce(ctx, r, account)
@@ -157,7 +157,7 @@ type seedRow struct {
 	N    int64  `json:"n"`
 }
 
-// runSeed runs seed.lua, and reports whether nobody overtook it.
+// runSeed runs seed.lua, and reports false if another replica changed the account meanwhile.
 func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done bool, err error) {
 	t := r.teams.Get(account)
 	err = r.whole(ctx, account, func() error {
