@@ -201,14 +201,16 @@ func TestTasksWhoseClaimsAFailoverLostAreFinishedSoon(t *testing.T) {
 	for i := range tasks {
 		r.create(i, 1)
 	}
+	for i, replica := range house.servers[1:] { // before the failover: the gateways restore what they know as soon as they can
+		if n := replica.do("ZCARD", "sl1:{search}:tasks").(int64); n != 2 {
+			t.Fatalf("replica %d has %d tasks, when it should have the first two alone", i, n)
+		}
+	}
 	master.kill()
 	for _, replica := range house.servers[1:] {
 		replica.do("CONFIG", "SET", "masteruser", "", "masterauth", "")
 	}
 	r.server = house.master(t)
-	if n := r.server.do("ZCARD", "sl1:{search}:tasks").(int64); n >= tasks {
-		t.Fatalf("the new master has %d tasks: none was lost", n)
-	}
 	r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "never"}})
 	begun, runs := time.Now(), r.create(0, 1)
 	wait(t, "all are charged", func() bool { return r.usedImages() == tasks+2 })
