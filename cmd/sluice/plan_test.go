@@ -64,6 +64,7 @@ var floorPlan = map[string]plan{
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/account":    {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
