@@ -63,6 +63,7 @@ var functions = template.FuncMap{
 	"beside":  beside,
 	"narrow":  narrow,
 	"title":   title,
+	"kind":    nameOfKind,
 	"rate":    significant,
 	"span":    span,
 	"ms":      milliseconds,
