@@ -87,18 +87,14 @@ func partRows(list []limit.Standing, at time.Time, currency string) (rows []limi
 func ownLimits(k *teams.Key, currency string) string {
 	var all []string
 	for _, r := range k.Rates {
-		text := fmt.Sprintf("%s %s per %s", grouped(r.Limit), r.Unit, r.PerText)
+		text := ofUnit(r.Unit, r.Limit, currency) + " per " + r.PerText
 		if r.Burst != r.Limit {
 			text += ", burst " + grouped(r.Burst)
 		}
 		all = append(all, text)
 	}
 	for _, q := range k.Quotas {
-		amount, of := grouped(q.Limit), string(q.Unit)
-		if q.Unit == teams.UnitSpend {
-			amount, of = unit.Written(q.Unit, q.Limit), currencyOr(currency)
-		}
-		all = append(all, fmt.Sprintf("%s %s a %s", amount, of, q.Period))
+		all = append(all, ofUnit(q.Unit, q.Limit, currency)+" a "+string(q.Period))
 	}
 	if k.Concurrent > 0 {
 		all = append(all, grouped(int64(k.Concurrent))+" at once")
@@ -111,4 +107,12 @@ func ownLimits(k *teams.Key, currency string) string {
 		all = append(all, "only "+strings.Join(models, " "))
 	}
 	return strings.Join(all, ", ")
+}
+
+// ofUnit writes an amount with its unit: 1 request, 12.5 CNY.
+func ofUnit(u teams.Unit, n int64, currency string) string {
+	if u == teams.UnitSpend {
+		return unit.Written(u, n) + " " + currencyOr(currency)
+	}
+	return several(n, strings.TrimSuffix(string(u), "s"))
 }

@@ -72,7 +72,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	for i := range f.Report.Limits {
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At, s.Currency()))
 		v.Limits[i].raisable(f.Team, p.Changes())
-		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
+		v.Limits[i].First = slices.Contains(f.Effective, i) && limitsOf(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	for _, c := range []limitRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)} {
 		if c.Limit > 0 { // else any number
@@ -105,8 +105,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	return out, nil
 }
 
-// ofUnit counts the limits of a unit.
-func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
+// limitsOf counts the limits of a unit.
+func limitsOf(limits []limit.Standing, unit teams.Unit) (n int) {
 	for i := range limits {
 		if limits[i].Unit == unit {
 			n++
