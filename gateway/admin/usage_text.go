@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -105,8 +106,31 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	return out.Flush()
 }
 
-// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
-func (u UsageReport) WriteRaises(w io.Writer) error {
+// WriteText writes the report for people: the table, the raises, and what is left of the limits of keys.
+func (u *UsageReport) WriteText(w io.Writer, by Division) error {
+	return cmp.Or(u.WriteTable(w, by), u.writeRaises(w), u.writeKeys(w))
+}
+
+// writeKeys writes a line for each limit of a key.
+func (u *UsageReport) writeKeys(w io.Writer) error {
+	text := ""
+	for i := range u.Keys {
+		k := &u.Keys[i]
+		per, until := "a "+k.Period, "until"
+		if !slices.Contains(teams.Periods[:], teams.Period(k.Period)) {
+			per, until = "per "+k.Period, "full at"
+		}
+		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per, k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// writeRaises writes a line for each quota that has raises: what it has by itself, and each raise.
+func (u *UsageReport) writeRaises(w io.Writer) error {
 	text := ""
 	for i := range u.Raises {
 		a := &u.Raises[i]
