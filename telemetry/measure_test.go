@@ -41,8 +41,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	about.Stream = false
 	x.Begin(nil, m, about, at)
 	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // its usage is its creation's
-	m.Used("a", "m*", unit.Amounts{unit.Tokens: 7, unit.Images: 3, unit.Spend: 2_500_000_000})
-	m.Used("b", "m*", unit.Amounts{})
+	m.Used("a", "m*", &Cost{Amounts: unit.Amounts{unit.Tokens: 7, unit.Images: 3, unit.Spend: 2_500_000_000}})
+	m.Used("b", "m*", &Cost{Amounts: unit.Amounts{}})
 	m.Poll("stale")
 	m.Settlement("estimated")
 	m.Alarm("Arrearage")

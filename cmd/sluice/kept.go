@@ -18,6 +18,7 @@ import (
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
@@ -83,7 +84,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		}
 		k.accounts, k.claims, k.outcomes = limit.NewMemory(now), cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
-	} else if err := k.inRedis(ctx, c.settings, redisNeed(c.teams), parts); err != nil {
+	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
 		return nil, err
 	}
 	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
@@ -95,15 +96,19 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 	return k, nil
 }
 
-// inRedis keeps it in Redis; need is the memory there that the teams need, in bytes.
-func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptParts) error {
-	client := openRedis(s, parts.log, parts.metrics, need)
+// inRedis keeps it in Redis.
+func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts keptParts) error {
+	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file))
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
 		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
-	shared := sharedAccounts(client, s, parts.log, time.Now)
+	if err := redisstore.CheckMoney(ctx, client, file.Money); err != nil {
+		_ = client.Close()
+		return faults{{Name: prefix + "TEAMS_FILE", Text: err.Error()}}
+	}
+	shared := sharedAccounts(client, s, file.Money, parts.log, time.Now)
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
@@ -201,9 +206,9 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 }
 
 // sharedAccounts are the accounts in Redis.
-func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *failover.Failover {
+func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
-	store.OnDesync, store.Cluster = c.DropConnections, c.IsCluster()
+	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: func(away bool, lasted time.Duration) {
@@ -230,31 +235,4 @@ func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 			"raise maxmemory", byteSize(f.MaxMemory), byteSize(need)))
 	}
 	return list
-}
-
-// The memory that a team takes of Redis, in bytes, rounded up from measurements.
-const (
-	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
-	accountBytes = 8 << 10   // its rates, quotas and list of tasks
-	minutesBytes = 200 << 10 // two days of its counts by minute
-	recentBytes  = 8 << 20   // the last requests of all teams
-	settledBytes = 150       // a settled request's hold
-)
-
-// settledFor is how long a settled hold is kept.
-const settledFor = 15 * time.Minute
-
-// redisNeed returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
-// rates allow. Tasks are left out: no rate bounds their number.
-func redisNeed(file *teams.File) (bytes int64) {
-	bytes = recentBytes
-	for _, team := range file.List {
-		bytes += ledgerBytes + accountBytes + minutesBytes
-		for _, r := range team.Rates {
-			if r.Unit == teams.UnitRequests {
-				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
-			}
-		}
-	}
-	return (bytes + 1<<20 - 1) >> 20 << 20
 }

@@ -37,6 +37,9 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return badUsage{err}
 	}
+	if today, _, err := (usageCommand{}).report(ctx, p); err == nil { // else the ledger cannot be read below
+		span.Money = today.Money
+	}
 	sums, err := c.read(span)
 	if err != nil {
 		return badInput{fmt.Errorf("%s: %w", c.Bill, err)}
