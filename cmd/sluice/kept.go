@@ -25,20 +25,21 @@ import (
 
 // kept is what outlives a request, all in Redis or all in this process's memory.
 type kept struct {
-	accounts  accounts        // the teams' limits and usage
-	claims    claims          // their tasks
-	queries   gateway.Queries // the account's rates of task queries and of cancels
-	cancels   gateway.Queries
-	outcomes  gateway.Outcomes // of requests that run once
-	lately    lately           // what all replicas did in the last two days
-	collector *recent.Collector
-	redis     *redisclient.Client                                     // nil: all is in memory
-	remote    *gateway.Remote                                         // how the gateway may use Redis; nil as above
-	versions  func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
-	replicas  func() (alive, set int64)                               // nil as above
-	alive     func() int64                                            // how many replicas share the accounts
-	degraded  func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	checks    []admin.Check
+	accounts   accounts        // the teams' limits and usage
+	claims     claims          // their tasks
+	queries    gateway.Queries // the account's rates of task queries and of cancels
+	cancels    gateway.Queries
+	outcomes   gateway.Outcomes // of requests that run once
+	lately     lately           // what all replicas did in the last two days
+	collector  *recent.Collector
+	reconciled *recent.Reconciled
+	redis      *redisclient.Client                                     // nil: all is in memory
+	remote     *gateway.Remote                                         // how the gateway may use Redis; nil as above
+	versions   func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
+	replicas   func() (alive, set int64)                               // nil as above
+	alive      func() int64                                            // how many replicas share the accounts
+	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
+	checks     []admin.Check
 }
 
 // accounts are the teams' limits and usage.
@@ -76,7 +77,7 @@ type keptParts struct {
 
 // openKept opens what is kept: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
-	k := &kept{lately: recent.NewMemory(time.Now), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
+	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
 	if c.RedisURL == "" {
 		now := c.clock
 		if now == nil {
@@ -113,6 +114,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts 
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
 	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.reconciled = recent.NewReconciled(client)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -22,6 +23,29 @@ type Reconciliation struct {
 	From, To      string // the days that are compared, such as 2026-11-21
 	Accounts      []string
 	Corrections   []invoice.Correction
+}
+
+// Ratio is how much the sums of money differ, of the bill's: 1 if only the ledger has any.
+func (r *Reconciliation) Ratio() float64 {
+	bill, more := float64(r.Bill[limit.Spend]), math.Abs(float64(r.Bill[limit.Spend]-r.Ledger[limit.Spend]))
+	switch {
+	case more == 0:
+		return 0
+	case bill == 0:
+		return 1
+	}
+	return more / math.Abs(bill)
+}
+
+// Form is what writes it: as JSON, as CSV, or as a text for people.
+func (r *Reconciliation) Form(asJSON, asCSV bool) func(io.Writer) error {
+	switch {
+	case asJSON:
+		return r.WriteJSON
+	case asCSV:
+		return r.WriteCSV
+	}
+	return r.WriteText
 }
 
 // WriteJSON writes all of it.

@@ -26,12 +26,6 @@ type Sum struct {
 	Amount   int64 // in the Span's Money
 }
 
-// Span is what of a bill is compared: the days, both included, as 20261121; a zero is no bound.
-type Span struct {
-	From, To int
-	Money    unit.Money // what the sums count in, as the ledger's
-}
-
 // Sums is a bill, added up.
 type Sums struct {
 	Of       map[Item]Sum
