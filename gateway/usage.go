@@ -96,7 +96,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		Ledger:     past.ledger,
 	}
 	for i := range report.Limits {
-		body.Limits[i] = report.Limits[i].Entry(report.At)
+		body.Limits[i] = report.Limits[i].Entry(s.team.Money, report.At)
 		body.Limits[i].Raises = limit.RaisesOf(s.team, report.Limits[i].Unit, report.Limits[i].Period)
 	}
 	text, err := json.Marshal(body)
@@ -182,7 +182,7 @@ func (u *usage) past(ctx context.Context, s *requestState, query string, now tim
 				p.keys, err = u.keys(ctx, s, keys, now)
 			}
 			if err == nil && days != nil {
-				p.ledger, err = u.ledger(ctx, s.Team, by, days, kinds)
+				p.ledger, err = u.ledger(ctx, s.team, by, days, kinds)
 			}
 			return err
 		})
@@ -210,7 +210,7 @@ func asks(query, name string) (value string, ok bool) {
 func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) (list []usageTag, err error) {
 	list = []usageTag{}
 	if len(team.TagQuotas) > 0 {
-		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(at)}) })
+		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(team.Money, at)}) })
 	}
 	return list, err
 }
@@ -220,7 +220,7 @@ func (u *usage) keys(ctx context.Context, r *requestState, all bool, at time.Tim
 	list = []usageKey{}
 	err = u.inside(ctx, r.team, limit.ScopeKey, at, func(s *limit.Standing) {
 		if all || s.Of == r.holder {
-			list = append(list, usageKey{s.Of, s.Entry(at)})
+			list = append(list, usageKey{s.Of, s.Entry(r.team.Money, at)})
 		}
 	})
 	return list, err
@@ -239,11 +239,11 @@ func (u *usage) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind,
 	return err
 }
 
-func (u *usage) ledger(ctx context.Context, team string, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
-	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: by, Most: ledgerRows})
+func (u *usage) ledger(ctx context.Context, team *teams.Team, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
+	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team.ID}, Days: days, By: by, Most: ledgerRows})
 	entries := []limit.Entry{}
 	for i := range rows {
-		entries = append(entries, rows[i].Entries(kinds)...)
+		entries = append(entries, rows[i].Entries(team.Money, kinds)...)
 	}
 	return entries, err
 }

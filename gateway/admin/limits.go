@@ -41,7 +41,7 @@ func (u *UsageReport) AddLimits(ctx context.Context, file *teams.File, team stri
 			return err
 		}
 		for i := range list {
-			u.Keys = append(u.Keys, UsageKey{t.ID, list[i].Of, list[i].Entry(now)})
+			u.Keys = append(u.Keys, UsageKey{t.ID, list[i].Of, list[i].Entry(t.Money, now)})
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy/limit"
 	"sluice/policy/unit"
 )
 
@@ -24,11 +23,8 @@ type Item struct {
 // Sum is what was charged for an item.
 type Sum struct {
 	Quantity int64 // tokens or pictures
-	Amount   int64 // in the smallest amount of the currency
+	Amount   int64 // in the Span's Money
 }
-
-// Span is the days of a bill that are compared, both included, as 20261121. A zero is no bound.
-type Span struct{ From, To int }
 
 // Sums is a bill, added up.
 type Sums struct {
@@ -153,7 +149,7 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		return "", 0
 	}
 	sum := Sum{}
-	if sum.Amount, ok = decimal(line[r.amount], 1, unit.Table[limit.Spend].Decimals); !ok {
+	if sum.Amount, ok = decimal(line[r.amount], 1, span.Money.Digits()); !ok {
 		return fmt.Sprintf("given %q; allowed: an amount of money", line[r.amount]), r.amount
 	}
 	if r.quantity >= 0 && line[r.quantity] != "" {

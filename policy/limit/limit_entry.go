@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // LimitEntry is how an account stands to one limit, as reports write it. Amounts are units, spend is in the currency.
@@ -20,8 +21,8 @@ type LimitEntry struct {
 }
 
 // Entry writes the standing of a moment, without raises.
-func (s *Standing) Entry(at time.Time) LimitEntry {
-	number := func(n int64) json.Number { return json.Number(Written(s.Unit, n)) }
+func (s *Standing) Entry(m unit.Money, at time.Time) LimitEntry {
+	number := func(n int64) json.Number { return json.Number(m.Written(s.Unit, n)) }
 	return LimitEntry{
 		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
 		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
