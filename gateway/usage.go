@@ -18,15 +18,15 @@ import (
 
 // usageBody is the answer.
 type usageBody struct {
-	RequestID  string             `json:"request_id"`
-	Team       string             `json:"team"`
-	Models     []string           `json:"models"`
-	Endpoints  []string           `json:"endpoints"`
-	Limits     []limit.LimitEntry `json:"limits"`
-	Concurrent usageCount         `json:"concurrent"`
-	OpenTasks  usageTasks         `json:"open_tasks"`
-	Tags       []usageTag         `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	Keys       []usageKey         `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	RequestID  string                `json:"request_id"`
+	Team       string                `json:"team"`
+	Models     []string              `json:"models"`
+	Endpoints  []string              `json:"endpoints"`
+	Limits     []limit.StandingEntry `json:"limits"`
+	Concurrent usageCount            `json:"concurrent"`
+	OpenTasks  usageTasks            `json:"open_tasks"`
+	Tags       []usageTag            `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
+	Keys       []usageKey            `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
 	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
@@ -34,13 +34,13 @@ type usageBody struct {
 // usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
 type usageTag struct {
 	Tag string `json:"tag"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // usageKey is a limit of one key.
 type usageKey struct {
 	Key string `json:"key"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -88,7 +88,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	body := usageBody{
-		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]limit.LimitEntry, len(report.Limits)),
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]limit.StandingEntry, len(report.Limits)),
 		Concurrent: countOf(u.loads.Most(s.team.Concurrent), u.loads.Of(s.Team).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       past.tags,

@@ -22,7 +22,7 @@ type UsageRaise struct {
 type UsageKey struct {
 	Team string `json:"team"`
 	Key  string `json:"key"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // Inside returns the standings of the parts of a team at a moment: with [limit.ScopeKey] those of its keys that have limits of their own.
