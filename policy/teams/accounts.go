@@ -2,6 +2,7 @@ package teams
 
 import (
 	"net/url"
+	"slices"
 
 	"sluice/policy"
 )
@@ -42,4 +43,14 @@ type Accounts struct {
 	List []*Account // at least one
 
 	warnings []string
+}
+
+// ServesModel reports whether the account serves the model, whose name is compared as decoded, letter for letter.
+func (a *Account) ServesModel(model string) bool {
+	return a.Models == nil || policy.MatchAny(a.Models, model)
+}
+
+// InRegion reports whether the account is in one of the regions. Nil regions: any.
+func (a *Account) InRegion(regions []string) bool {
+	return regions == nil || slices.Contains(regions, a.Region)
 }
