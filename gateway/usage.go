@@ -18,15 +18,15 @@ import (
 
 // usageBody is the answer.
 type usageBody struct {
-	RequestID  string       `json:"request_id"`
-	Team       string       `json:"team"`
-	Models     []string     `json:"models"`
-	Endpoints  []string     `json:"endpoints"`
-	Limits     []usageLimit `json:"limits"`
-	Concurrent usageCount   `json:"concurrent"`
-	OpenTasks  usageTasks   `json:"open_tasks"`
-	Tags       []usageTag   `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	Keys       []usageKey   `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	RequestID  string             `json:"request_id"`
+	Team       string             `json:"team"`
+	Models     []string           `json:"models"`
+	Endpoints  []string           `json:"endpoints"`
+	Limits     []limit.LimitEntry `json:"limits"`
+	Concurrent usageCount         `json:"concurrent"`
+	OpenTasks  usageTasks         `json:"open_tasks"`
+	Tags       []usageTag         `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
+	Keys       []usageKey         `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
 	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
@@ -34,25 +34,13 @@ type usageBody struct {
 // usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
 type usageTag struct {
 	Tag string `json:"tag"`
-	usageLimit
+	limit.LimitEntry
 }
 
 // usageKey is a limit of one key.
 type usageKey struct {
 	Key string `json:"key"`
-	usageLimit
-}
-
-// usageLimit is one limit. Amounts are units, spend is in the currency.
-type usageLimit struct {
-	Unit   teams.Unit  `json:"unit"`
-	Period string      `json:"period"` // a rate's per as the teams file writes it, or day or month
-	Limit  json.Number `json:"limit"`
-	Used   json.Number `json:"used"`
-	Held   json.Number `json:"held"`
-	Left   json.Number `json:"left"`
-	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
-	limit.Raises
+	limit.LimitEntry
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -100,7 +88,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	body := usageBody{
-		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]usageLimit, len(report.Limits)),
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]limit.LimitEntry, len(report.Limits)),
 		Concurrent: countOf(u.loads.Most(s.team.Concurrent), u.loads.Of(s.Team).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       past.tags,
@@ -108,7 +96,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		Ledger:     past.ledger,
 	}
 	for i := range report.Limits {
-		body.Limits[i] = readLimit(&report.Limits[i], report.At)
+		body.Limits[i] = report.Limits[i].Entry(report.At)
 		body.Limits[i].Raises = limit.RaisesOf(s.team, report.Limits[i].Unit, report.Limits[i].Period)
 	}
 	text, err := json.Marshal(body)
@@ -116,14 +104,6 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	return answer{status: http.StatusOK, header: jsonHeader(), body: text}.write(w)
-}
-
-func readLimit(s *limit.Standing, at time.Time) usageLimit {
-	number := func(n int64) json.Number { return json.Number(limit.Written(s.Unit, n)) }
-	return usageLimit{
-		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
-		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
-	}
 }
 
 // openTasks lists the team's newest tasks that have not ended.
@@ -230,7 +210,7 @@ func asks(query, name string) (value string, ok bool) {
 func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) (list []usageTag, err error) {
 	list = []usageTag{}
 	if len(team.TagQuotas) > 0 {
-		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, readLimit(s, at)}) })
+		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(at)}) })
 	}
 	return list, err
 }
@@ -240,7 +220,7 @@ func (u *usage) keys(ctx context.Context, r *requestState, all bool, at time.Tim
 	list = []usageKey{}
 	err = u.inside(ctx, r.team, limit.ScopeKey, at, func(s *limit.Standing) {
 		if all || s.Of == r.holder {
-			list = append(list, usageKey{s.Of, readLimit(s, at)})
+			list = append(list, usageKey{s.Of, s.Entry(at)})
 		}
 	})
 	return list, err

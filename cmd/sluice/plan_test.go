@@ -143,7 +143,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/admin": {
-		ours: []string{"policy", "policy/invoice", "policy/limit", "policy/teams", "policy/unit"}, testsOurs: []string{"policy/price"},
+		ours:  []string{"policy", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {
@@ -160,7 +160,7 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/teams", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +55,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		bill.Add(report.Rows)
 		return bill.Flush()
 	}
-	return cmp.Or(report.WriteTable(p.stdout, u.division()), report.WriteRaises(p.stdout))
+	return report.WriteText(p.stdout, u.division())
 }
 
 // division is what the report divides use by.
@@ -136,13 +135,16 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 		file = &teams.File{}
 	}
 	by, _ := limit.LedgerBy(u.by())
-	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, by))
+	accounts := redisstore.New(client)
+	rows, err := accounts.Rows(ctx, limit.QueryOf(u.Team, days, by))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
 	report = admin.NewUsageReport(file.Currency, from, to, rows, u.division() == admin.ByKind)
-	report.Raises = admin.UsageRaises(store.InForce(ctx, s.directoryStore(client), file, time.Now()), u.Team)
-	return report, nil
+	inForce := store.InForce(ctx, s.directoryStore(client), file, time.Now())
+	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+		return redisstore.LookInside(ctx, accounts, t, k, at)
+	})
 }
 
 // openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.

@@ -23,6 +23,8 @@ type UsageReport struct {
 	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and account or tag or key, kind, and unit; [] if nothing was used
 	// Raises are what quotas have more at the moment; absent: nothing.
 	Raises []UsageRaise `json:"raises,omitempty"`
+	// Keys are how keys stand at the moment to limits of their own, those of one key together; absent: no key has any.
+	Keys []UsageKey `json:"keys,omitempty"`
 }
 
 // UsageRow is a team's usage in one unit.
@@ -87,6 +89,8 @@ func addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
 // Ledger returns rows of the ledger.
 type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
+const usageAway = "usage is not available, please try again later"
+
 // usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
 // tags, with ?by=key with that of keys, with ?by=account by account at the service, with ?kinds by kind.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
@@ -114,12 +118,13 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, by))
 	if err != nil {
-		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
+		http.Error(w, usageAway, http.StatusServiceUnavailable)
 		return
 	}
 	report := NewUsageReport(d.Currency(), from, to, rows, q.Has("kinds"))
-	if d.Teams != nil {
-		report.Raises = UsageRaises(d.Teams(), q.Get("team"))
+	if d.Teams != nil && report.AddLimits(r.Context(), d.Teams(), q.Get("team"), d.Inside) != nil {
+		http.Error(w, usageAway, http.StatusServiceUnavailable)
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(report) // the client may have left

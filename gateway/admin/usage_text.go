@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -47,10 +49,11 @@ func (u *UsageReport) hasAccounts() bool {
 	return slices.ContainsFunc(u.Rows, func(r UsageRow) bool { return limit.AccountName(r.Account) != teams.MainAccount })
 }
 
-// cells are those of a row for columns.
-func (r *UsageRow) cells(columns []string, shown func(string) string) []string {
+// cells are those of a row for columns, with names as they are shown and the size of pictures as it is written.
+func (r *UsageRow) cells(columns []string, shown, size func(string) string) []string {
 	of := map[string]string{
-		"model": r.Model, "endpoint": string(r.Endpoint), "account": limit.AccountName(r.Account), "tag": r.Tag, "key": r.Key, "kind": r.Kind, "size": r.Size,
+		"model": r.Model, "endpoint": string(r.Endpoint), "account": limit.AccountName(r.Account), "tag": r.Tag, "key": r.Key, "kind": r.Kind,
+		"size": size(r.Size),
 	}
 	cells := make([]string, len(columns))
 	for i, name := range columns {
@@ -58,6 +61,8 @@ func (r *UsageRow) cells(columns []string, shown func(string) string) []string {
 	}
 	return cells
 }
+
+func asItIs(text string) string { return text }
 
 // amounts name the amounts behind unit, used and estimated.
 func (d Division) amounts() []string {
@@ -74,7 +79,7 @@ func (d Division) amountsOf(r *UsageRow) []string {
 	return nil
 }
 
-// WriteCSV writes the report as CSV.
+// WriteCSV writes the report as CSV, for programs: with sizes of pictures as the ledger has them.
 func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	out := csv.NewWriter(w)
 	columns := u.columns(by)
@@ -82,13 +87,13 @@ func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell), amounts, by.amountsOf(r)))
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, asItIs), amounts, by.amountsOf(r)))
 	}
 	out.Flush()
 	return out.Error()
 }
 
-// WriteTable writes a table, and below it the sum of each team and unit with the share that is estimated.
+// WriteTable writes a table for people, and below it the sum of each team and unit with the share that is estimated.
 func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	columns := u.columns(by)
@@ -98,7 +103,7 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable), amounts, by.amountsOf(r)), "\t"))
+		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
 		sums.add(r)
 	}
 	for i := range sums {
@@ -116,8 +121,31 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	return out.Flush()
 }
 
-// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
-func (u UsageReport) WriteRaises(w io.Writer) error {
+// WriteText writes the report for people: the table, the raises, and what is left of the limits of keys.
+func (u *UsageReport) WriteText(w io.Writer, by Division) error {
+	return cmp.Or(u.WriteTable(w, by), u.writeRaises(w), u.writeKeys(w))
+}
+
+// writeKeys writes a line for each limit of a key.
+func (u *UsageReport) writeKeys(w io.Writer) error {
+	text := ""
+	for i := range u.Keys {
+		k := &u.Keys[i]
+		per, until := "a "+k.Period, "until"
+		if !slices.Contains(teams.Periods[:], teams.Period(k.Period)) {
+			per, until = "per "+k.Period, "full at"
+		}
+		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per, k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// writeRaises writes a line for each quota that has raises: what it has by itself, and each raise.
+func (u *UsageReport) writeRaises(w io.Writer) error {
 	text := ""
 	for i := range u.Raises {
 		a := &u.Raises[i]

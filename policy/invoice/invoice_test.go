@@ -81,6 +81,12 @@ func TestAccountsOfABill(t *testing.T) {
 	if err != nil || fmt.Sprint(sums.Accounts) != "[a b]" {
 		t.Error(sums, err)
 	}
+	for lines, want := range map[string]string{"": "[]", "2026-11-21,m,1,\n": "[]", "2026-11-21,m,1,\n2026-11-21,m,1,eu\n": "[eu main]"} { // without a word it is main's
+		m, _ := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c}"))
+		if sums, err := invoice.Read(strings.NewReader("d,m,a,c\n"+lines), m, invoice.Span{}); err != nil || fmt.Sprint(sums.Accounts) != want {
+			t.Errorf("%q: %v, %v", lines, sums, err)
+		}
+	}
 }
 
 // A bill of several accounts is laid beside one. Its words are the ids of accounts, or the map names them. A line without one is main's.

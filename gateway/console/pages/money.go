@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // moneyBy are the ways in which Money adds up, with their columns' headings.
@@ -103,6 +104,14 @@ func (v moneyView) MonthName() string {
 		return v.Month.Name
 	}
 	return at.Format("January")
+}
+
+// Counted are the amounts of a row but its spend. Requests are of no kind.
+func (v moneyView) Counted(a unit.Amounts) []unitAmount {
+	if v.By == "kind" {
+		return beside(a)
+	}
+	return counts(a)
 }
 
 // Span is the days, in words.

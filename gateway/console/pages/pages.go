@@ -23,6 +23,7 @@ var assetFiles embed.FS
 // person.
 func New(deps Deps) http.Handler {
 	s, t := &site{Deps: deps, feeds: newFeeds()}, teamPages{deps}
+	k := keyPages{t}
 	if deps.Crowded != nil {
 		s.feeds.crowded = deps.Crowded
 	}
@@ -41,10 +42,12 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/adjust":              t.adjust,
 		"POST /teams/{team}/raises":              t.raise,
 		"POST /teams/{team}/raises/{raise}/end":  t.endRaise,
-		"POST /teams/{team}/keys":                t.mint,
-		"POST /teams/{team}/keys/{key}/rotate":   t.rotate,
-		"POST /teams/{team}/keys/{key}/state":    t.setKeyState,
-		"POST /teams/{team}/keys/{key}/remove":   t.removeKey,
+		"POST /teams/{team}/keys":                k.mint,
+		"GET /teams/{team}/keys/{key}/edit":      k.edit,
+		"POST /teams/{team}/keys/{key}/edit":     k.change,
+		"POST /teams/{team}/keys/{key}/rotate":   k.rotate,
+		"POST /teams/{team}/keys/{key}/state":    k.setState,
+		"POST /teams/{team}/keys/{key}/remove":   k.remove,
 		"GET /tasks":                             s.tasks,
 		"GET /teams/{team}/tasks/{task}":         s.task,
 		"POST /teams/{team}/tasks/{task}/cancel": s.cancel,

@@ -17,6 +17,7 @@ func (g *gallery) paths() map[string]string {
 	}
 	if len(g.list) > 0 {
 		all["team"], all["edit"] = "/teams/"+g.list[0].ID, "/teams/"+g.list[0].ID+"/edit"
+		all["key"] = all["team"] + "/keys/7f3k9q2m4x00/edit"
 	}
 	if len(g.list) > 6 {
 		all["team-file"], all["team-disabled"], all["edit-file"] = "/teams/"+g.list[1].ID, "/teams/"+g.list[6].ID, "/teams/"+g.list[1].ID+"/edit"
