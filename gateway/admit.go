@@ -86,7 +86,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	if n := s.size[limit.Images]; n > 0 {
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
-	s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
+	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
 	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
 	return nil
 }
@@ -114,7 +114,7 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 		if s.claimed && !s.held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
 			charge.Held = s.held.AsTask()
 		}
-		s.Cost = tasks.Cost(charge.Amounts, flag)
+		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
 		charge.Team, charge.Estimated, charge.Taken = a.live.teams.Load().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
 		a.deps.Accounts.SettleLater(charge)
 	}
@@ -141,7 +141,7 @@ func (a *admission) report(s *requestState) func(first bool) {
 			return
 		}
 		a.deps.Metrics.Settlement(cost.Flag)
-		a.deps.Metrics.Used(team, label, cost.Amounts)
+		a.deps.Metrics.Used(team, label, &cost)
 		if task != nil {
 			a.tasks.Report(task)
 		}

@@ -105,7 +105,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	}
 	s.Task, s.claimed, s.creation = answer.Task, true, trace
 	if end != nil {
-		s.Cost = end.Cost()
+		s.Cost = end.Cost(s.team.Money)
 	}
 	return true
 }

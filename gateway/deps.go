@@ -17,6 +17,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 )
 
@@ -243,6 +244,9 @@ type live struct {
 
 // label is the name of a model in metrics.
 func (l *live) label(model string) string { return l.teams.Load().Label(model) }
+
+// money is what amounts of money count in.
+func (l *live) money() unit.Money { return l.teams.Load().Money }
 
 // cover hides the service's key and address in a text.
 func (l *live) cover(text string) string { return l.key.Load().Cover(text) }

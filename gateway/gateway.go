@@ -120,7 +120,7 @@ func New(config Config, deps Deps) *Gateway {
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Cover: g.live.cover,
+		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.cover,
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}

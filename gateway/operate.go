@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 )
 
@@ -73,8 +74,8 @@ func (g *Gateway) SetTeams(file *teams.File) {
 	g.throttle.refusals.forgetAll()
 }
 
-// Currency is the currency in the teams file in force; may be empty.
-func (g *Gateway) Currency() string { return g.live.teams.Load().Currency }
+// Currency is the currency in the teams file in force.
+func (g *Gateway) Currency() unit.Currency { return g.live.teams.Load().In() }
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (g *Gateway) House() string { return g.quotas.House() }

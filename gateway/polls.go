@@ -120,7 +120,7 @@ func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
 // recordEnd notes what a task used and cost in the Record of the request that learned of its end.
 func (s *requestState) recordEnd(t *tasks.PollAnswer) {
 	if t.End != nil {
-		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(), string(t.End.Answer.Status)
+		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(s.team.Money), string(t.End.Answer.Status)
 	}
 }
 

@@ -18,15 +18,15 @@ import (
 
 // usageBody is the answer.
 type usageBody struct {
-	RequestID  string             `json:"request_id"`
-	Team       string             `json:"team"`
-	Models     []string           `json:"models"`
-	Endpoints  []string           `json:"endpoints"`
-	Limits     []limit.LimitEntry `json:"limits"`
-	Concurrent usageCount         `json:"concurrent"`
-	OpenTasks  usageTasks         `json:"open_tasks"`
-	Tags       []usageTag         `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	Keys       []usageKey         `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	RequestID  string                `json:"request_id"`
+	Team       string                `json:"team"`
+	Models     []string              `json:"models"`
+	Endpoints  []string              `json:"endpoints"`
+	Limits     []limit.StandingEntry `json:"limits"`
+	Concurrent usageCount            `json:"concurrent"`
+	OpenTasks  usageTasks            `json:"open_tasks"`
+	Tags       []usageTag            `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
+	Keys       []usageKey            `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
 	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
@@ -34,13 +34,13 @@ type usageBody struct {
 // usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
 type usageTag struct {
 	Tag string `json:"tag"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // usageKey is a limit of one key.
 type usageKey struct {
 	Key string `json:"key"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -88,7 +88,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	body := usageBody{
-		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]limit.LimitEntry, len(report.Limits)),
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: make([]limit.StandingEntry, len(report.Limits)),
 		Concurrent: countOf(u.loads.Most(s.team.Concurrent), u.loads.Of(s.Team).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       past.tags,
@@ -96,7 +96,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		Ledger:     past.ledger,
 	}
 	for i := range report.Limits {
-		body.Limits[i] = report.Limits[i].Entry(report.At)
+		body.Limits[i] = report.Limits[i].Entry(s.team.Money, report.At)
 		body.Limits[i].Raises = limit.RaisesOf(s.team, report.Limits[i].Unit, report.Limits[i].Period)
 	}
 	text, err := json.Marshal(body)
@@ -182,7 +182,7 @@ func (u *usage) past(ctx context.Context, s *requestState, query string, now tim
 				p.keys, err = u.keys(ctx, s, keys, now)
 			}
 			if err == nil && days != nil {
-				p.ledger, err = u.ledger(ctx, s.Team, by, days, kinds)
+				p.ledger, err = u.ledger(ctx, s.team, by, days, kinds)
 			}
 			return err
 		})
@@ -210,7 +210,7 @@ func asks(query, name string) (value string, ok bool) {
 func (u *usage) tags(ctx context.Context, team *teams.Team, at time.Time) (list []usageTag, err error) {
 	list = []usageTag{}
 	if len(team.TagQuotas) > 0 {
-		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(at)}) })
+		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(team.Money, at)}) })
 	}
 	return list, err
 }
@@ -220,7 +220,7 @@ func (u *usage) keys(ctx context.Context, r *requestState, all bool, at time.Tim
 	list = []usageKey{}
 	err = u.inside(ctx, r.team, limit.ScopeKey, at, func(s *limit.Standing) {
 		if all || s.Of == r.holder {
-			list = append(list, usageKey{s.Of, s.Entry(at)})
+			list = append(list, usageKey{s.Of, s.Entry(r.team.Money, at)})
 		}
 	})
 	return list, err
@@ -239,11 +239,11 @@ func (u *usage) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind,
 	return err
 }
 
-func (u *usage) ledger(ctx context.Context, team string, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
-	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: by, Most: ledgerRows})
+func (u *usage) ledger(ctx context.Context, team *teams.Team, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
+	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team.ID}, Days: days, By: by, Most: ledgerRows})
 	entries := []limit.Entry{}
 	for i := range rows {
-		entries = append(entries, rows[i].Entries(kinds)...)
+		entries = append(entries, rows[i].Entries(team.Money, kinds)...)
 	}
 	return entries, err
 }

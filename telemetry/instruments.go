@@ -44,12 +44,14 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	for n, u := range unit.Table {
 		switch name := ownUnit + string(u.Name); {
 		case u.Charged == "":
-		case u.Decimals == 0:
-			of := b.counter(name, u.UCUM, u.Charged)
-			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), amount, with...) }
-		default:
+		case u.Money:
 			of := b.floatCounter(name, u.UCUM, u.Charged)
-			i.charged[n] = func(amount int64, with ...metric.AddOption) { of.Add(context.Background(), u.InWhole(amount), with...) }
+			i.charged[n] = func(c *Cost, with ...metric.AddOption) {
+				of.Add(context.Background(), c.Money.InWhole(u.Name, c.Amounts[n]), with...)
+			}
+		default:
+			of := b.counter(name, u.UCUM, u.Charged)
+			i.charged[n] = func(c *Cost, with ...metric.AddOption) { of.Add(context.Background(), c.Amounts[n], with...) }
 		}
 	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
@@ -71,8 +73,8 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	return b.err
 }
 
-// charged counts an amount that was charged in a unit; nil: it is not counted.
-type charged func(amount int64, with ...metric.AddOption)
+// charged counts what was charged in a unit; nil: it is not counted.
+type charged func(c *Cost, with ...metric.AddOption)
 
 // builder makes instruments and joins their errors, so that a list of them reads as one.
 type builder struct {

@@ -112,10 +112,10 @@ func appendCost(b []byte, c *Cost) []byte {
 	b = append(b, '{')
 	for i := range unit.Table {
 		b = appendName(b, string(unit.Table[i].Name))
-		if u := &unit.Table[i]; u.Decimals == 0 {
-			b = strconv.AppendInt(b, c.Amounts[i], 10)
+		if u := &unit.Table[i]; u.Money {
+			b = appendFloat(b, c.Money.InWhole(u.Name, c.Amounts[i]))
 		} else {
-			b = appendFloat(b, u.InWhole(c.Amounts[i]))
+			b = strconv.AppendInt(b, c.Amounts[i], 10)
 		}
 	}
 	if c.Flag != "" {

@@ -81,10 +81,10 @@ func (c *Cost) attr(name string) slog.Attr {
 	}
 	var amounts []slog.Attr
 	for i, u := range unit.Table {
-		if u.Decimals == 0 {
-			amounts = append(amounts, slog.Int64(string(u.Name), c.Amounts[i]))
+		if u.Money {
+			amounts = append(amounts, slog.Float64(string(u.Name), c.Money.InWhole(u.Name, c.Amounts[i])))
 		} else {
-			amounts = append(amounts, slog.Float64(string(u.Name), u.InWhole(c.Amounts[i])))
+			amounts = append(amounts, slog.Int64(string(u.Name), c.Amounts[i]))
 		}
 	}
 	if c.Flag != "" {

@@ -41,8 +41,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	about.Stream = false
 	x.Begin(nil, m, about, at)
 	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // its usage is its creation's
-	m.Used("a", "m*", unit.Amounts{unit.Tokens: 7, unit.Images: 3, unit.Spend: 2_500_000_000})
-	m.Used("b", "m*", unit.Amounts{})
+	m.Used("a", "m*", &Cost{Amounts: unit.Amounts{unit.Tokens: 7, unit.Images: 3, unit.Spend: 2_500_000_000}})
+	m.Used("b", "m*", &Cost{Amounts: unit.Amounts{}})
 	m.Poll("stale")
 	m.Settlement("estimated")
 	m.Alarm("Arrearage")
@@ -58,6 +58,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	err = m.Watch(Watched{
 		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
 		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
+		Reconciled: func() (Reconciled, bool) {
+			return Reconciled{time.UnixMilli(1_800_000_000_500), time.Unix(1_800_129_600, 0), ReconciledBeyond, 0.0374}, true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +91,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`sluice_upstream_surplus_total 1`,
 		`sluice_warnings_total{rule="text.top_p"} 1`,
 		`sluice_replicas{source="alive"} 2`,
+		`sluice_reconcile_last_timestamp_seconds{outcome="beyond"} 1.8000000005e+09`,
+		`sluice_reconcile_due_timestamp_seconds 1.8001296e+09`,
+		`sluice_reconcile_difference_ratio 0.0374`,
 		`sluice_replicas{source="set"} 3`,
 		`sluice_reloads_total{outcome="ok"} 1`,
 		`sluice_reloads_total{outcome="faulty"} 2`,

@@ -15,8 +15,6 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
-
-	"sluice/policy/unit"
 )
 
 // mostSeries bounds the series of one instrument; beyond it they are counted together. Labels are from closed sets, so only a
@@ -84,13 +82,13 @@ func (m *Metrics) Served(r *Record) {
 }
 
 // Used counts what was charged. model is from a closed set.
-func (m *Metrics) Used(team, model string, amounts unit.Amounts) {
+func (m *Metrics) Used(team, model string, charged *Cost) {
 	if m == nil {
 		return
 	}
 	for i, count := range m.charged {
-		if count != nil && amounts[i] != 0 {
-			count(amounts[i], m.used.get(usedKey{team, model})...)
+		if count != nil && charged.Amounts[i] != 0 {
+			count(charged, m.used.get(usedKey{team, model})...)
 		}
 	}
 }

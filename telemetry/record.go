@@ -69,6 +69,7 @@ type BrokenRule struct {
 type Cost struct {
 	Known   bool         // false: the log line has null
 	Amounts unit.Amounts // the log line writes money in the currency itself
+	Money   unit.Money   // what money of Amounts counts in
 	Flag    string       // the origin of the amount (one of the flags); "" is left out of the log line
 }
 

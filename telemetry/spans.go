@@ -81,10 +81,10 @@ func writeRequest(s *attributes, r *Record) {
 	s.known(ownHeldImages, r.Held.Amounts[unit.Images])
 	if c := &r.Cost; c.Known {
 		for i := range unit.Table {
-			if u := &unit.Table[i]; u.Decimals == 0 {
-				s.int(ownCosts[i], c.Amounts[i])
+			if u := &unit.Table[i]; u.Money {
+				s.float(ownCosts[i], c.Money.InWhole(u.Name, c.Amounts[i]))
 			} else {
-				s.float(ownCosts[i], u.InWhole(c.Amounts[i]))
+				s.int(ownCosts[i], c.Amounts[i])
 			}
 		}
 		s.text(ownCostFlag, c.Flag)

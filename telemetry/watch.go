@@ -16,6 +16,7 @@ type Watched struct {
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
 	LogDropped  func() uint64                     // lines that were lost
+	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
 }
 
 // Watch adds metrics that show the rest of the process.
@@ -39,6 +40,9 @@ func (m *Metrics) Watch(w Watched) error {
 	}
 	if w.TeamsFaulty != nil {
 		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", yesNo(w.TeamsFaulty))
+	}
+	if w.Reconciled != nil {
+		b.reconciled(w.Reconciled)
 	}
 	if w.LogDropped != nil {
 		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func(_ context.Context, o metric.Int64Observer) error {

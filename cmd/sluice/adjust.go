@@ -22,13 +22,15 @@ type adjustCommand struct {
 
 // Run posts a correction to the team's current day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
-	delta, err := a.read()
+	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
+	file := s.fileOrNone()
+	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Money: file.Money}
+	delta, err := a.read(c)
 	if err != nil {
 		return badUsage{err}
 	}
-	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
-	if err != nil {
-		return err
+	if faulty != nil {
+		return faulty
 	}
 	if s.RedisURL == "" {
 		return errors.New(prefix + "REDIS_URL is not set: only usage that is kept in Redis can be adjusted")
@@ -38,11 +40,12 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
 	accounts := redisstore.New(client)
+	accounts.Money = file.Money
 	kept := s.directoryStore(client)
-	if err := a.find(ctx, s, accounts, kept); err != nil {
+	if err := a.find(ctx, file, accounts, kept); err != nil {
 		return err
 	}
-	result, err := a.postWithEntry(ctx, accounts, kept, delta)
+	result, err := a.postWithEntry(ctx, accounts, kept, c, delta)
 	if err == nil {
 		_, err = fmt.Fprintln(p.stdout, result)
 	}
@@ -53,10 +56,10 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 type errTooMuch struct{ error }
 
 // postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
-func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, delta int64) (string, error) {
+func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, c console.Correction, delta int64) (string, error) {
 	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
 	note := func(step console.Step) error {
-		return teams.Note(ctx, kept, order, console.Adjusted(id, a.Team, a.Unit, delta, step))
+		return teams.Note(ctx, kept, order, c.Entry(id, a.Team, delta, step))
 	}
 	if err := note(console.Ordered); err != nil {
 		return "", err
@@ -85,7 +88,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id 
 	if err != nil {
 		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
 	}
-	written := func(n int64) string { return limit.Written(a.Unit, n) }
+	written := func(n int64) string { return accounts.Money.Written(a.Unit, n) }
 	if !done.Done {
 		return "", errTooMuch{fmt.Errorf("nothing was changed: team %s used %s %s this month, less than the %s to give back", a.Team, written(done.Month), a.Unit, written(-delta))}
 	}
@@ -97,8 +100,8 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id 
 }
 
 // find refuses a team that neither the teams file nor the directory has, and that never made a request.
-func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept teams.Store) error {
-	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
+func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *redisstore.Store, kept teams.Store) error {
+	if file.Team(a.Team) != nil {
 		return nil
 	}
 	if state, err := kept.Read(ctx); err == nil {
@@ -116,11 +119,11 @@ func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstor
 }
 
 // read checks the flags.
-func (a adjustCommand) read() (delta int64, err error) {
+func (a adjustCommand) read(c console.Correction) (delta int64, err error) {
 	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	delta, err = console.Correction{Unit: a.Unit, Delta: a.Delta}.Read(a.Reason)
+	delta, err = c.Read(a.Reason)
 	if p := (*teams.Problem)(nil); errors.As(err, &p) {
 		return 0, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
 	}

@@ -18,6 +18,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // asked counts the commands that a client sends, by name, without those that only check whether Redis answers.
@@ -86,7 +87,7 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	for range replicas {
 		log := slog.New(slog.DiscardHandler)
 		client := openRedis(s, log, nil, 0)
-		shared := sharedAccounts(client, s, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
+		shared := sharedAccounts(client, s, unit.Nanos, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
 		client.AddHook(c.asked)
 		c.shared = append(c.shared, shared)
 		t.Cleanup(func() {

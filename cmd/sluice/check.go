@@ -40,6 +40,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	switch {
 	case err == nil:
 		writeTeams(&text, c.withDirectory(ctx, &text))
+		err = c.counted
 	case c.teams != nil:
 		writeTeams(&text, c.teams)
 	}
@@ -88,6 +89,9 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 		return teams.Document{}, err
 	}
 	if client != nil {
+		if err := redisstore.CheckMoney(ctx, client, c.teams.Money); err != nil {
+			c.counted = faults{{Name: prefix + "TEAMS_FILE", Text: err.Error()}}
+		}
 		c.warnings = append(c.warnings, admin.Unpriced(ctx, redisstore.New(client), c.teams, time.Now())...)
 	}
 	return s.Open()

@@ -26,6 +26,7 @@ type configuration struct {
 	first       look             // the content that teams was read from
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
+	counted     error            // why amounts cannot count as the teams file says; nil: they can, or it is not known
 	clock       func() time.Time // of accounts in memory; nil: the real one
 }
 

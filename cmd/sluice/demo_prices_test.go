@@ -12,6 +12,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // demoPrices is docs/demo/prices.yaml with teams behind it.
@@ -60,7 +61,7 @@ func costOf(t *rapid.T, w billing.Work) (sum int64) {
 		t.Fatal(err)
 	}
 	for _, line := range lines[1:] {
-		cost, ok := limit.ReadAmount(teams.UnitSpend, line[len(line)-1])
+		cost, ok := unit.Nanos.Read(teams.UnitSpend, line[len(line)-1])
 		if !ok {
 			t.Fatal(line)
 		}

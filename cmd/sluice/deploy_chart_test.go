@@ -30,11 +30,21 @@ type manifest struct {
 			Ports []struct{ Port int }
 			From  []any
 		}
-		Template struct {
-			Metadata struct{ Labels, Annotations map[string]string }
-			Spec     pod
-		}
+		Template podTemplate
+		// Of a CronJob.
+		Schedule    string
+		JobTemplate struct {
+			Spec struct {
+				FailurePolicy any `yaml:"podFailurePolicy"`
+				Template      podTemplate
+			}
+		} `yaml:"jobTemplate"`
 	}
+}
+
+type podTemplate struct {
+	Metadata struct{ Labels, Annotations map[string]string }
+	Spec     pod
 }
 
 type pod struct {
@@ -42,12 +52,15 @@ type pod struct {
 	MountsToken  *bool          `yaml:"automountServiceAccountToken"`
 	GraceSeconds int            `yaml:"terminationGracePeriodSeconds"`
 	Security     map[string]any `yaml:"securityContext"`
+	Inits        []container    `yaml:"initContainers"`
 	Containers   []container
 	Volumes      []volume
 }
 
 type container struct {
-	Env []struct {
+	Name string
+	Args []string
+	Env  []struct {
 		Name, Value string
 		ValueFrom   any `yaml:"valueFrom"`
 	}
@@ -161,6 +174,9 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		"shutdown.spareSeconds=1":                                     "spareSeconds",
 		"redis.url=redis://:password@redis:6379/":                     "url",
 		"settings.STATE_DIR=/tmp":                                     "STATE_DIR",
+		"reconcile.schedule=@daily,reconcile.existingClaim=bills":     "redis.existingSecret",
+		"reconcile.schedule=@daily,redis.existingSecret=r":            "existingClaim or fetch",
+		"reconcile.tolerance=5":                                       "tolerance",
 		"replicaCount=2,redis.existingSecret=r,state.existingClaim=c": "state.existingClaim",
 	} {
 		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", set); err == nil || !strings.Contains(err.Error(), want) {
@@ -260,5 +276,49 @@ func TestChartCarriesAlertsAndDashboard(t *testing.T) {
 	}
 	if annotations := made["Deployment"].Spec.Template.Metadata.Annotations; annotations["prometheus.io/scrape"] != "" {
 		t.Errorf("scraped twice: %v", annotations)
+	}
+}
+
+// The reconciliation is off by default. Its pods are as confined as the gateway's, no Service selects them, and sluice accepts their
+// command line.
+func TestChartReconciles(t *testing.T) {
+	if made, err := render(t, "-f", deployed+"values/replicas.yaml"); err != nil || made["CronJob"].Spec.Schedule != "" {
+		t.Errorf("a CronJob by default: %+v, %v", made["CronJob"], err)
+	}
+	made, err := render(t, "-f", deployed+"values/reconcile.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, gateway := made["CronJob"].Spec, made["Deployment"].Spec.Template
+	p := job.JobTemplate.Spec.Template
+	if job.Schedule != "0 6 * * *" || job.JobTemplate.Spec.FailurePolicy == nil || p.Spec.MountsToken == nil || *p.Spec.MountsToken {
+		t.Errorf("%+v", job)
+	}
+	if p.Metadata.Labels["app.kubernetes.io/name"] == gateway.Metadata.Labels["app.kubernetes.io/name"] {
+		t.Error("the Service would send requests to the job")
+	}
+	if diff := cmp.Diff(gateway.Spec.Security, p.Spec.Security); diff != "" {
+		t.Errorf("the job's pod is less confined (-gateway +job):\n%s", diff)
+	}
+	for _, c := range append(p.Spec.Inits, p.Spec.Containers...) {
+		if diff := cmp.Diff(gateway.Spec.Containers[0].Security, c.Security); diff != "" {
+			t.Errorf("%s is less confined (-gateway +job):\n%s", c.Name, diff)
+		}
+	}
+	args := p.Spec.Containers[0].Args
+	want := []string{"reconcile", "/bill/bill.csv", "--map=/etc/sluice/map/map.yaml", "--tolerance=0.5%", "--report=36h"}
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Errorf("the command (-want +chart):\n%s", diff)
+	}
+	environ := append(mounted(t, p.Spec), "SLUICE_REDIS_URL=redis://127.0.0.1:1", "SLUICE_REDIS_URL_FILE=")
+	if got := command(t.Context(), environ, args...); got.code != exitFaulty || strings.Contains(got.stderr, "--help") {
+		t.Errorf("%+v", got) // it asks for the bill
+	}
+	shown := regexp.MustCompile("(?s)\n```yaml values\n(.+?)```\n").FindStringSubmatch(readRoot(t, "docs/money.md"))
+	if made, err = render(t, "-f", deployed+"values/replicas.yaml", "-f", write(t, shown[1])); err != nil || made["CronJob"].Spec.Schedule == "" {
+		t.Errorf("the values of docs/money.md: %v", err)
+	}
+	if len(p.Spec.Inits) != 1 || p.Spec.Inits[0].Mounts[0].MountPath != "/bill" {
+		t.Errorf("%+v", p.Spec.Inits)
 	}
 }

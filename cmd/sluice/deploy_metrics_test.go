@@ -127,7 +127,12 @@ func scrapedPage(t *testing.T) string {
 	t.Helper()
 	service, upstream := newService(t, simulator.Config{TaskRate: -1})
 	teams := write(t, someTeams+"    quotas: {images: {day: 100}, spend: {day: 100}}\nprices: [{model: \"*\", image: 1, input_per_million: 1}]\nhouse: {quotas: {images: {day: 1000}}}\n")
-	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+teams, "SLUICE_TEAMS_POLL=10ms", "SLUICE_REDIS_URL="+startRedis(t).url(), "SLUICE_POLL_INTERVAL=100ms")
+	redis := "SLUICE_REDIS_URL=" + startRedis(t).url()
+	columns, bill := write(t, "date: {column: d}\nmodel: {column: m}\namount: {column: a}\n"), write(t, "d,m,a\n2020-01-01,llm-max,1\n")
+	if got := command(t.Context(), []string{redis}, "reconcile", bill, "--map", columns, "--report", "36h"); got.code != exitFailure {
+		t.Fatalf("%+v", got)
+	}
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+teams, "SLUICE_TEAMS_POLL=10ms", redis, "SLUICE_POLL_INTERVAL=100ms")
 	client := newClient(t)
 	base := "http://" + h.public
 	send := func(method, path, body string, headers ...string) string {

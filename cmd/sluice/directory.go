@@ -62,7 +62,9 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 	}
 	return withDirectory(ctx, p, func(ctx context.Context, s settings, kept teams.Store) error {
 		var was int64
-		d, err := teams.Commit(ctx, kept, commandOrder(c.Reason), func(d teams.Document) (teams.Change, error) {
+		order := commandOrder(c.Reason)
+		order.Money = s.fileOrNone().Money
+		d, err := teams.Commit(ctx, kept, order, func(d teams.Document) (teams.Change, error) {
 			was = d.Version
 			return teams.Import{Document: given, Force: c.Force}, nil
 		})
@@ -90,11 +92,7 @@ func contentIn(file string) ([]byte, error) {
 // warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is taken for
 // another machine's.
 func warnOfOwners(w io.Writer, s settings, d teams.Document) {
-	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
-	if bad != nil {
-		return
-	}
-	_, ignored, err := file.Join(d.Text(), [sha256.Size]byte{})
+	_, ignored, err := s.fileOrNone().Join(d.Text(), [sha256.Size]byte{})
 	if err == nil && len(ignored) > 0 {
 		for line := range strings.Lines(ignored.Error() + "\n") {
 			_, _ = io.WriteString(w, "warning: "+line)

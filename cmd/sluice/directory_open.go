@@ -78,7 +78,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	d.watch.start(ctx)
 	removes := &removal{
 		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
-		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more", Money: c.teams.Money},
 		open: func(ctx context.Context, team string) (int, error) {
 			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
 				return int(used), nil

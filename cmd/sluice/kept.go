@@ -18,26 +18,28 @@ import (
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
 
 // kept is what outlives a request, all in Redis or all in this process's memory.
 type kept struct {
-	accounts  accounts        // the teams' limits and usage
-	claims    claims          // their tasks
-	queries   gateway.Queries // the account's rates of task queries and of cancels
-	cancels   gateway.Queries
-	outcomes  gateway.Outcomes // of requests that run once
-	lately    lately           // what all replicas did in the last two days
-	collector *recent.Collector
-	redis     *redisclient.Client                                     // nil: all is in memory
-	remote    *gateway.Remote                                         // how the gateway may use Redis; nil as above
-	versions  func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
-	replicas  func() (alive, set int64)                               // nil as above
-	alive     func() int64                                            // how many replicas share the accounts
-	degraded  func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	checks    []admin.Check
+	accounts   accounts        // the teams' limits and usage
+	claims     claims          // their tasks
+	queries    gateway.Queries // the account's rates of task queries and of cancels
+	cancels    gateway.Queries
+	outcomes   gateway.Outcomes // of requests that run once
+	lately     lately           // what all replicas did in the last two days
+	collector  *recent.Collector
+	reconciled *recent.Reconciled
+	redis      *redisclient.Client                                     // nil: all is in memory
+	remote     *gateway.Remote                                         // how the gateway may use Redis; nil as above
+	versions   func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
+	replicas   func() (alive, set int64)                               // nil as above
+	alive      func() int64                                            // how many replicas share the accounts
+	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
+	checks     []admin.Check
 }
 
 // accounts are the teams' limits and usage.
@@ -75,7 +77,7 @@ type keptParts struct {
 
 // openKept opens what is kept: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
-	k := &kept{lately: recent.NewMemory(time.Now), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
+	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
 	if c.RedisURL == "" {
 		now := c.clock
 		if now == nil {
@@ -83,7 +85,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		}
 		k.accounts, k.claims, k.outcomes = limit.NewMemory(now), cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
-	} else if err := k.inRedis(ctx, c.settings, redisNeed(c.teams), parts); err != nil {
+	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
 		return nil, err
 	}
 	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
@@ -95,19 +97,24 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 	return k, nil
 }
 
-// inRedis keeps it in Redis; need is the memory there that the teams need, in bytes.
-func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptParts) error {
-	client := openRedis(s, parts.log, parts.metrics, need)
+// inRedis keeps it in Redis.
+func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts keptParts) error {
+	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file))
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
 		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
-	shared := sharedAccounts(client, s, parts.log, time.Now)
+	if err := redisstore.CheckMoney(ctx, client, file.Money); err != nil {
+		_ = client.Close()
+		return faults{{Name: prefix + "TEAMS_FILE", Text: err.Error()}}
+	}
+	shared := sharedAccounts(client, s, file.Money, parts.log, time.Now)
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
 	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.reconciled = recent.NewReconciled(client)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
@@ -201,9 +208,9 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 }
 
 // sharedAccounts are the accounts in Redis.
-func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *failover.Failover {
+func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
-	store.OnDesync, store.Cluster = c.DropConnections, c.IsCluster()
+	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: func(away bool, lasted time.Duration) {
@@ -230,31 +237,4 @@ func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 			"raise maxmemory", byteSize(f.MaxMemory), byteSize(need)))
 	}
 	return list
-}
-
-// The memory that a team takes of Redis, in bytes, rounded up from measurements.
-const (
-	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
-	accountBytes = 8 << 10   // its rates, quotas and list of tasks
-	minutesBytes = 200 << 10 // two days of its counts by minute
-	recentBytes  = 8 << 20   // the last requests of all teams
-	settledBytes = 150       // a settled request's hold
-)
-
-// settledFor is how long a settled hold is kept.
-const settledFor = 15 * time.Minute
-
-// redisNeed returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
-// rates allow. Tasks are left out: no rate bounds their number.
-func redisNeed(file *teams.File) (bytes int64) {
-	bytes = recentBytes
-	for _, team := range file.List {
-		bytes += ledgerBytes + accountBytes + minutesBytes
-		for _, r := range team.Rates {
-			if r.Unit == teams.UnitRequests {
-				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
-			}
-		}
-	}
-	return (bytes + 1<<20 - 1) >> 20 << 20
 }

@@ -87,7 +87,7 @@ var floorPlan = map[string]plan{
 	},
 	"policy/limit/failover": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore"},
-		testsOurs: []string{"policy/limit/limittest"},
+		testsOurs: []string{"policy/limit/limittest", "policy/unit"},
 		outside:   []string{xSync},
 		never:     silent,
 	},
@@ -121,21 +121,21 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/billing": {
 		ours:      []string{"policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"policy/teams"},
+		testsOurs: []string{"policy/teams", "policy/unit"},
 		never:     []string{otelAPI, goRedis, httpPkg},
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/quotas": {ours: []string{"policy/limit", "policy/teams", "telemetry"}, never: []string{goRedis, otelAPI, "os"}},
+	"gateway/quotas": {ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, never: []string{goRedis, otelAPI, "os"}},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
@@ -147,7 +147,7 @@ var floorPlan = map[string]plan{
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		never:     []string{goRedis, otelAPI, "os"},
@@ -187,7 +187,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
 			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},

@@ -10,7 +10,6 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/remote"
-	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
@@ -49,7 +48,7 @@ func (c raiseCommand) Run(ctx context.Context, p program, client *remote.Console
 	if err := answer.Into(&made); err != nil {
 		return err
 	}
-	amount, until := limit.Written(made.Unit, made.Amount), made.Until.Format(time.RFC3339)
+	amount, until := made.Money.Written(made.Unit, made.Amount), made.Until.Format(time.RFC3339)
 	_, err = fmt.Fprintf(p.stdout, "raised: %s a %s of team %s by %s until %s\n", made.Unit, made.Period, admin.Printable(c.Team), amount, until)
 	return err
 }

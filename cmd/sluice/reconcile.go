@@ -1,48 +1,82 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"os"
-	"strings"
+	"time"
 
 	"sluice/gateway/admin"
 	"sluice/policy/invoice"
-	"sluice/policy/limit"
+	"sluice/telemetry"
+	"sluice/telemetry/recent"
 )
 
 // reconcileCommand is sluice reconcile.
 type reconcileCommand struct {
 	Bill string `arg:"" placeholder:"BILL.csv" help:"The service's bill, or one in the form of FOCUS; - reads standard input."`
 
-	Map       string `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
-	From      string `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
-	To        string `placeholder:"D" help:"To this day; the bill's last if absent."`
-	Account   string `placeholder:"A" help:"Of one account at the service alone, by its id in the accounts file."`
-	Tolerance string `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
-	JSON      bool   `help:"As JSON." xor:"form"`
-	CSV       bool   `help:"As CSV." xor:"form"`
+	Map       string        `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
+	From      string        `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
+	To        string        `placeholder:"D" help:"To this day; the bill's last if absent."`
+	Account   string        `placeholder:"A" help:"Of one account at the service alone, by its id in the accounts file."`
+	Tolerance string        `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
+	Report    time.Duration `placeholder:"T" help:"Report the outcome to the metrics of all replicas, over Redis; the next report is due within this time, such as 36h."`
+	JSON      bool          `help:"As JSON." xor:"form"`
+	CSV       bool          `help:"As CSV." xor:"form"`
 }
 
-// Run compares a bill with the ledger. It changes nothing. Its error is a [badUsage] or [badInput], unless the two differ by more than
-// the tolerance.
+// Run compares a bill with the ledger, and reports the outcome if it shall. It changes no account. Its error is a [badUsage] or
+// [badInput], unless the two differ by more than the tolerance.
 func (c reconcileCommand) Run(ctx context.Context, p program) error {
-	tolerance, ok := new(big.Rat).SetString(strings.TrimSuffix(c.Tolerance, "%"))
-	if !ok || !strings.HasSuffix(c.Tolerance, "%") || tolerance.Sign() < 0 || len(c.Tolerance) > 20 {
-		return badUsage{errors.New("--tolerance: allowed: a part of the bill in per cent, such as 0.5%")}
+	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
+	if err == nil && c.Report != 0 && (c.Report < time.Minute || s.RedisURL == "") {
+		err = badUsage{errors.New("--report: allowed: a time of at least 1m, with " + prefix + "REDIS_URL")}
 	}
-	span, err := c.span()
 	if err != nil {
-		return badUsage{err}
+		return err
+	}
+	done := telemetry.Reconciled{At: time.Now().UTC(), Due: time.Now().UTC().Add(c.Report), Outcome: telemetry.ReconciledFailed}
+	r, err := c.compare(ctx, p)
+	if err == nil {
+		done.Ratio, done.Outcome = r.Ratio(), telemetry.ReconciledWithin
+		if !r.Within {
+			done.Outcome = telemetry.ReconciledBeyond
+		}
+		if err = r.Form(c.JSON, c.CSV)(p.stdout); err == nil && !r.Within {
+			err = fmt.Errorf("the bill and the ledger differ by more than %s", c.Tolerance)
+		}
+	}
+	if usage := (badUsage{}); c.Report == 0 || errors.As(err, &usage) {
+		return err
+	}
+	client := openPatient(s)
+	defer func() { _ = client.Close() }()
+	if failed := recent.NoteReconciled(ctx, client, done); failed != nil {
+		return badInput{errors.Join(err, fmt.Errorf("the outcome was not reported: %w", failed))}
+	}
+	return err
+}
+
+func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Reconciliation, err error) {
+	tolerance, err := invoice.ParseTolerance(c.Tolerance)
+	if err != nil {
+		return r, badUsage{fmt.Errorf("--tolerance: %w", err)}
+	}
+	span, err := invoice.ParseSpan(c.From, c.To)
+	if err != nil {
+		return r, badUsage{fmt.Errorf("--from, --to: %w", err)}
+	}
+	span.Account = c.Account
+	if today, _, err := (usageCommand{}).report(ctx, p); err == nil { // else the ledger cannot be read below
+		span.Money = today.Money
 	}
 	sums, err := c.read(span)
 	if err != nil {
-		return badInput{fmt.Errorf("%s: %w", c.Bill, err)}
+		return r, badInput{fmt.Errorf("%s: %w", c.Bill, err)}
 	}
-	from, to := c.days(sums)
+	from, to := span.Of(sums)
 	report, _, err := usageCommand{From: from, To: to, Kinds: true}.report(ctx, p)
 	var ledger []invoice.Use
 	if err == nil {
@@ -50,45 +84,17 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 		ledger = invoice.OnAccount(ledger, c.Account)
 	}
 	if err != nil {
-		return badInput{err}
+		return r, badInput{err}
 	}
 	if c.Map == "" { // our own bill has names as cells
 		for i := range ledger {
 			ledger[i].Model = admin.Cell(ledger[i].Model)
 		}
 	}
-	compared := invoice.Compare(sums, ledger, tolerance.Quo(tolerance, big.NewRat(100, 1)))
-	r := admin.Reconciliation{Report: compared, Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger)}
-	write := r.WriteText
-	switch {
-	case c.JSON:
-		write = r.WriteJSON
-	case c.CSV:
-		write = r.WriteCSV
-	}
-	if err = write(p.stdout); err == nil && !r.Within {
-		err = fmt.Errorf("the bill and the ledger differ by more than %s", c.Tolerance)
-	}
-	return err
-}
-
-// span reads --from and --to.
-func (c reconcileCommand) span() (s invoice.Span, err error) {
-	s.Account = c.Account
-	for _, d := range []struct {
-		text string
-		day  *int
-	}{{c.From, &s.From}, {c.To, &s.To}} {
-		if d.text == "" {
-			continue
-		}
-		days, ok := limit.Days(d.text, d.text)
-		if !ok {
-			return s, errors.New("--from, --to: allowed: days such as 2026-11-01, --from not after --to, at most 400 days")
-		}
-		*d.day = days[0]
-	}
-	return s, nil
+	compared := invoice.Compare(sums, ledger, tolerance)
+	return admin.Reconciliation{
+		Report: compared, Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger),
+	}, nil
 }
 
 // read adds up the bill.
@@ -113,13 +119,4 @@ func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 		in = file
 	}
 	return invoice.Read(in, columns, span)
-}
-
-// days are the first and the last day that are compared; "" if neither the flags nor the bill name any.
-func (c reconcileCommand) days(sums *invoice.Sums) (from, to string) {
-	from, to = c.From, c.To
-	if first, last := sums.Days(); first != 0 {
-		from, to = cmp.Or(from, limit.DayText(first)), cmp.Or(to, limit.DayText(last))
-	}
-	return from, to
 }

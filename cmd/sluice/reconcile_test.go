@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"sluice/gateway/simulator"
@@ -60,5 +61,34 @@ func TestPagesShowMapsThatAreAccepted(t *testing.T) {
 	}
 	if blocks == 0 {
 		t.Error("no page shows a map")
+	}
+}
+
+// Every outcome is reported, also that of a bill that cannot be read; a faulty command line is none.
+func TestOutcomesOfReconcileAreReported(t *testing.T) {
+	server := startRedis(t)
+	columns := write(t, "date: {column: d}\nmodel: {column: m}\namount: {column: a}\n")
+	for _, tt := range []struct {
+		outcome, bill string
+		args          []string
+		want          int
+	}{
+		{"within", "d,m,a\n", nil, exitClean},
+		{"beyond", "d,m,a\n2020-01-01,llm-max,1\n", nil, exitFailure},
+		{"failed", "d,m,a\n2020-01-01,llm-max,dear\n", nil, exitFaulty},
+		{"failed", "d,m,a\n", []string{"--tolerance=5"}, exitFaulty}, // as before
+		{"within", "d,m,a\n", nil, exitClean},
+	} {
+		args := append([]string{"reconcile", write(t, tt.bill), "--map", columns, "--report", "36h"}, tt.args...)
+		got := command(t.Context(), []string{"SLUICE_REDIS_URL=" + server.url()}, args...)
+		reported, _ := server.do("GET", "sl1:reconciled").(string)
+		if got.code != tt.want || !strings.Contains(reported, `"outcome":"`+tt.outcome+`"`) {
+			t.Errorf("%s: %s, %+v", tt.outcome, reported, got)
+		}
+	}
+	for _, environ := range [][]string{{"SLUICE_ADMIN_LISTEN=127.0.0.1:1"}, {"SLUICE_REDIS_URL=redis://127.0.0.1:1"}} {
+		if got := command(t.Context(), environ, "reconcile", write(t, "d,m,a\n"), "--map", columns, "--report", "36h"); got.code != exitFaulty {
+			t.Errorf("%q: %+v", environ, got)
+		}
 	}
 }

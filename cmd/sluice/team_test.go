@@ -78,7 +78,7 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 		Registry: console.NewRegistry(console.RegistryDeps{
 			Directory: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
 		}),
-		Ledger: accounts, Currency: func() string { return file.Currency }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Ledger: accounts, Currency: file.In, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := access.Person{}

@@ -130,9 +130,10 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	days, _ := limit.Days(from, to) // span has read them
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
-	if bad != nil {
-		file = &teams.File{}
+	file := s.fileOrNone()
+	in := file.In()
+	if m, known, err := redisstore.CountsIn(ctx, client); known && err == nil {
+		in.Money = m
 	}
 	by, _ := limit.LedgerBy(u.by())
 	accounts := redisstore.New(client)
@@ -140,7 +141,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
-	report = admin.NewUsageReport(file.Currency, from, to, rows, u.division() == admin.ByKind)
+	report = admin.NewUsageReport(in, from, to, rows, u.division() == admin.ByKind)
 	inForce := store.InForce(ctx, s.directoryStore(client), file, time.Now())
 	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 		return redisstore.LookInside(ctx, accounts, t, k, at)
@@ -153,10 +154,13 @@ func openPatient(s settings) *redisclient.Client {
 	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 }
 
-// contentOf is a file's content; empty: it cannot be read.
-func contentOf(path string) []byte {
-	content, _ := readFile(path)
-	return content
+// fileOrNone is the teams file; one without teams if it cannot be read.
+func (s settings) fileOrNone() *teams.File {
+	content, _ := readFile(s.TeamsFile)
+	if file, bad := judgeTeams(content, nil, ""); bad == nil {
+		return file
+	}
+	return &teams.File{}
 }
 
 // fetch reads the ledger of a process that keeps it in memory.

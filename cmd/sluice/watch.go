@@ -12,6 +12,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // A new content counts once two readings, settle apart, are equal; settleTries bounds the readings of a file that keeps changing.
@@ -32,6 +33,7 @@ type watch struct {
 	log       *slog.Logger
 
 	key    gateway.Secret // in force
+	money  unit.Money     // what amounts count in
 	seen   [sha256.Size]byte
 	faulty atomic.Uint64 // contents that were refused since the start
 	fault  atomic.Pointer[string]
@@ -39,7 +41,7 @@ type watch struct {
 
 func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway.Secret), count func(ok bool)) *watch {
 	return &watch{
-		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll, apply: apply, count: count, log: log, key: c.UpstreamKey, seen: c.first.sum(),
+		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll, apply: apply, count: count, log: log, key: c.UpstreamKey, money: c.teams.Money, seen: c.first.sum(),
 	}
 }
 
@@ -106,6 +108,9 @@ func (w *watch) judge(l look) (*teams.File, gateway.Secret, error) {
 		key = l.key
 	}
 	file, fs := judgeTeams(l.teams, l.teamsErr, key)
+	if file != nil && file.Money != w.money {
+		fs.add(prefix+"TEAMS_FILE", file.Money.Fixed(w.money).Error())
+	}
 	switch {
 	case l.keyErr != nil:
 		fs.add(prefix+"UPSTREAM_KEY_FILE", l.keyErr.Error())

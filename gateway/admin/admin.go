@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Deps are the sources of the listener's reports. Its functions are called for every request, from any goroutine, and must not block.
@@ -23,7 +24,7 @@ type Deps struct {
 	// Metrics answers /metrics; nil switches it off.
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.
-	Currency func() string
+	Currency func() unit.Currency
 	// Teams returns the teams in force, of which /usage lists the raises and the limits of keys; nil: none are listed.
 	Teams  func() *teams.File
 	Inside Inside // required with Teams

@@ -30,7 +30,7 @@ var focusColumns = append([]string{
 func ownColumns() []string {
 	own := []string{"x_Endpoint", "x_EstimatedCost", "x_Kind", "x_Size"}
 	for _, u := range unit.Table {
-		if u.Decimals == 0 {
+		if !u.Money {
 			own = append(own, "x_"+capital(u.Name))
 		}
 	}
@@ -51,16 +51,17 @@ var ErrCurrency = errors.New("bills need a currency: set currency in the teams f
 
 // Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model, endpoint, account and kind. Create it with [NewFocus].
 type Focus struct {
-	out                *csv.Writer
-	currency, provider string
+	out      *csv.Writer
+	in       unit.Currency
+	provider string
 }
 
 // NewFocus begins a bill of a provider with the header row.
-func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
-	if !IsCurrency(currency) {
+func NewFocus(w io.Writer, in unit.Currency, provider string) (*Focus, error) {
+	if !IsCurrency(in.Word) {
 		return nil, ErrCurrency
 	}
-	f := &Focus{csv.NewWriter(w), currency, provider}
+	f := &Focus{csv.NewWriter(w), in, provider}
 	_ = f.out.Write(focusColumns) // Flush has the error
 	return f, nil
 }
@@ -73,7 +74,7 @@ func (f *Focus) Add(rows []UsageRow) {
 		for n < len(rows) && sameCharge(&rows[n-1], &rows[n]) {
 			n++
 		}
-		values := focusRow(rows[:n], f.currency, f.provider)
+		values := focusRow(rows[:n], f.in.Word, f.provider)
 		line := make([]string, len(focusColumns))
 		for i, column := range focusColumns {
 			line[i] = values[column]
@@ -84,7 +85,7 @@ func (f *Focus) Add(rows []UsageRow) {
 }
 
 // AddLedger writes rows of the ledger.
-func (f *Focus) AddLedger(rows []limit.Row) { f.Add(NewUsageReport("", "", "", rows, true).Rows) }
+func (f *Focus) AddLedger(rows []limit.Row) { f.Add(NewUsageReport(f.in, "", "", rows, true).Rows) }
 
 // Flush writes what is in the buffer, and returns the first error of all writes.
 func (f *Focus) Flush() error {
@@ -170,7 +171,7 @@ func unitPrice(row *UsageRow) string {
 // consumed is the unit that a charge is measured in: the last one with an amount, such as pictures before tokens, else requests.
 func consumed(amounts map[unit.Name]string) unit.Name {
 	for _, u := range slices.Backward(unit.Table[:]) {
-		if u.Decimals == 0 && amounts[u.Name] != "0" {
+		if !u.Money && amounts[u.Name] != "0" {
 			return u.Name
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // What FOCUS 1.2 specifies for the columns that are written: those that every file must have, those that may be null, and forms.
@@ -53,11 +54,11 @@ func TestFocusFollowsItsSpecification(t *testing.T) {
 			rows = append(rows, row)
 		}
 		var out bytes.Buffer
-		focus, err := NewFocus(&out, "CNY", "acme")
+		focus, err := NewFocus(&out, unit.Currency{Word: "CNY"}, "acme")
 		if err != nil {
 			t.Fatal(err)
 		}
-		focus.Add(NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows, true).Rows)
+		focus.Add(NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-29", "2026-12-01", rows, true).Rows)
 		if err := focus.Flush(); err != nil {
 			t.Fatal(err)
 		}

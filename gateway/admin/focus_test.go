@@ -13,11 +13,12 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/unit"
 )
 
 // focusReport has a chat with an estimate, pictures, a correction, and a name that a spreadsheet would run.
 func focusReport() UsageReport {
-	return NewUsageReport("CNY", "2026-11-30", "2026-12-01", []limit.Row{
+	return NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-30", "2026-12-01", []limit.Row{
 		{Team: "ads", Day: 20261130, Model: "gen2.6-image", Endpoint: policy.EndpointImage, Used: limit.Amounts{3, 0, 12, 2_400_000_000}},
 		{
 			Team: "ads", Day: 20261130, Model: "llm", Endpoint: policy.EndpointText, Used: limit.Amounts{5, 3100, 2, 2_505_000_000}, Estimated: limit.Amounts{1, 700, 0, 5_000_000},
@@ -41,7 +42,7 @@ func kindsOf(lines ...price.Line) price.ByKind {
 // bill writes the report.
 func bill(t *testing.T, w io.Writer) {
 	t.Helper()
-	f, err := NewFocus(w, "CNY", "acme")
+	f, err := NewFocus(w, unit.Currency{Word: "CNY"}, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestFocusCostsWhatTheReportCosts(t *testing.T) {
 
 func TestFocusNeedsACurrency(t *testing.T) {
 	for _, currency := range []string{"", "credits", "cny"} {
-		if _, err := NewFocus(&bytes.Buffer{}, currency, "acme"); !errors.Is(err, ErrCurrency) || IsCurrency(currency) {
+		if _, err := NewFocus(&bytes.Buffer{}, unit.Currency{Word: currency}, "acme"); !errors.Is(err, ErrCurrency) || IsCurrency(currency) {
 			t.Errorf("currency %q: %v", currency, err)
 		}
 	}

@@ -22,7 +22,7 @@ type UsageRaise struct {
 type UsageKey struct {
 	Team string `json:"team"`
 	Key  string `json:"key"`
-	limit.LimitEntry
+	limit.StandingEntry
 }
 
 // Inside returns the standings of the parts of a team at a moment: with [limit.ScopeKey] those of its keys that have limits of their own.
@@ -41,7 +41,7 @@ func (u *UsageReport) AddLimits(ctx context.Context, file *teams.File, team stri
 			return err
 		}
 		for i := range list {
-			u.Keys = append(u.Keys, UsageKey{t.ID, list[i].Of, list[i].Entry(now)})
+			u.Keys = append(u.Keys, UsageKey{t.ID, list[i].Of, list[i].Entry(t.Money, now)})
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Raises stand in the report of the use, each with its quota's own amount, and as one line for each quota.
@@ -50,7 +51,7 @@ func TestRaisesInTheReport(t *testing.T) {
 		t.Errorf("without raises: %q, %v", b.String(), err)
 	}
 	w := httptest.NewRecorder()
-	handler := admin.New(admin.Deps{Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() string { return "" }, Teams: func() *teams.File { return file }, Ready: func() error { return nil }})
+	handler := admin.New(admin.Deps{Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file }, Ready: func() error { return nil }})
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage?team=ads", http.NoBody))
 	var got admin.UsageReport
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Raises) != 1 || got.Raises[0].Base != "7" || got.Raises[0].Amount != "1" {
@@ -77,7 +78,7 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 		}, nil
 	}
 	handler := admin.New(admin.Deps{
-		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() string { return "" },
+		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} },
 		Teams: func() *teams.File { return file }, Inside: inside, Ready: func() error { return nil },
 	})
 	w := httptest.NewRecorder()
@@ -102,7 +103,7 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 		}
 	}
 	handler = admin.New(admin.Deps{
-		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() string { return "" }, Teams: func() *teams.File { return file },
+		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file },
 		Inside: func(context.Context, *teams.Team, limit.ScopeKind, time.Time) ([]limit.Standing, error) {
 			return nil, errors.New("Redis is away")
 		}, Ready: func() error { return nil },

@@ -12,6 +12,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // moneyPrices are those of the example in docs/money.md.
@@ -69,7 +70,7 @@ func TestTheExampleOfKinds(t *testing.T) {
 	_ = accounts.Maintain(context.Background())
 	rows, _ := accounts.Rows(context.Background(), limit.Query{Days: []int{20261121}})
 	var table strings.Builder
-	report := NewUsageReport("CNY", "2026-11-21", "2026-11-21", rows, true)
+	report := NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-21", "2026-11-21", rows, true)
 	if err := report.WriteTable(&table, ByKind); err != nil {
 		t.Fatal(err)
 	}

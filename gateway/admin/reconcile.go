@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -19,11 +20,34 @@ import (
 // Reconciliation is the service's bill beside the ledger, as sluice reconcile writes it.
 type Reconciliation struct {
 	invoice.Report
-	Currency    string   // of the teams file; may be empty
-	From, To    string   // the days that are compared, such as 2026-11-21
-	Account     string   // at the service, whose part of the ledger is compared; empty: all
-	Accounts    []string // that the bill names
-	Corrections []invoice.Correction
+	unit.Currency          // of the teams file
+	From, To      string   // the days that are compared, such as 2026-11-21
+	Account       string   // at the service, whose part of the ledger is compared; empty: all
+	Accounts      []string // that the bill names
+	Corrections   []invoice.Correction
+}
+
+// Ratio is how much the sums of money differ, of the bill's: 1 if only the ledger has any.
+func (r *Reconciliation) Ratio() float64 {
+	bill, more := float64(r.Bill[limit.Spend]), math.Abs(float64(r.Bill[limit.Spend]-r.Ledger[limit.Spend]))
+	switch {
+	case more == 0:
+		return 0
+	case bill == 0:
+		return 1
+	}
+	return more / math.Abs(bill)
+}
+
+// Form is what writes it: as JSON, as CSV, or as a text for people.
+func (r *Reconciliation) Form(asJSON, asCSV bool) func(io.Writer) error {
+	switch {
+	case asJSON:
+		return r.WriteJSON
+	case asCSV:
+		return r.WriteCSV
+	}
+	return r.WriteText
 }
 
 // WriteJSON writes all of it.
@@ -31,7 +55,7 @@ func (r *Reconciliation) WriteJSON(w io.Writer) error { return json.NewEncoder(w
 
 // reconciled is a reconciliation as programs read it.
 type reconciled struct {
-	Currency    string                `json:"currency"`
+	unit.Currency
 	From        string                `json:"from"`
 	To          string                `json:"to"`
 	Account     string                `json:"account,omitempty"`  // whose part of the ledger is compared
@@ -84,10 +108,10 @@ func (r *Reconciliation) document() *reconciled {
 		Differences: []difference{}, BillOnly: append([]string{}, r.BillOnly...), LedgerOnly: append([]string{}, r.LedgerOnly...), Corrections: []correction{},
 	}
 	for _, u := range r.units() {
-		name, number := unit.Names[u], func(a limit.Amounts) json.Number { return json.Number(limit.Written(unit.Names[u], a[u])) }
+		name, number := unit.Names[u], func(a limit.Amounts) json.Number { return json.Number(r.Money.Written(unit.Names[u], a[u])) }
 		d.Sums[name] = sideSum{number(r.Bill), number(r.Ledger), number(r.Estimated)}
 	}
-	sum := func(s invoice.Sum) quantityOf { return quantityOf{s.Quantity, json.Number(money(s.Amount))} }
+	sum := func(s invoice.Sum) quantityOf { return quantityOf{s.Quantity, json.Number(r.money(s.Amount))} }
 	for i := range r.Differences {
 		of := &r.Differences[i]
 		d.Differences = append(d.Differences, difference{
@@ -95,7 +119,7 @@ func (r *Reconciliation) document() *reconciled {
 		})
 	}
 	for _, c := range r.corrections() {
-		d.Corrections = append(d.Corrections, correction{c.Team, c.Unit, json.Number(limit.Written(c.Unit, c.Delta))})
+		d.Corrections = append(d.Corrections, correction{c.Team, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
 	}
 	return d
 }
@@ -121,7 +145,7 @@ func (r *Reconciliation) units() []int {
 	return []int{limit.Spend, limit.Tokens, limit.Images}
 }
 
-func money(n int64) string { return limit.Written(unit.Names[limit.Spend], n) }
+func (r *Reconciliation) money(n int64) string { return r.Money.Written(unit.Names[limit.Spend], n) }
 
 // WriteCSV writes a line for each difference.
 func (r *Reconciliation) WriteCSV(w io.Writer) error {
@@ -133,7 +157,7 @@ func (r *Reconciliation) WriteCSV(w io.Writer) error {
 		d := &r.Differences[i]
 		_ = out.Write([]string{
 			limit.DayText(d.Day), Cell(d.Model), d.Kind, string(d.Unit), number(d.Bill.Quantity), number(d.Ledger.Quantity),
-			money(d.Bill.Amount), money(d.Ledger.Amount), number(d.Estimated.Quantity), money(d.Estimated.Amount), number(d.Requests),
+			r.money(d.Bill.Amount), r.money(d.Ledger.Amount), number(d.Estimated.Quantity), r.money(d.Estimated.Amount), number(d.Requests),
 		})
 	}
 	out.Flush()
@@ -171,7 +195,7 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 		text.WriteString("\nThese would make the sums equal. They count in the current day and month:\n")
 	}
 	for _, c := range r.corrections() {
-		fmt.Fprintf(&text, "sluice adjust --team %s --unit %s --delta=%s --reason 'bill of %s to %s'\n", c.Team, c.Unit, limit.Written(c.Unit, c.Delta), r.From, r.To)
+		fmt.Fprintf(&text, "sluice adjust --team %s --unit %s --delta=%s --reason 'bill of %s to %s'\n", c.Team, c.Unit, r.Money.Written(c.Unit, c.Delta), r.From, r.To)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -188,9 +212,9 @@ func (r *Reconciliation) writeSums(w io.Writer) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(out, "%s to %s\tBILL\tLEDGER\tDIFFERENCE\tESTIMATED BY THE LEDGER\n", r.From, r.To)
 	for _, u := range r.units() {
-		name, written := string(unit.Names[u]), func(n int64) string { return limit.Written(unit.Names[u], n) }
+		name, written := string(unit.Names[u]), func(n int64) string { return r.Money.Written(unit.Names[u], n) }
 		if u == limit.Spend {
-			name = strings.TrimSpace(name + " " + r.Currency)
+			name = strings.TrimSpace(name + " " + r.Word)
 		}
 		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s (%s)\t%s\n", name, written(r.Bill[u]), written(r.Ledger[u]),
 			written(r.Bill[u]-r.Ledger[u]), perCent(r.Bill[u]-r.Ledger[u], r.Bill[u]), written(r.Estimated[u]))
@@ -259,7 +283,7 @@ func (r *Reconciliation) more(d *invoice.Difference) (parts []string) {
 }
 
 func (r *Reconciliation) amount(n int64) string {
-	return strings.TrimSpace(money(n) + " " + r.Currency)
+	return strings.TrimSpace(r.money(n) + " " + r.Word)
 }
 
 // several is a number of a unit: 1 request, 12,400 tokens.

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // reconciliationOf is a report of a bill that charges more than the ledger, with estimates and with models of one side.
@@ -30,7 +31,7 @@ func reconciliationOf() *Reconciliation {
 		{Day: 20261123, Model: "theirs", Kind: "cached"}:  {Quantity: 1000, Amount: 2_000_000},
 	}}
 	compared := invoice.Compare(sums, rows, big.NewRat(5, 1000))
-	return &Reconciliation{Report: compared, Currency: "CNY", From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}, Corrections: compared.Corrections(rows)}
+	return &Reconciliation{Report: compared, Currency: unit.Currency{Word: "CNY"}, From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}, Corrections: compared.Corrections(rows)}
 }
 
 func TestAReconciliationForPeople(t *testing.T) {
@@ -129,7 +130,7 @@ func TestTheUseOfAReport(t *testing.T) {
 		{Team: "ads", Day: 20261122, Endpoint: "other", Used: limit.Amounts{1, 0, 0, 0}},
 		{Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Endpoint: "other", Used: limit.Amounts{0, -7, 0, -123}},
 	}
-	text, err := json.Marshal(NewUsageReport("CNY", "2026-11-21", "2026-11-22", rows, false))
+	text, err := json.Marshal(NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-21", "2026-11-22", rows, false))
 	var report UsageReport
 	if err := errors.Join(err, json.Unmarshal(text, &report)); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestTheUseOfAReport(t *testing.T) {
 	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	kinds := NewUsageReport("CNY", "2026-11-21", "2026-11-22", []limit.Row{rowOfKinds()}, true)
+	kinds := NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-21", "2026-11-22", []limit.Row{rowOfKinds()}, true)
 	if uses, err = kinds.Uses(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 
 // UsageReport is the teams' usage, as /usage and sluice usage write it.
 type UsageReport struct {
-	Currency string     `json:"currency"` // of the teams file; may be empty
-	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
-	To       string     `json:"to"`       // last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and account or tag or key, kind, and unit; [] if nothing was used
+	unit.Currency            // of the teams file
+	From          string     `json:"from"` // first day in UTC, such as 2026-11-21
+	To            string     `json:"to"`   // last day
+	Rows          []UsageRow `json:"rows"` // by team, day, model, endpoint and account or tag or key, kind, and unit; [] if nothing was used
 	// Raises are what quotas have more at the moment; absent: nothing.
 	Raises []UsageRaise `json:"raises,omitempty"`
 	// Keys are how keys stand at the moment to limits of their own, those of one key together; absent: no key has any.
@@ -34,11 +34,11 @@ type UsageRow struct {
 }
 
 // NewUsageReport makes a report of rows of the ledger: by unit, or by kind.
-func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) UsageReport {
-	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}
+func NewUsageReport(in unit.Currency, from, to string, rows []limit.Row, kinds bool) UsageReport {
+	report := UsageReport{Currency: in, From: from, To: to, Rows: []UsageRow{}}
 	for i := range rows {
 		row := &rows[i]
-		for _, entry := range row.Entries(kinds) {
+		for _, entry := range row.Entries(in.Money, kinds) {
 			report.Rows = append(report.Rows, UsageRow{row.Team, entry})
 		}
 	}
@@ -55,11 +55,11 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 		}
 		use := &all[len(all)-1]
 		day, ok := limit.Days(row.Day, row.Day)
-		if !ok || !addAmount(&use.Used, row.Unit, row.Used) || !addAmount(&use.Estimated, row.Unit, row.Estimated) {
+		if !ok || !u.addAmount(&use.Used, row.Unit, row.Used) || !u.addAmount(&use.Estimated, row.Unit, row.Estimated) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
 		}
 		use.Day = day[0]
-		if row.Spend != "" && row.Unit != teams.UnitSpend && (!addAmount(&use.Used, teams.UnitSpend, row.Spend) || !addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
+		if row.Spend != "" && row.Unit != teams.UnitSpend && (!u.addAmount(&use.Used, teams.UnitSpend, row.Spend) || !u.addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
 		}
 	}
@@ -77,9 +77,9 @@ func (r *UsageRow) ofRow(o *UsageRow) bool {
 }
 
 // addAmount reports whether the number is one of the unit.
-func addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
+func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
 	i := limit.UnitIndex(of)
-	n, ok := limit.ReadAmount(of, number.String())
+	n, ok := u.Money.Read(of, number.String())
 	if ok = ok && i >= 0; ok {
 		to[i] += n
 	}

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/unit"
 )
 
 // usageOn is the use of a model on some accounts.
@@ -21,7 +22,7 @@ func usageOn(kinds bool, accounts ...string) UsageReport {
 			Team: "ads", Day: 20261121, Model: "m", Endpoint: "text", Account: account, Used: limit.Amounts{1, int64(i) + 1, 0, 1000}, Kinds: kindsOf(used),
 		})
 	}
-	return NewUsageReport("CNY", "2026-11-21", "2026-11-21", rows, kinds)
+	return NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-21", "2026-11-21", rows, kinds)
 }
 
 // The columns have the account where there is more than main, and then name main, too.
@@ -75,7 +76,7 @@ func TestRowsOfMainNameNoAccount(t *testing.T) {
 // A bill has a row for each account. That of main has the provider's id, as bills always had, and no name.
 func TestFocusNamesAccounts(t *testing.T) {
 	var out bytes.Buffer
-	f, err := NewFocus(&out, "CNY", "acme")
+	f, err := NewFocus(&out, unit.Currency{Word: "CNY"}, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

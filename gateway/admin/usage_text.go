@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
@@ -14,6 +15,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Division is what a report divides use by, beside team and day.
@@ -104,16 +106,16 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
 		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
-		sums.add(r)
+		sums.add(u.Money, r)
 	}
 	for i := range sums {
 		s := &sums[i]
-		unit := string(s.unit)
-		if s.unit == teams.UnitSpend && u.Currency != "" {
-			unit += " " + u.Currency
+		name := string(s.unit)
+		if s.unit == teams.UnitSpend && u.Word != "" {
+			name += " " + u.Word
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(columns)), unit,
-			limit.Written(s.unit, s.used), limit.Written(s.unit, s.estimated), s.share())
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(columns)), name,
+			u.Money.Written(s.unit, s.used), u.Money.Written(s.unit, s.estimated), s.share())
 	}
 	if len(u.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", u.From, u.To)
@@ -171,16 +173,22 @@ type usageSum struct {
 // usageSums has one for each team and unit, in the order of the rows.
 type usageSums []usageSum
 
-func (s *usageSums) add(r *UsageRow) {
+func (s *usageSums) add(m unit.Money, r *UsageRow) {
 	if r.Kind == "" || r.Unit != teams.UnitSpend {
-		s.addUnit(r.Team, r.Unit, r.Used.String(), r.Estimated.String())
+		s.addUnit(r.Team, r.Unit, amountOf(m, r.Unit, r.Used), amountOf(m, r.Unit, r.Estimated))
 	}
 	if r.Kind != "" {
-		s.addUnit(r.Team, teams.UnitSpend, r.Spend.String(), r.EstimatedSpend.String())
+		s.addUnit(r.Team, teams.UnitSpend, amountOf(m, teams.UnitSpend, r.Spend), amountOf(m, teams.UnitSpend, r.EstimatedSpend))
 	}
 }
 
-func (s *usageSums) addUnit(team string, unit teams.Unit, used, estimated string) {
+// amountOf is an amount that the report wrote.
+func amountOf(m unit.Money, of teams.Unit, number json.Number) int64 {
+	n, _ := m.Read(of, number.String())
+	return n
+}
+
+func (s *usageSums) addUnit(team string, unit teams.Unit, used, estimated int64) {
 	at := len(*s) - 1
 	for at >= 0 && ((*s)[at].team != team || (*s)[at].unit != unit) {
 		if at--; at < len(*s)-len(teams.Units) { // rows are by team
@@ -190,9 +198,7 @@ func (s *usageSums) addUnit(team string, unit teams.Unit, used, estimated string
 	if at < 0 {
 		at, *s = len(*s), append(*s, usageSum{team: team, unit: unit})
 	}
-	n, _ := limit.ReadAmount(unit, used)
-	doubt, _ := limit.ReadAmount(unit, estimated)
-	(*s)[at].used, (*s)[at].estimated = (*s)[at].used+n, (*s)[at].estimated+doubt
+	(*s)[at].used, (*s)[at].estimated = (*s)[at].used+used, (*s)[at].estimated+estimated
 }
 
 // share is the part that is estimated.

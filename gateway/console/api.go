@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -40,7 +41,7 @@ type APIDeps struct {
 	Registry *Registry
 	Ledger   Ledger
 	Traffic  Traffic
-	Currency func() string // the teams file's word for money; may be empty
+	Currency func() unit.Currency // of the teams file
 	Now      func() time.Time
 	Log      *slog.Logger // the causes of answers with 5xx
 }

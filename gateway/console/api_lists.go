@@ -59,7 +59,7 @@ func (a *api) tasks(c *call) error {
 	for i := range found.Tasks {
 		t := &found.Tasks[i]
 		all[i] = Task{t.ID, t.Model, t.State, orNil(t.Submitted), orNil(t.Ended), nil}
-		if used := Amounts(t.Cost); !t.Open {
+		if used := (Amounts{t.Cost, a.Currency().Money}); !t.Open {
 			all[i].Used = &used
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // mostRows bounds the rows of the ledger that one report adds up.
@@ -23,11 +24,11 @@ const mostRows = 200_000
 
 // Usage is what a team used, or all that the caller sees, by day, team, model, endpoint, account, tag, key or kind.
 type Usage struct {
-	Currency string `json:"currency"` // may be empty
-	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
-	To       string `json:"to"`       // the last day
-	By       string `json:"by"`
-	Data     []Use  `json:"data"` // sorted by For; [] if nothing was used
+	unit.Currency
+	From string `json:"from"` // the first day in UTC, such as 2026-11-21
+	To   string `json:"to"`   // the last day
+	By   string `json:"by"`
+	Data []Use  `json:"data"` // sorted by For; [] if nothing was used
 }
 
 // Use is the use of all units for one day, team, model, endpoint, account, tag, key or kind. Requests are of no kind.
@@ -104,9 +105,9 @@ func report(a *api, c *call, ids, ways []string) error {
 		return unread(err)
 	}
 	if of == nil {
-		u.Data = addUpKinds(rows)
+		u.Data = addUpKinds(rows, u.Money)
 	} else {
-		u.Data = addUp(rows, of)
+		u.Data = addUp(rows, u.Money, of)
 	}
 	return c.write(http.StatusOK, u)
 }
@@ -131,7 +132,7 @@ func (a *api) rows(ctx context.Context, ids []string, by string, days []int) (ro
 	return rows, nil
 }
 
-func addUp(rows []limit.Row, of func(limit.Row) string) []Use {
+func addUp(rows []limit.Row, m unit.Money, of func(limit.Row) string) []Use {
 	used, estimated := map[string]limit.Amounts{}, map[string]limit.Amounts{}
 	for _, row := range rows {
 		name := of(row)
@@ -139,13 +140,13 @@ func addUp(rows []limit.Row, of func(limit.Row) string) []Use {
 	}
 	data := []Use{}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		data = append(data, Use{Of: name, Used: Amounts(used[name]), Estimated: Amounts(estimated[name])})
+		data = append(data, Use{Of: name, Used: Amounts{used[name], m}, Estimated: Amounts{estimated[name], m}})
 	}
 	return data
 }
 
 // addUpKinds adds up rows by kind and size, in the order of kinds.
-func addUpKinds(rows []limit.Row) []Use {
+func addUpKinds(rows []limit.Row, m unit.Money) []Use {
 	data, at := []limit.Part{}, map[limit.Part]int{}
 	for i := range rows {
 		for _, p := range rows[i].Parts() {
@@ -161,22 +162,25 @@ func addUpKinds(rows []limit.Row) []Use {
 	slices.SortFunc(data, func(a, b limit.Part) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Size, b.Size)) })
 	list := make([]Use, len(data))
 	for i := range data {
-		list[i] = Use{data[i].Kind.String(), data[i].Size, Amounts(data[i].Used), Amounts(data[i].Estimated)}
+		list[i] = Use{data[i].Kind.String(), data[i].Size, Amounts{data[i].Used, m}, Amounts{data[i].Estimated, m}}
 	}
 	return list
 }
 
 // Amounts are amounts by unit.
-type Amounts limit.Amounts
+type Amounts struct {
+	of    limit.Amounts
+	money unit.Money
+}
 
 // MarshalJSON writes a number for each unit; spend is in the currency.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
-	for i, unit := range teams.Units {
+	for i, name := range teams.Units {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, `"`+string(unit)+`":`+limit.Written(unit, a[i])...)
+		out = append(out, `"`+string(name)+`":`+a.money.Written(name, a.of[i])...)
 	}
 	return append(out, '}'), nil
 }
@@ -213,7 +217,7 @@ func (a *api) adjust(c *call) error {
 	if err != nil {
 		return err
 	}
-	number := func(n int64) json.Number { return json.Number(limit.Written(o.Unit, n)) }
+	number := func(n int64) json.Number { return json.Number(a.Currency().Money.Written(o.Unit, n)) }
 	return c.write(http.StatusOK, AdjustedUse{o.Unit, number(done.DayBefore), number(done.Day), number(done.MonthBefore), number(done.Month)})
 }
 

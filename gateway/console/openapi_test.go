@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // The document has exactly the routes, with their parameters.
@@ -77,7 +78,7 @@ func teamMembers(t *testing.T) []string {
 func raiseMembers(t *testing.T) []string {
 	t.Helper()
 	var members map[string]any
-	text, err := json.Marshal(teams.Raise{Unit: teams.UnitImages})
+	text, err := json.Marshal(teams.Raise{Unit: teams.UnitSpend, Money: unit.Micros})
 	if err == nil {
 		err = json.Unmarshal(text, &members)
 	}

@@ -210,7 +210,7 @@ func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide
 
 // order returns the order of a change by an actor.
 func (r *Registry) order(a access.Actor) teams.Order {
-	o := teams.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
+	o := teams.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now(), Money: r.File().Money}
 	if !a.Changes() {
 		o.Most = auditMost
 	}

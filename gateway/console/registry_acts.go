@@ -8,6 +8,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,12 +16,14 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Correction is a correction of what a team used in the running day and month.
 type Correction struct {
 	Unit  teams.Unit
 	Delta string // what to add, as it is written; below 0 to give back. Spend is in the currency
+	Money unit.Money
 }
 
 // Read checks a correction and its reason.
@@ -28,12 +31,12 @@ func (c Correction) Read(reason string) (delta int64, err error) {
 	refused := func(field, text, allowed string) (int64, error) {
 		return 0, &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text, Allowed: allowed}
 	}
-	delta, ok := limit.ReadAmount(c.Unit, c.Delta)
+	delta, ok := c.Money.Read(c.Unit, c.Delta)
 	switch {
 	case !slices.Contains(teams.Units[:], c.Unit):
 		return refused("unit", "no such unit", "requests, tokens, images or spend")
 	case !ok || delta == 0:
-		return refused("delta", "not an amount", "a whole number other than 0; for spend up to nine decimals")
+		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
 	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
 		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
 	}
@@ -51,9 +54,9 @@ const (
 	Refused Step = ".refused" // by the accounts, because the month would fall below 0
 )
 
-// Adjusted is the entry of a step of a correction. The id is that of the correction in the accounts.
-func Adjusted(id, team string, unit teams.Unit, delta int64, step Step) teams.Entry {
-	after := object(map[string]string{"id": id, "unit": string(unit), "delta": limit.Written(unit, delta)})
+// Entry is the entry of a step of the correction of a team. The id is that of the correction in the accounts.
+func (c Correction) Entry(id, team string, delta int64, step Step) teams.Entry {
+	after := object(map[string]string{"id": id, "unit": string(c.Unit), "delta": c.Money.Written(c.Unit, delta)})
 	return teams.Entry{What: "usage.adjust" + string(step), Team: team, After: after}
 }
 
@@ -71,13 +74,14 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err := r.seen(ctx, a, team, a.Changes()); err != nil {
 		return done, err
 	}
+	c.Money = r.File().Money
 	delta, err := c.Read(a.Reason)
 	if err != nil {
 		return done, err
 	}
 	id := "adjust-" + rand.Text()
 	note := func(ctx context.Context, step Step) error {
-		return r.kept.note(ctx, r.order(a), Adjusted(id, team, c.Unit, delta, step))
+		return r.kept.note(ctx, r.order(a), c.Entry(id, team, delta, step))
 	}
 	if err := note(ctx, Ordered); err != nil {
 		return done, err
@@ -101,7 +105,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	}
 	return done, &teams.Problem{
 		Code: teams.CodeConflict, Field: "delta", Text: "the team used less this month than is given back, and nothing was changed",
-		Given: limit.Written(c.Unit, delta), Allowed: "at least " + limit.Written(c.Unit, -done.Month), Advice: "give back less",
+		Given: c.Money.Written(c.Unit, delta), Allowed: "at least " + c.Money.Written(c.Unit, -done.Month), Advice: "give back less",
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -131,7 +132,7 @@ func worldOver(t *testing.T, kept teams.Store) *world {
 		Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
 	})
 	w.Handler = NewAPI(APIDeps{
-		Registry: w.Registry, Ledger: w.accounts, Traffic: w.traffic, Currency: func() string { return "CNY" }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Registry: w.Registry, Ledger: w.accounts, Traffic: w.traffic, Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }

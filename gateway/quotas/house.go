@@ -9,11 +9,13 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Alert is a per cent of a quota of the house that was passed.
 type Alert struct {
 	limit.Standing
+	Money   unit.Money
 	Percent int
 }
 
@@ -43,7 +45,7 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 		s := &report.Limits[i]
 		for _, percent := range house.Alert {
 			if reached(s, percent) {
-				w.report(ctx, Alert{*s, percent}, &date)
+				w.report(ctx, Alert{*s, house.Account.Money, percent}, &date)
 			}
 		}
 	}
@@ -77,7 +79,7 @@ func (w *Watch) report(ctx context.Context, a Alert, date *limit.Calendar) {
 	w.Metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
 	w.Logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
 		slog.String("unit", string(a.Unit)), slog.String("period", string(a.Period)), slog.Int("percent", a.Percent),
-		slog.String("used", limit.Written(a.Unit, a.Used)), slog.String("held", limit.Written(a.Unit, a.Held)), slog.String("limit", limit.Written(a.Unit, a.Limit)))
+		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)), slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
 	if w.Passed != nil {
 		w.Passed(a)
 	}
@@ -88,7 +90,8 @@ const mostTold = 10_000
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (w *Watch) House() string {
-	if w.Teams().House == nil {
+	file := w.Teams()
+	if file.House == nil {
 		return "none"
 	}
 	report := w.house.Load()
@@ -98,7 +101,7 @@ func (w *Watch) House() string {
 	var all []string
 	for i := range report.Limits {
 		s := &report.Limits[i]
-		text := s.Name() + " " + limit.Written(s.Unit, s.Used+s.Held) + " of " + limit.Written(s.Unit, s.Limit)
+		text := s.Name() + " " + file.Money.Written(s.Unit, s.Used+s.Held) + " of " + file.Money.Written(s.Unit, s.Limit)
 		if s.Limit > 0 {
 			text += " (" + strconv.FormatInt((s.Used+s.Held)*100/s.Limit, 10) + " %)"
 		}

@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -52,12 +53,12 @@ func (s *settler) release(ctx context.Context, claim *cache.Claim, after time.Du
 }
 
 // Cost is the cost of the end.
-func (e *End) Cost() telemetry.Cost {
+func (e *End) Cost(m unit.Money) telemetry.Cost {
 	flag := telemetry.FlagExact
 	if e.Estimated {
 		flag = telemetry.FlagEstimated
 	}
-	return Cost(e.amounts(), flag)
+	return Cost(e.amounts(), m, flag)
 }
 
 // endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
@@ -203,19 +204,21 @@ func HeldBy(hold *cache.Hold) limit.Amounts {
 }
 
 // Cost is amounts in the form of the log.
-func Cost(a limit.Amounts, flag string) telemetry.Cost {
-	return telemetry.Cost{Known: true, Amounts: a, Flag: flag}
+func Cost(a limit.Amounts, m unit.Money, flag string) telemetry.Cost {
+	return telemetry.Cost{Known: true, Amounts: a, Money: m, Flag: flag}
 }
 
 // reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
 // is reported once.
 func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
-	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), end.amounts())
+	money := s.deps.Money()
+	cost := end.Cost(money)
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &cost)
 	task := telemetry.Task{
 		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: claim.Account, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
-		Usage: end.Usage, Cost: end.Cost(), Held: Cost(HeldBy(&claim.Hold), ""), Estimated: end.Estimated, SettledBy: end.By,
+		Usage: end.Usage, Cost: cost, Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
 	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"sluice/cache"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // Two replicas may learn of a task's end. The request that learned of it second reports no cost: the task is charged once.
@@ -18,7 +19,7 @@ func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
 		tasks := New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
 			Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Logger: slog.New(slog.DiscardHandler),
 			Charge: func(_ context.Context, c *limit.Charge) { c.Taken(first) },
-			Label:  func(model string) string { return model }, Cover: func(text string) string { return text },
+			Label:  func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos }, Cover: func(text string) string { return text },
 		})
 		answer := cache.Answer{Task: "t1", Status: cache.Succeeded}
 		claim := cache.Claim{Team: "search", Task: "t1", Created: time.Now(), Answer: cache.Answer{Task: "t1", Status: cache.Pending}, Hold: cache.Hold{ID: "h", Images: 2}}

@@ -14,6 +14,7 @@ import (
 
 	"sluice/cache"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 )
 
@@ -78,6 +79,8 @@ type Deps struct {
 	Full func() map[string]bool
 	// Label names a model in metrics.
 	Label func(model string) string
+	// Money is what amounts of money count in.
+	Money func() unit.Money
 	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
 

@@ -20,7 +20,7 @@ type Difference struct {
 	Requests  int64 // estimated requests of the model on that day: their answer did not say what they used
 }
 
-// Amount is how much more the bill charges, in the smallest amount of the currency.
+// Amount is how much more the bill charges, in the ledger's Money.
 func (d *Difference) Amount() int64 { return d.Bill.Amount - d.Ledger.Amount }
 
 // Quantity is how many tokens or pictures more the bill charges.

@@ -24,13 +24,7 @@ type Item struct {
 // Sum is what was charged for an item.
 type Sum struct {
 	Quantity int64 // tokens or pictures
-	Amount   int64 // in the smallest amount of the currency
-}
-
-// Span is the part of a bill that is compared: days, both included, as 20261121, and an account at the service. A zero is no bound.
-type Span struct {
-	From, To int
-	Account  string // a bill without a column of accounts is for it alone
+	Amount   int64 // in the Span's Money
 }
 
 // Sums is a bill, added up.
@@ -164,7 +158,7 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		return "", 0
 	}
 	sum := Sum{}
-	if sum.Amount, ok = decimal(line[r.amount], 1, unit.Table[limit.Spend].Decimals); !ok {
+	if sum.Amount, ok = decimal(line[r.amount], 1, span.Money.Digits()); !ok {
 		return fmt.Sprintf("given %q; allowed: an amount of money", line[r.amount]), r.amount
 	}
 	if r.quantity >= 0 && line[r.quantity] != "" {

@@ -18,10 +18,3 @@ const (
 
 // UnitIndex is a unit's index in Amounts; -1: there is no such unit.
 func UnitIndex(u teams.Unit) int { return unit.Index(u) }
-
-// Written is an amount of a unit as people write it: spend in the currency, without zeros at its end; the rest as a
-// whole number.
-func Written(u teams.Unit, n int64) string { return unit.Written(u, n) }
-
-// ReadAmount reads what Written writes, see [teams.ReadAmount].
-func ReadAmount(u teams.Unit, text string) (n int64, ok bool) { return teams.ReadAmount(u, text) }

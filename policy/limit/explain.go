@@ -8,11 +8,11 @@ import (
 
 // Explain says which limit refuses a hold, how much of it is left, and when the request would fit.
 func (v *Verdict) Explain(h *Hold) string {
-	team := h.Team.ID
+	team, written := h.Team.ID, func(n int64) string { return h.Team.Money.Written(v.Fault.Unit, n) }
 	switch v.Reason {
 	case ReasonNever:
 		return fmt.Sprintf("The request asks for %s and can never fit: %s is allowed %s of %s per %s%s.",
-			Written(v.Fault.Unit, v.Asked), v.who(h, "team ", "key "), Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
+			written(v.Asked), v.who(h, "team ", "key "), written(v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
 	case ReasonTasks:
 		fits := "the next fits when one of them ends"
 		if v.Aside.Amount > 0 {
@@ -22,7 +22,7 @@ func (v *Verdict) Explain(h *Hold) string {
 	case ReasonAccount:
 		if v.Fault.Period != "" {
 			return fmt.Sprintf("%s has %s left of its quota %s of %s, and this request may cost %s; %s.", v.account("The", "A"),
-				Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), Written(v.Fault.Unit, v.Asked), v.resets())
+				written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), written(v.Asked), v.resets(h))
 		}
 		shared := ""
 		if v.Fault.Of == "" {
@@ -32,10 +32,10 @@ func (v *Verdict) Explain(h *Hold) string {
 			v.account("The", "A"), shared, v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
 	case ReasonHouse:
 		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s, and this request may cost %s; %s.",
-			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), Written(v.Fault.Unit, v.Asked), v.resets())
+			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), written(v.Asked), v.resets(h))
 	case ReasonQuota:
 		return fmt.Sprintf("%s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", v.who(h, "Team ", "Key "),
-			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), v.forTag(h), Written(v.Fault.Unit, v.Asked), v.resets())
+			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.forTag(h), written(v.Asked), v.resets(h))
 	}
 	return fmt.Sprintf("%s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", v.who(h, "Team ", "Key "),
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
@@ -88,10 +88,10 @@ func (v *Verdict) forTag(h *Hold) string {
 }
 
 // resets describes what blocks a request, and for how long.
-func (v *Verdict) resets() string {
+func (v *Verdict) resets(h *Hold) string {
 	switch {
 	case v.Aside.Amount > 0:
-		return Written(v.Fault.Unit, v.Aside.Amount) + " " + v.setAside()
+		return h.Team.Money.Written(v.Fault.Unit, v.Aside.Amount) + " " + v.setAside()
 	case v.Wait >= v.Fault.Reset:
 		return "it resets in " + Shown(v.Wait)
 	case v.Asked <= v.Fault.Left:
@@ -132,7 +132,7 @@ func (v *Verdict) Fields() (policy, left string) {
 	return text[:half], text[half:]
 }
 
-// largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.
+// largestField is the largest integer of a structured field. Amounts of money are in parts of the currency, and may be larger.
 const largestField = 999_999_999_999_999
 
 func appendName(b []byte, i int, s *Standing) []byte {

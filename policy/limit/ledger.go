@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Row is one entry of the ledger: what a team used of one model by one endpoint on one account on one day, in UTC. In the ledgers of tags
@@ -234,14 +235,14 @@ type Entry struct {
 // DayText writes a day of the ledger as reports do: 20261121 as 2026-11-21.
 func DayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
 
-// Entries are the units of a row that are not 0, or what it used by kind.
-func (r *Row) Entries(kinds bool) (entries []Entry) {
+// Entries are the units of a row that are not 0, or what it used by kind. Its money counts in m.
+func (r *Row) Entries(m unit.Money, kinds bool) (entries []Entry) {
 	if kinds {
-		return r.kindEntries()
+		return r.kindEntries(m)
 	}
 	for i := range teams.Units {
 		if r.Used[i] != 0 || r.Estimated[i] != 0 {
-			entries = append(entries, r.entry(i, &r.Used, &r.Estimated))
+			entries = append(entries, r.entry(m, i, &r.Used, &r.Estimated))
 		}
 	}
 	return entries

@@ -5,13 +5,14 @@ import (
 
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Part is what a row of the ledger used of one kind.
 type Part struct {
 	Kind      price.Kind // [price.Unknown]: what was used without a bill
 	Size      string     // of pictures, the size of the price list that they have; may be empty
-	Rate      int64      // for a million tokens or for one picture, in 10⁻⁹ of the currency; [price.Mixed]: no one rate held
+	Rate      int64      // for a million tokens or for one picture, in parts of the currency; [price.Mixed]: no one rate held
 	Used      Amounts    // the tokens or pictures, and the spend; no requests: they are of no kind
 	Estimated Amounts    // of Used, as far as is known
 }
@@ -50,39 +51,41 @@ func (r *Row) Parts() (list []Part) {
 
 // kindEntries are the requests of a row and what it used of each kind. Together the entries of kinds have all of the row's tokens, pictures
 // and spend, each once.
-func (r *Row) kindEntries() (entries []Entry) {
+func (r *Row) kindEntries(m unit.Money) (entries []Entry) {
 	if r.Used[Requests] != 0 {
-		entries = append(entries, r.entry(Requests, &r.Used, &r.Estimated))
+		entries = append(entries, r.entry(m, Requests, &r.Used, &r.Estimated))
 	}
 	for _, p := range r.Parts() {
 		of := len(entries)
-		for _, unit := range [...]int{Tokens, Images} {
-			if p.Used[unit] != 0 {
-				entries = append(entries, r.entry(unit, &p.Used, &p.Estimated))
+		for _, u := range [...]int{Tokens, Images} {
+			if p.Used[u] != 0 {
+				entries = append(entries, r.entry(m, u, &p.Used, &p.Estimated))
 			}
 		}
 		if of == len(entries) {
-			entries = append(entries, r.entry(Spend, &p.Used, &p.Estimated))
+			entries = append(entries, r.entry(m, Spend, &p.Used, &p.Estimated))
 		}
 		for i := range entries[of:] {
 			e := &entries[of+i]
 			e.Kind, e.Size, e.Spend, e.EstimatedSpend = p.Kind.String(), p.Size, "0", "0"
 			if p.Rate != price.Mixed {
-				e.Price = number(Spend, p.Rate)
+				e.Price = number(m, Spend, p.Rate)
 			}
 		}
 		last := &entries[len(entries)-1]
-		last.Spend, last.EstimatedSpend = number(Spend, p.Used[Spend]), number(Spend, p.Estimated[Spend])
+		last.Spend, last.EstimatedSpend = number(m, Spend, p.Used[Spend]), number(m, Spend, p.Estimated[Spend])
 	}
 	return entries
 }
 
 // entry is one unit of a row.
-func (r *Row) entry(unit int, used, estimated *Amounts) Entry {
+func (r *Row) entry(m unit.Money, u int, used, estimated *Amounts) Entry {
 	return Entry{
-		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: teams.Units[unit],
-		Used: number(unit, used[unit]), Estimated: number(unit, estimated[unit]),
+		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: teams.Units[u],
+		Used: number(m, u, used[u]), Estimated: number(m, u, estimated[u]),
 	}
 }
 
-func number(unit int, n int64) json.Number { return json.Number(Written(teams.Units[unit], n)) }
+func number(m unit.Money, u int, n int64) json.Number {
+	return json.Number(m.Written(teams.Units[u], n))
+}

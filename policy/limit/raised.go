@@ -24,8 +24,8 @@ type Raises struct {
 func RaisesOf(team *teams.Team, unit teams.Unit, period teams.Period) (r Raises) {
 	list, base := team.RaisesOf(unit, period)
 	for i := range list {
-		r.Base = json.Number(Written(unit, base))
-		r.Raises = append(r.Raises, Raised{json.Number(Written(unit, list[i].Amount)), list[i].Until.UTC(), list[i].Reason})
+		r.Base = json.Number(team.Money.Written(unit, base))
+		r.Raises = append(r.Raises, Raised{json.Number(list[i].Money.Written(unit, list[i].Amount)), list[i].Until.UTC(), list[i].Reason})
 	}
 	return r
 }

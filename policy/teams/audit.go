@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"sluice/policy/unit"
 )
 
 // KeptDays is how long entries are kept, in days.
@@ -34,6 +36,7 @@ type Order struct {
 	Who, Address string // one line each, of at most MaxProse characters
 	Reason       string // may be empty
 	Now          time.Time
+	Money        unit.Money // what amounts of a change count in: that of the teams file
 	// Most bounds the bytes of the entries about the changed team on this day in UTC, including those of others' orders. 0: no
 	// bound.
 	Most int64

@@ -19,15 +19,15 @@ type Change interface {
 }
 
 // Apply makes a change. If it makes no difference, the returned document has the version of the given one, and no entry is
-// needed. An error is of type [*Problem].
+// needed. Amounts of money count in the given document's Money. An error is of type [*Problem].
 func Apply(d Document, change Change) (Document, Entry, error) {
-	next := Document{Version: d.Version, Teams: slices.Clone(d.Teams)}
+	next := Document{Version: d.Version, Teams: slices.Clone(d.Teams), Money: d.Money}
 	entry, err := change.apply(&next)
 	if err != nil {
 		return d, Entry{}, err
 	}
 	version := max(next.Version, d.Version+1)
-	next, err = ReadDocument(next.Text())
+	next, err = readDocument(next.Text(), d.Money, false)
 	switch {
 	case err != nil:
 		return d, Entry{}, problemOf(err)

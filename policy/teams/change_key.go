@@ -182,7 +182,10 @@ func (c ChangeKey) apply(d *Document) (Entry, error) {
 		return Entry{}, noKey()
 	}
 	keys := slices.Clone(team.Keys)
-	if _, err := readWhole(c.Members, true, keys[i].change); err != nil {
+	if _, err := readWhole(c.Members, true, func(n node) {
+		n.anyMoney = true // Apply reads the whole document
+		keys[i].change(n)
+	}); err != nil {
 		return Entry{}, problemOf(err)
 	}
 	return d.rekey(at, "key.change", c.Key, keys), nil

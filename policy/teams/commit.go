@@ -71,6 +71,7 @@ func step(was State, order Order, decide Decide) (State, Document, error) {
 	if err != nil {
 		return was, before, err
 	}
+	before.Money = order.Money
 	change, err := decide(before)
 	if err != nil {
 		return was, before, err

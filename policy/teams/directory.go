@@ -13,7 +13,7 @@ import (
 // file, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type [Faults],
 // means that the document is faulty as a whole.
 func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Faults, err error) {
-	_, list, _, err := readDirectory(document, f.defaults)
+	_, list, _, err := readDirectory(document, f.defaults, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,11 +51,12 @@ func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Fau
 }
 
 // ofTheFile are the fields of a teams file that a directory's document lacks.
-var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|house|prices|catalogue|aliases|issuers)$`)
+var ofTheFile = regexp.MustCompile(`^(currency|currency_digits|defaults|account|house|prices|catalogue|aliases|issuers)$`)
 
-// readDirectory reads a directory's document.
-func readDirectory(document []byte, defaults Team) (r *reader, list []*Team, version int64, err error) {
+// readDirectory reads a directory's document. Its amounts of money count as those of the defaults, or in anything.
+func readDirectory(document []byte, defaults Team, anyMoney bool) (r *reader, list []*Team, version int64, err error) {
 	r, err = readWhole(document, true, func(root node) {
+		root.counts, root.anyMoney = defaults.Money, anyMoney
 		root.fields(
 			may("version", one(&version, whole[int64](0, MaxAmount))),
 			must("teams", func(n node) { list = readTeams(n, defaults) }),

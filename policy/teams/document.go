@@ -4,21 +4,28 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"sluice/policy/unit"
 )
 
 // Document is the directory at one version. Its teams are ordered by id. What it points to MUST NOT be changed.
 type Document struct {
 	Version int64 // grows by one with every change; 0: no directory was written yet
 	Teams   []Spec
+	// Money is what the amounts of the next change MUST count in: that of the teams file. The text does not have it, nor the amounts of it.
+	Money unit.Money
 }
 
-// ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its error is of type [Faults].
-func ReadDocument(text []byte) (Document, error) {
-	r, list, version, err := readDirectory(text, Team{})
+// ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its amounts of money may count in anything,
+// which only the teams file says: see [File.Join]. Its error is of type [Faults].
+func ReadDocument(text []byte) (Document, error) { return readDocument(text, unit.Nanos, true) }
+
+func readDocument(text []byte, money unit.Money, anyMoney bool) (Document, error) {
+	r, list, version, err := readDirectory(text, Team{Money: money}, anyMoney)
 	if err != nil {
 		return Document{}, err
 	}
-	d := Document{Version: version}
+	d := Document{Version: version, Money: money}
 	for i, team := range list {
 		d.Teams = append(d.Teams, specOf(r.places[i], team))
 	}

@@ -16,10 +16,14 @@ package teams
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"sluice/policy"
 	"sluice/policy/price"
+	"sluice/policy/unit"
 )
 
 // File is one reading of the teams file. It never changes, so requests may use it while a newer one takes its place;
@@ -27,6 +31,8 @@ import (
 type File struct {
 	// Currency is the word for money in reports, "CNY". Empty: the file names none, and reports show bare numbers.
 	Currency string
+	// Money is what amounts of money count in: currency_digits. It is that of every team of the file.
+	Money unit.Money
 	// List holds the teams in the order of the file, disabled ones too, and then those of the directory, if it was joined.
 	List []*Team
 	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
@@ -49,6 +55,9 @@ type File struct {
 	labels   labels
 	specs    map[string]Spec
 }
+
+// In is how reports write money.
+func (f *File) In() unit.Currency { return unit.Currency{Word: f.Currency, Money: f.Money} }
 
 // Warnings lists settings that are legal but maybe not meant, one line each, in the order of the file.
 func (f *File) Warnings() []string { return slices.Clone(f.warnings) }
@@ -126,11 +135,32 @@ func Parse(doc []byte) (*File, error) {
 
 var currency = spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
 
+// digits are how many an amount of money has behind the point.
+var digits = form[unit.Money]{"9 or 6", func(text string) (unit.Money, bool) {
+	n, err := strconv.Atoi(text)
+	m, ok := unit.MoneyOf(n)
+	return m, err == nil && ok
+}, true}
+
+// readDigits reads the member currency_digits before all others: every amount depends on it, also one that is written above it.
+func readDigits(root node) (m unit.Money) {
+	mapping, ok := root.ast.(*ast.MappingNode)
+	for i := 0; ok && i < len(mapping.Values); i++ {
+		if name, _ := scalar(mapping.Values[i].Key); name == "currency_digits" {
+			m, _ = read(node{root.reader, mapping.Values[i].Value, name}, digits)
+		}
+	}
+	return m
+}
+
 // read reads the whole document. It reads the teams last, because they start from the defaults.
 func (f *File) read(n node) {
 	var teams *node
+	f.Money = readDigits(n)
+	n.counts, f.defaults.Money = f.Money, f.Money
 	n.fields(
 		may("currency", one(&f.Currency, currency)),
+		may("currency_digits", func(node) {}), // it is read already
 		may("defaults", func(v node) {
 			tagQuotas := v
 			v.fields(f.defaults.shared(&tagQuotas)...)

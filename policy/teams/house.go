@@ -52,7 +52,7 @@ var percent = whole(1, 100)
 
 // readHouse reads the cap of all teams together.
 func readHouse(n node) *House {
-	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile}}
+	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile, Money: n.counts}}
 	given := n.fields(
 		may("quotas", group(quotaFields(&h.Account.Quotas)...)),
 		may("alert", func(v node) {

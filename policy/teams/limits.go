@@ -18,7 +18,7 @@ const (
 	UnitRequests Unit = "requests"
 	UnitTokens   Unit = "tokens"
 	UnitImages   Unit = "images"
-	UnitSpend    Unit = "spend" // money; amounts are integers of 10⁻⁹ of the currency
+	UnitSpend    Unit = "spend" // money; amounts are integers of a part of the currency, see [unit.Money]
 )
 
 // Units lists every unit in the order in which limits and reports name them.
@@ -53,7 +53,7 @@ type Rate struct {
 type Quota struct {
 	Unit   Unit   // any unit
 	Period Period // PeriodDay or PeriodMonth
-	Limit  int64  // 0 to MaxAmount, for UnitSpend in 10⁻⁹ of the currency; 0 allows nothing
+	Limit  int64  // 0 to MaxAmount, for UnitSpend in the team's Money; 0 allows nothing
 }
 
 // named is how warnings name the quota: images per day.
@@ -92,16 +92,12 @@ func rateFields(rates *[]Rate) (fields []field) {
 // quotaFields are the fields of quotas, which replace those of the same unit and period.
 func quotaFields(quotas *[]Quota) (units []field) {
 	for _, u := range unit.Table {
-		amount := whole[int64](0, MaxAmount)
-		if u.Decimals > 0 {
-			amount = money
-		}
 		var periods []field
 		for _, period := range Periods {
 			periods = append(periods, may(string(period), func(n node) {
 				*quotas = without(*quotas, func(q Quota) bool { return q.Unit == u.Name && q.Period == period })
 				if !n.isNone() {
-					limit, _ := read(n, amount)
+					limit, _ := read(n, n.amountOf(&u))
 					*quotas = append(*quotas, Quota{u.Name, period, limit})
 				}
 				slices.SortFunc(*quotas, func(a, b Quota) int {
@@ -112,6 +108,14 @@ func quotaFields(quotas *[]Quota) (units []field) {
 		units = append(units, may(string(u.Name), group(periods...)))
 	}
 	return units
+}
+
+// amountOf is an amount of a unit from 0 on.
+func (r *reader) amountOf(u *unit.Unit) form[int64] {
+	if u.Money {
+		return r.money()
+	}
+	return whole[int64](0, MaxAmount)
 }
 
 func compareUnits(a, b Unit) int { return slices.Index(Units[:], a) - slices.Index(Units[:], b) }

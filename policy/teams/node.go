@@ -7,6 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"sluice/policy/unit"
 )
 
 // node is a value of the document, the path that leads to it, and the reader that collects what is wrong with it.
@@ -23,6 +25,8 @@ type reader struct {
 	warnings  Faults
 	first     map[string]int // the line where each unique name was first found, by kind and name
 	directory bool           // the document is a directory's, not a teams file
+	counts    unit.Money     // what its amounts of money count in
+	anyMoney  bool           // which is not known: the amounts may be of any
 	root      node
 	places    []node // the teams
 }

@@ -90,7 +90,7 @@ func readSize(n node, before []price.Size) (s price.Size) {
 	given := n.fields(
 		may("up_to_pixels", one(&s.UpToPixels, whole[int64](1, MaxAmount))),
 		may("size", one(&s.Word, sizeWord)),
-		must("image", one(&s.Image, money)),
+		must("image", one(&s.Image, n.money())),
 	)
 	switch {
 	case given == nil:
@@ -125,7 +125,7 @@ func tokenFields(rates *price.Rates) (fields []field) {
 
 func rateField(rates *price.Rates, k price.Kind) field {
 	return may(price.Table[k].Member, func(v node) {
-		if amount, ok := read(v, money); ok {
+		if amount, ok := read(v, v.money()); ok {
 			rates.Set(k, amount)
 		}
 	})

@@ -19,10 +19,11 @@ type Raise struct {
 	Team   string
 	Unit   Unit
 	Period Period
-	Amount int64     // above 0, in the unit's own parts
+	Amount int64     // above 0; money counts in Money
 	From   time.Time // when it was made
 	Until  time.Time // the first moment at which it no longer counts
 	Reason string    // 1 to MaxProse characters in one line
+	Money  unit.Money
 }
 
 // raiseText is a raise in JSON: in the store, in the API and in entries of the audit.
@@ -35,12 +36,17 @@ type raiseText struct {
 	From   time.Time   `json:"from"`
 	Until  time.Time   `json:"until"`
 	Reason string      `json:"reason"`
+	Money  unit.Money  `json:"currency_digits,omitzero"` // of spend; absent: 9
 }
 
 // MarshalJSON writes it.
 func (r Raise) MarshalJSON() ([]byte, error) {
-	amount := json.Number(unit.Written(r.Unit, r.Amount))
-	return encode(raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Reason}), nil
+	amount := json.Number(r.Money.Written(r.Unit, r.Amount))
+	text := raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Reason, r.Money}
+	if r.Unit != UnitSpend {
+		text.Money = unit.Nanos
+	}
+	return encode(text), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. It ignores members that it does not know: a later version may write more.
@@ -49,30 +55,16 @@ func (r *Raise) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return err
 	}
-	amount, ok := ReadAmount(t.Unit, t.Amount.String())
+	amount, ok := t.Money.Read(t.Unit, t.Amount.String())
 	if !ok {
 		return fmt.Errorf("a raise of %q %s cannot be read", t.Amount, t.Unit)
 	}
-	*r = Raise{t.ID, t.Team, t.Unit, t.Period, amount, t.From, t.Until, t.Reason}
+	*r = Raise{t.ID, t.Team, t.Unit, t.Period, amount, t.From, t.Until, t.Reason, t.Money}
 	return nil
 }
 
 // Of reports whether the raise is one of a quota.
 func (r *Raise) Of(unit Unit, period Period) bool { return r.Unit == unit && r.Period == period }
-
-// ReadAmount reads an amount of a unit as reports write it, with a sign or without, and fractions also with an exponent, as programs
-// write small numbers in JSON. It reports false for anything else: a part of a unit, of money a part of the last decimal, or a number
-// beyond what is counted exactly.
-func ReadAmount(u Unit, text string) (n int64, ok bool) {
-	places := 0
-	if i := unit.Index(u); i >= 0 {
-		places = unit.Table[i].Decimals
-	}
-	if places == 0 && strings.ContainsAny(text, "eE") {
-		return 0, false
-	}
-	return Decimal(text, places)
-}
 
 // RaiseOrder describes a raise that is ordered.
 type RaiseOrder struct {
@@ -85,7 +77,7 @@ type RaiseOrder struct {
 
 // Raise returns the raise with an id that the order makes of a quota of a team, or the [Problem] with [CodeUnfit] why there can be none.
 func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
-	r := Raise{ID: id, Team: team.ID, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
+	r := Raise{ID: id, Team: team.ID, Money: team.Money, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
 	ends, ok := endOfPeriod(o.Period, now)
 	if !ok {
 		return r, notAllowed(CodeUnfit, "period", shown(string(o.Period)), anyOf(Periods[:]), "")
@@ -116,11 +108,11 @@ func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 
 // count reads the amount, which is added to a limit.
 func (r *Raise) count(text string, limit int64) (err error) {
-	amount, ok := ReadAmount(r.Unit, text)
-	most := unit.Written(r.Unit, MaxAmount-limit)
+	amount, ok := r.Money.Read(r.Unit, text)
+	most := r.Money.Written(r.Unit, MaxAmount-limit)
 	allowed := "a whole number above 0, at most " + most
-	if places := unit.Table[unit.Index(r.Unit)].Decimals; places > 0 {
-		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", places, most)
+	if r.Unit == UnitSpend {
+		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", r.Money.Digits(), most)
 	}
 	if r.Amount = amount; !ok || amount <= 0 || amount > MaxAmount-limit {
 		err = notAllowed(CodeUnfit, "amount", shown(text), allowed, "")
@@ -196,6 +188,9 @@ func (t *Team) raised(list []Raise) *Team {
 		}
 		if more.Base == nil {
 			more.Base, more.Quotas = t.Quotas, slices.Clone(t.Quotas)
+		}
+		if r.Unit == UnitSpend { // it may be of before currency_digits was set
+			r.Money, r.Amount = t.Money, t.Money.In(r.Money, r.Amount)
 		}
 		more.Raises = append(more.Raises, r)
 		more.Quotas[at].Limit = min(more.Quotas[at].Limit+r.Amount, MaxAmount)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/policy"
+	"sluice/policy/unit"
 )
 
 // Team is one team, with the defaults filled in.
@@ -12,6 +13,8 @@ type Team struct {
 	ID string
 	// Owner is where the team is defined.
 	Owner Owner
+	// Money is what amounts of money count in, by the teams file: limits, use and raises.
+	Money unit.Money
 	// Description is for people, at most 200 characters in one line. Empty: none.
 	Description string
 	// Members are the groups and e-mails of the issuer that the console accepts as the team's, at most 100. Nil: none.

@@ -40,7 +40,7 @@ func choice[T ~string](words ...T) form[T] {
 	return word[T](anyOf(words), func(text string) bool { return slices.Contains(words, T(text)) })
 }
 
-// Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
+// Nano is how many parts the currency has unless the teams file has other currency_digits: 1.50 is 1,500,000,000.
 const Nano = 1_000_000_000
 
 // MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
@@ -61,12 +61,6 @@ func whole[T int | int64](low, high T) form[T] {
 
 var (
 	flag = form[bool]{"true or false", func(text string) (bool, bool) { return text == "true", text == "true" || text == "false" }, true}
-
-	// money is an amount of the currency as an integer of 10⁻⁹. Programs write small ones with an exponent, 1.23e-7.
-	money = form[int64]{"an amount from 0 to 9007199.254740991 with at most nine decimals", func(text string) (int64, bool) {
-		nanos, ok := Decimal(text, 9)
-		return nanos, ok && jsonNumber.MatchString(text) && text[0] != '-'
-	}, true}
 
 	// window is of a rate, in whole seconds because the RateLimit-Policy header has no others.
 	window = form[time.Duration]{allowed: `whole seconds from "1s" to "1h"`, parse: func(text string) (time.Duration, bool) {
@@ -100,6 +94,19 @@ var (
 		return text != "" && len(text) <= maxClaimValue && !controls.MatchString(text)
 	})
 )
+
+// money is an amount of the currency as an integer of the document's parts. Programs write small ones with an exponent, 1.23e-7.
+func (r *reader) money() form[int64] {
+	most := r.counts.Written(UnitSpend, MaxAmount)
+	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most, map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[r.counts])
+	return form[int64]{allowed, func(text string) (n int64, ok bool) {
+		n, ok = r.counts.Read(UnitSpend, text)
+		if !ok && r.anyMoney {
+			n, ok = unit.Micros.Read(UnitSpend, text)
+		}
+		return n, ok && jsonNumber.MatchString(text) && text[0] != '-'
+	}, true}
+}
 
 // read reads a single value of a form. The value of a faulty one is zero.
 func read[T any](n node, f form[T]) (value T, ok bool) {
@@ -203,37 +210,3 @@ func IsIssuerURL(text string) bool {
 	local := u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 	return u.Scheme == "https" || u.Scheme == "http" && local
 }
-
-var decimalForm = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$`)
-
-// Decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is
-// 15e-1: every JSON number, also with a plus sign or without digits on one side of the point. It reads the digits, because no
-// float is exactly 0.1, and reports false for a part of the last place and beyond ±MaxAmount. Its time grows only with the text,
-// whatever the exponent.
-func Decimal(text string, decimals int) (n int64, ok bool) {
-	parts := decimalForm.FindStringSubmatch(text)
-	if parts == nil || parts[2]+parts[3] == "" {
-		return 0, false
-	}
-	digits := strings.TrimLeft(parts[2]+parts[3], "0")
-	if digits == "" {
-		return 0, true
-	}
-	exponent := 0
-	if parts[4] != "" {
-		var err error
-		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > len(text)+len(maxDigits) || exponent < -len(text)-decimals {
-			return 0, false // no digits of this text make up for it
-		}
-	}
-	short := strings.TrimRight(digits, "0")
-	zeros := exponent + decimals - len(parts[3]) + len(digits) - len(short)
-	if zeros < 0 || len(short)+zeros > len(maxDigits) {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(parts[1]+short+strings.Repeat("0", zeros), 10, 64)
-	return n, err == nil && n >= -MaxAmount && n <= MaxAmount
-}
-
-// maxDigits are those of MaxAmount.
-var maxDigits = strconv.FormatInt(MaxAmount, 10)

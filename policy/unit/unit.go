@@ -3,8 +3,6 @@
 package unit
 
 import (
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,7 @@ type Unit struct {
 	Rate      bool  // a team and the upstream account may have a token bucket of it
 	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
 	AtOnce    int64 // no replica's share of a bucket is smaller, because one request may need that much; 0: 1
-	Decimals  int   // an amount of 1 is written as 10 to the power of -Decimals
+	Money     bool  // amounts count in a part of the currency: see [Money]
 
 	Charged string // description of the metric "sluice.<name>" of the amounts that were charged; empty: other metrics have them
 	UCUM    string // that metric's unit in the Unified Code for Units of Measure; empty: none
@@ -30,7 +28,7 @@ const (
 	Requests = iota
 	Tokens
 	Images
-	Spend // money: 10⁻⁹ of the teams file's currency
+	Spend // money: parts of the teams file's currency, see [Money]
 )
 
 // Table has every unit in the order in which limits and reports name them.
@@ -38,19 +36,8 @@ var Table = [...]Unit{
 	Requests: {Name: "requests", Rate: true},
 	Tokens:   {Name: "tokens", Rate: true, Estimated: true},
 	Images:   {Name: "images", Rate: true, AtOnce: 5, Charged: "images that were charged", UCUM: "{image}"},
-	Spend:    {Name: "spend", Estimated: true, Decimals: 9, Charged: "money that was charged, in the teams file's currency"},
+	Spend:    {Name: "spend", Estimated: true, Money: true, Charged: "money that was charged, in the teams file's currency"},
 }
-
-// InWhole is an amount as logs and traces show it: spend in the currency.
-func (u *Unit) InWhole(n int64) float64 {
-	if u.Decimals == 0 {
-		return float64(n)
-	}
-	return float64(n) / math.Pow10(u.Decimals)
-}
-
-// Amount is the inverse of [Unit.InWhole].
-func (u *Unit) Amount(whole float64) int64 { return int64(math.Round(whole * math.Pow10(u.Decimals))) }
 
 // Count is how many units there are.
 const Count = len(Table)
@@ -115,16 +102,6 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return a
 }
 
-// Written is an amount of a unit as people write it, without trailing zeros.
-func Written(name Name, n int64) string {
-	places := decimals(name)
-	if places == 0 {
-		return strconv.FormatInt(n, 10)
-	}
-	text := big.NewRat(n, power(places)).FloatString(places)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-}
-
 // Grouped is a whole number with commas: 12,345.
 func Grouped(n int64) string {
 	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
@@ -135,19 +112,4 @@ func Grouped(n int64) string {
 		return "-" + digits
 	}
 	return digits
-}
-
-func decimals(name Name) int {
-	if i := Index(name); i >= 0 {
-		return Table[i].Decimals
-	}
-	return 0
-}
-
-func power(places int) int64 {
-	n := int64(1)
-	for range places {
-		n *= 10
-	}
-	return n
 }

@@ -203,7 +203,7 @@ func (l Line) request() (Request, error) {
 		r.Cost.Flag, _ = in.Cost["flag"].(string)
 		for i := range unit.Table {
 			n, _ := in.Cost[string(unit.Names[i])].(float64) // an older replica does not know the unit
-			r.Cost.Amounts[i] = unit.Table[i].Amount(n)
+			r.Cost.Amounts[i] = r.Cost.Money.Amount(unit.Names[i], n)
 		}
 	}
 	return r, nil

@@ -30,5 +30,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if ne (len $sources) 1 }}{{ fail "teams: one of existingSecret, existingConfigMap and inline is required" }}{{ end -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.redis.existingSecret) }}{{ fail "replicaCount: more than 1 needs redis.existingSecret, or each pod would have limits and tasks of its own" }}{{ end -}}
 {{- if and (gt (int .Values.replicaCount) 1) .Values.state.existingClaim }}{{ fail "state.existingClaim: a copy of the directory is of one pod alone; with more than 1 replica leave it empty" }}{{ end -}}
+{{- if .Values.reconcile.schedule }}
+{{- if not .Values.redis.existingSecret }}{{ fail "reconcile.schedule: needs redis.existingSecret, where the job reads the ledger" }}{{ end -}}
+{{- if and (not .Values.reconcile.existingClaim) (not .Values.reconcile.fetch) }}{{ fail "reconcile: existingClaim or fetch is required: the bill's place, or the container that fetches it" }}{{ end -}}
+{{- end -}}
 {{- if not (dig "limits" "memory" "" .Values.resources) }}{{ fail "resources.limits.memory is required: Go's own limit is made from it" }}{{ end -}}
 {{- end }}

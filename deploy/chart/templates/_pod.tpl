@@ -34,8 +34,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Secrets are readable to the pod's group alone. */}}
-{{- define "sluice.volumes" -}}
+{{/* Secrets are readable to the pod's group alone. These have what it takes to read the ledger. */}}
+{{- define "sluice.volumes.ledger" -}}
 - name: teams
   {{- if .Values.teams.existingSecret }}
   secret:
@@ -46,13 +46,6 @@
     name: {{ .Values.teams.existingConfigMap | default (printf "%s-teams" (include "sluice.fullname" .)) }}
     defaultMode: 0440
   {{- end }}
-- name: upstream
-  secret:
-    secretName: {{ .Values.upstream.existingSecret }}
-    defaultMode: 0440
-    items:
-      - key: {{ .Values.upstream.secretKey }}
-        path: key
 {{- if .Values.redis.existingSecret }}
 - name: redis
   secret:
@@ -62,6 +55,17 @@
       - key: {{ .Values.redis.secretKey }}
         path: url
 {{- end }}
+{{- end }}
+
+{{- define "sluice.volumes" -}}
+{{ include "sluice.volumes.ledger" . }}
+- name: upstream
+  secret:
+    secretName: {{ .Values.upstream.existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .Values.upstream.secretKey }}
+        path: key
 {{- if .Values.tls.existingSecret }}
 - name: tls
   secret:

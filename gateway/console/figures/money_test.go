@@ -18,6 +18,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // TestTotalsAreThoseOfSluiceUsage compares Money with the report of sluice usage, for random ledgers, in both forms of the
@@ -95,17 +96,17 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	report := admin.NewUsageReport("", q.From, q.To, rows, false)
+	report := admin.NewUsageReport(unit.Currency{}, q.From, q.To, rows, false)
 	want, wantDays, wantTotal := uses{}, uses{}, Use{}
 	for _, row := range report.Rows {
 		var use Use
-		unit := limit.UnitIndex(row.Unit)
-		used, okUsed := limit.ReadAmount(row.Unit, row.Used.String())
-		estimated, okEstimated := limit.ReadAmount(row.Unit, row.Estimated.String())
+		u := limit.UnitIndex(row.Unit)
+		used, okUsed := unit.Nanos.Read(row.Unit, row.Used.String())
+		estimated, okEstimated := unit.Nanos.Read(row.Unit, row.Estimated.String())
 		if !okUsed || !okEstimated {
 			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
 		}
-		use.Used[unit], use.Estimated[unit] = used, estimated
+		use.Used[u], use.Estimated[u] = used, estimated
 		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint), "account": limit.AccountName(row.Account)}[q.By], use)
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)

@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -19,12 +20,12 @@ type Deps struct {
 	Teams    Teams
 	Raises   Raises
 	Figures  Figures
-	Config   func() Config // the settings in effect, without secrets
-	Modes    policy.Modes  // that the settings set
-	Prefix   string        // of the service's headers, for the rules
-	Currency func() string // of the teams file; it may answer ""
-	TraceURL string        // an address with {trace}; empty: no links to traces
-	Provider string        // of the service, for bills; empty: null
+	Config   func() Config        // the settings in effect, without secrets
+	Modes    policy.Modes         // that the settings set
+	Prefix   string               // of the service's headers, for the rules
+	Currency func() unit.Currency // of the teams file
+	TraceURL string               // an address with {trace}; empty: no links to traces
+	Provider string               // of the service, for bills; empty: null
 	Now      func() time.Time
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }

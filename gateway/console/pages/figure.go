@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // figure is a chart with its words.
@@ -30,28 +31,28 @@ func half(top float64) float64 {
 }
 
 // daysFigure draws one unit of daily use, with the estimated part separate.
-func daysFigure(days []figures.Row, unit int, currency string) figure {
+func daysFigure(days []figures.Row, of int, in unit.Currency) figure {
 	list := make([]column, len(days))
-	name, scale, total := string(teams.Units[unit]), 1.0, int64(0)
-	if unit == limit.Spend {
-		name, scale = currencyOr(currency), 1/float64(teams.Nano)
+	name, scale, total := string(teams.Units[of]), 1.0, int64(0)
+	if of == limit.Spend {
+		name, scale = currencyOr(in.Word), 1/float64(in.Money.Parts())
 	}
 	named := dayNames(days)
 	for i, d := range days {
-		used, estimated := d.Used[unit], d.Estimated[unit]
+		used, estimated := d.Used[of], d.Estimated[of]
 		total += used
 		list[i] = column{
-			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(unit, used), name, inWords(unit, estimated)),
+			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(in.Money, of, used), name, inWords(in.Money, of, estimated)),
 			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
 		}
 	}
 	f := figure{
 		columns: newColumns(list, "a", "e"),
-		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(unit, total)),
+		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(in.Money, of, total)),
 		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
 	}
 	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
-	if unit != limit.Spend {
+	if of != limit.Spend {
 		f.Half = axis(half(f.Top))
 	}
 	if n := len(days); n > 0 {
@@ -75,9 +76,9 @@ func dayLabel(name string) template.HTML {
 }
 
 // inWords writes an amount for a tooltip.
-func inWords(unit int, n int64) string {
-	if unit == limit.Spend {
-		return rounded(n, 2)
+func inWords(m unit.Money, of int, n int64) string {
+	if of == limit.Spend {
+		return rounded(m, n, 2)
 	}
 	return grouped(n)
 }

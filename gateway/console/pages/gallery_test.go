@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -72,7 +73,7 @@ func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing,
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
 		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix,
-		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
+		Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
 

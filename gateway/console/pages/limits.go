@@ -87,17 +87,17 @@ func partRows(list []limit.Standing, at time.Time, currency string) (rows []limi
 }
 
 // ownLimits writes a key's own limits: 60 requests per 1m, 50 images a day, 4 at once, only gen2.6-*.
-func ownLimits(k *teams.Key, currency string) string {
+func ownLimits(k *teams.Key, in unit.Currency) string {
 	var all []string
 	for _, r := range k.Rates {
-		text := ofUnit(r.Unit, r.Limit, currency) + " per " + r.PerText
+		text := ofUnit(r.Unit, r.Limit, in) + " per " + r.PerText
 		if r.Burst != r.Limit {
 			text += ", burst " + grouped(r.Burst)
 		}
 		all = append(all, text)
 	}
 	for _, q := range k.Quotas {
-		all = append(all, ofUnit(q.Unit, q.Limit, currency)+" a "+string(q.Period))
+		all = append(all, ofUnit(q.Unit, q.Limit, in)+" a "+string(q.Period))
 	}
 	if k.Concurrent > 0 {
 		all = append(all, grouped(int64(k.Concurrent))+" at once")
@@ -113,9 +113,9 @@ func ownLimits(k *teams.Key, currency string) string {
 }
 
 // ofUnit writes an amount with its unit: 1 request, 12.5 CNY.
-func ofUnit(u teams.Unit, n int64, currency string) string {
+func ofUnit(u teams.Unit, n int64, in unit.Currency) string {
 	if u == teams.UnitSpend {
-		return unit.Written(u, n) + " " + currencyOr(currency)
+		return in.Money.Written(u, n) + " " + currencyOr(in.Word)
 	}
 	return several(n, strings.TrimSuffix(string(u), "s"))
 }

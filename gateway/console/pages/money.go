@@ -70,7 +70,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		}
 	}
 	v.CSV = moneyURL("/money.csv", q, q.By)
-	if admin.IsCurrency(s.Currency()) {
+	if admin.IsCurrency(s.Currency().Word) {
 		v.Focus = moneyURL("/focus.csv", q, "")
 	}
 	v.Command = command(q)

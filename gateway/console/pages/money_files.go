@@ -52,14 +52,15 @@ func (f files) money(w http.ResponseWriter, r *http.Request) {
 	asFile(w, "sluice", q)
 	out := csv.NewWriter(w)
 	head := []string{q.By}
-	for _, unit := range teams.Units {
-		head = append(head, string(unit), string(unit)+"_estimated")
+	for _, name := range teams.Units {
+		head = append(head, string(name), string(name)+"_estimated")
 	}
 	_ = out.Write(head)
+	in := f.Currency().Money
 	for i := range m.Rows {
 		row := []string{admin.Cell(m.Rows[i].Name)}
-		for u, unit := range teams.Units {
-			row = append(row, limit.Written(unit, m.Rows[i].Used[u]), limit.Written(unit, m.Rows[i].Estimated[u]))
+		for u, name := range teams.Units {
+			row = append(row, in.Written(name, m.Rows[i].Used[u]), in.Written(name, m.Rows[i].Estimated[u]))
 		}
 		_ = out.Write(row)
 	}

@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // TestABill as FOCUS is a file of the teams that the person sees, and the page links to it.
@@ -45,7 +46,7 @@ func TestABill(t *testing.T) {
 	}
 	linked := func(g *gallery, currency string) (list []string) {
 		deps := g.deps()
-		deps.Currency = func() string { return currency }
+		deps.Currency = func() unit.Currency { return unit.Currency{Word: currency} }
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/money?team=search&by=model", http.NoBody)
 		pages.New(deps).ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))

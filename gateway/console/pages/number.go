@@ -72,19 +72,19 @@ func significant(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// money writes 10⁻⁹ of the currency with the given decimals; the element's value is the exact amount, as sluice usage prints it.
-func money(n int64, decimals int) template.HTML {
+// money writes an amount of money with the given decimals; the element's value is the exact amount, as sluice usage prints it.
+func money(m unit.Money, n int64, decimals int) template.HTML {
 	if n == 0 && decimals > 2 {
 		return count(0) // a column of costs has many of them
 	}
-	exact := unit.Written(teams.UnitSpend, n)
-	return exactly(exact, rounded(n, decimals))
+	exact := m.Written(teams.UnitSpend, n)
+	return exactly(exact, rounded(m, n, decimals))
 }
 
 // rounded is money with a fixed number of decimals. An amount that would round to zero is marked as small.
-func rounded(n int64, decimals int) string {
+func rounded(m unit.Money, n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
-	part := int64(teams.Nano) / scale
+	part := m.Parts() / scale
 	least := "0." + strings.Repeat("0", decimals-1) + "1"
 	switch {
 	case n > 0 && n < part/2:
@@ -149,9 +149,9 @@ func narrow(a unitAmount) template.HTML {
 }
 
 // amount is an amount of a unit in a limit: money has two decimals.
-func amount(name unit.Name, n int64) template.HTML {
+func amount(m unit.Money, name unit.Name, n int64) template.HTML {
 	if name == teams.UnitSpend {
-		return money(n, 2)
+		return money(m, n, 2)
 	}
 	return count(n)
 }

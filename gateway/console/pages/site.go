@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/unit"
 )
 
 // contentPolicy allows files of this listener, and nothing inline.
@@ -58,7 +59,7 @@ func (s *site) serve(h handler) http.Handler {
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
-		case templates[v.page].Lookup("live") != nil && wantsLive(r):
+		case templates(s.Currency().Money)[v.page].Lookup("live") != nil && wantsLive(r):
 			s.follow(w, r, p, h)
 			return
 		}
@@ -122,12 +123,13 @@ func actor(r *http.Request, p access.Person) access.Actor {
 
 // render executes a block of a page's template.
 func (s *site) render(v view, block string, r *http.Request, p access.Person) ([]byte, error) {
-	t := templates[v.page]
+	in := s.Currency()
+	t := templates(in.Money)[v.page]
 	if t == nil {
 		return nil, errors.New("no template " + v.page)
 	}
 	var b bytes.Buffer
-	err := t.ExecuteTemplate(&b, block, newFrame(v, r, p, s.Currency()))
+	err := t.ExecuteTemplate(&b, block, newFrame(v, r, p, in))
 	return []byte(unmasked.Replace(b.String())), err
 }
 
@@ -153,9 +155,9 @@ type frame struct {
 	Data     any
 }
 
-func newFrame(v view, r *http.Request, p access.Person, currency string) frame {
+func newFrame(v view, r *http.Request, p access.Person, in unit.Currency) frame {
 	f := frame{
-		Title: v.title, Person: p, Role: roleName(p.Role), Currency: currency,
+		Title: v.title, Person: p, Role: roleName(p.Role), Currency: in.Word,
 		Done: done[r.URL.Query().Get("done")], Back: v.back, Data: v.data,
 	}
 	if v.live {

@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 type teamView struct {
@@ -70,7 +71,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()
 	for i := range f.Report.Limits {
-		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At, s.Currency()))
+		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At, s.Currency().Word))
 		v.Limits[i].raisable(f.Team, p.Changes())
 		v.Limits[i].First = slices.Contains(f.Effective, i) && limitsOf(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
@@ -79,8 +80,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 			v.Limits = append(v.Limits, c)
 		}
 	}
-	v.Tags, v.MoreTags = partRows(f.Tags, v.At, s.Currency())
-	v.KeyRows, _ = partRows(f.KeyLimits, v.At, s.Currency())
+	v.Tags, v.MoreTags = partRows(f.Tags, v.At, s.Currency().Word)
+	v.KeyRows, _ = partRows(f.KeyLimits, v.At, s.Currency().Word)
 	if v.KeyForm = keyForm(); about.Under("mint") {
 		typed(v.KeyForm, r.PostForm)
 		mark(v.KeyForm, about)
@@ -88,7 +89,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
 	v.MoreKeys = int64(len(f.ByKey) - len(v.ByKey))
 	v.KeysURL = "/money?" + url.Values{"team": {id}, "by": {"key"}}.Encode()
-	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
+	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, unit.Currency{})
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
 		query.Set("from", f.Days[0].Name)

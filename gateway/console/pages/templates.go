@@ -7,20 +7,28 @@ import (
 	"path"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 //go:embed templates
 var templateFiles embed.FS
 
-// templates has a set for each page: its own file, the layout and the parts.
-var templates = parseTemplates()
+// templatesBy has the templates for each form of money.
+var templatesBy = [...]func() map[string]*template.Template{
+	unit.Nanos:  sync.OnceValue(func() map[string]*template.Template { return parseTemplates(unit.Nanos) }),
+	unit.Micros: sync.OnceValue(func() map[string]*template.Template { return parseTemplates(unit.Micros) }),
+}
 
-func parseTemplates() map[string]*template.Template {
-	shared := template.Must(template.New("shared").Funcs(functions).ParseFS(templateFiles, "templates/shared/*.html"))
+// templates returns a set for each page: its own file, the layout and the parts.
+func templates(m unit.Money) map[string]*template.Template { return templatesBy[m]() }
+
+func parseTemplates(m unit.Money) map[string]*template.Template {
+	shared := template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(m)).ParseFS(templateFiles, "templates/shared/*.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // they are embedded
@@ -38,7 +46,7 @@ func parseTemplates() map[string]*template.Template {
 // Door returns the templates of the pages "login" and "sessions". "login" shows Problem, SignOn and Next; "sessions" shows
 // Person, Role and Sessions, each with ID, Who, Role, Client, Agent, Began, Ends and Own.
 func Door() *template.Template {
-	return template.Must(template.Must(template.New("shared").Funcs(functions).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
+	return template.Must(template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(unit.Nanos)).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
 
 // unmasked shows the characters that would reverse the following text, so that a text cannot look like another one. Direction
@@ -56,16 +64,12 @@ var functions = template.FuncMap{
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
 	"number":  func(i int) int { return i + 1 },
 	"share":   share,
-	"money":   func(n int64) template.HTML { return money(n, 2) },
-	"cost":    func(n int64) template.HTML { return money(n, 4) },
-	"amount":  amount,
 	"of":      of,
 	"counts":  counts,
 	"beside":  beside,
 	"narrow":  narrow,
 	"title":   title,
 	"kind":    nameOfKind,
-	"own":     func(k teams.Key, currency string) string { return ownLimits(&k, currency) },
 	"rate":    significant,
 	"span":    span,
 	"ms":      milliseconds,
@@ -81,6 +85,17 @@ var functions = template.FuncMap{
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },
+}
+
+// moneyFunctions are those that write amounts of money.
+func moneyFunctions(m unit.Money) template.FuncMap {
+	return template.FuncMap{
+		"own":    func(k teams.Key, word string) string { return ownLimits(&k, unit.Currency{Word: word, Money: m}) },
+		"money":  func(n int64) template.HTML { return money(m, n, 2) },
+		"cost":   func(n int64) template.HTML { return money(m, n, 4) },
+		"amount": func(name unit.Name, n int64) template.HTML { return amount(m, name, n) },
+		"charge": func(m unit.Money, a unit.Amounts) template.HTML { return money(m, a[unit.Spend], 4) },
+	}
 }
 
 // dotted allows line breaks after the dots and underscores of a name.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // counted is the part of a request that certainly counts against limits: no more than its hold, because an estimate may be
@@ -142,7 +143,7 @@ func (w *world) unknown(forgiven int64) string {
 	if len(w.losses) == 0 && forgiven == 0 {
 		return ""
 	}
-	return " and " + limit.Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
+	return " and " + unit.Nanos.Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
 }
 
 // refusedRightly checks a refusal in calm times against the amounts left: a single replica refuses only requests that do

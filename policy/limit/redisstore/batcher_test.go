@@ -102,6 +102,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 func TestFlightGivesEachItsReply(t *testing.T) {
 	redisForms(t, func(s *form) {
 		n := &trips{}
+		agreed(s, s.redis)
 		s.client.AddHook(n)
 		s.client.ScriptFlush(s.Context())
 		verdicts, errs := together(s, n, roundMost-2) // one sends the script, the others then its digest
@@ -121,6 +122,7 @@ func TestFlightFails(t *testing.T) {
 	redisForms(t, func(s *form) {
 		lost := errors.New("lost")
 		n := &trips{fail: lost}
+		agreed(s, s.redis)
 		s.client.AddHook(n)
 		_, errs := together(s, n)
 		for n, err := range errs {

@@ -11,6 +11,7 @@
 //
 //	key                                  type    lives                       written by                what
 //	sl1:epoch                            string  for ever                    Beat                      the name of Redis's memory
+//	sl1:currency_digits                  string  for ever                    agree                     what amounts of money count in: 9 or 6
 //	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
 //	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
 //	sl1:account:{account}:<models>:<unit> string two refills and a minute    outside.lua               a bucket of the account main at the service;

@@ -9,7 +9,10 @@ import (
 )
 
 // Names are the lists of the teams that ever sent a request, and of the accounts outside of the teams.
-type Names struct{ in redis.UniversalClient }
+type Names struct {
+	in    redis.UniversalClient
+	agree func(context.Context) error // an account in a list stands for use, which counts in what was agreed on
+}
 
 // listOf is the key of the list that has an account.
 func listOf(account string) string {
@@ -21,6 +24,9 @@ func listOf(account string) string {
 
 // List adds accounts to their lists.
 func (n Names) List(ctx context.Context, accounts ...string) error {
+	if err := n.agree(ctx); err != nil {
+		return err
+	}
 	by := map[string][]any{}
 	for _, id := range accounts {
 		by[listOf(id)] = append(by[listOf(id)], id)

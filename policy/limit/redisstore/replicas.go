@@ -36,10 +36,17 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	c.reply = redis.NewIntSliceCmd(ctx, c.args...)
 	_ = pipe.Process(ctx, c.reply) // it is only queued
 	info := pipe.Info(ctx, "server")
+	if r.agreed.Load() { // Redis may have lost it
+		pipe.SetNX(ctx, moneyKey, r.Money.Digits(), 0)
+	}
+	counts := pipe.Get(ctx, moneyKey)
 	_, failed := pipe.Exec(ctx) // each command has its error; INFO may be forbidden
 	r.finish(ctx, failed, c)
 	if err := got.Err(); err != nil {
 		return b, err
+	}
+	if m, err := readMoney(counts.Val()); counts.Err() == nil && (err != nil || m != r.Money) {
+		r.agreed.Store(false)
 	}
 	in, err := r.said(c)
 	if err != nil {

@@ -85,6 +85,7 @@ func tables() string {
 
 // wire sends calls of scripts to Redis.
 type wire struct {
+	*agreement
 	// OnDesync is called when a reply belongs to another call: the connections are out of step and must be dropped. Nil: nothing
 	// is called.
 	OnDesync func()
@@ -138,6 +139,13 @@ func (c *call) begun(clock int64) {
 // send sends calls in one round trip. Afterwards each has its reply or its error. A script that Redis does not know by its digest is
 // sent as text once, and its other calls in one more round trip.
 func (w *wire) send(ctx context.Context, calls ...*call) {
+	if err := w.mayChange(ctx, calls); err != nil {
+		for _, c := range calls {
+			c.reply = redis.NewIntSliceCmd(ctx)
+			c.reply.SetErr(err)
+		}
+		return
+	}
 	var failed error
 	if len(calls) == 1 {
 		calls[0].reply = redis.NewIntSliceCmd(ctx, calls[0].args...)
@@ -151,6 +159,14 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 		_, failed = pipe.Exec(ctx)
 	}
 	w.finish(ctx, failed, calls...)
+}
+
+// mayChange returns why calls cannot be sent: they would change accounts whose money counts in something else.
+func (w *wire) mayChange(ctx context.Context, calls []*call) error {
+	if len(calls) == 0 || calls[0].script == lookScript { // it changes nothing, and neither do the others
+		return nil
+	}
+	return w.agree(ctx)
 }
 
 // finish sends again what Redis did not know by its digest, and notes the error of a round trip that failed as a whole.

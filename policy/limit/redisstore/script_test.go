@@ -28,6 +28,7 @@ func (n *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client, counted := limittest.RealRedis(t), &roundTrips{}
 	r := New(client)
+	agreed(t, r)
 	if _, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error { return pipe.Ping(t.Context()).Err() }); err != nil { // connects
 		t.Fatal(err)
 	}

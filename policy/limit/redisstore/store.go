@@ -27,8 +27,9 @@ type Store struct {
 
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
 func New(client redis.UniversalClient) *Store {
+	counts := &agreement{in: client}
 	r := &Store{
-		Names: Names{client}, wire: wire{client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
+		Names: Names{client, counts.agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
 		known: known{limit.PerTeam[team]{First: func(id string) *team {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
 		}}},

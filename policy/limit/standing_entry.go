@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
-// LimitEntry is how an account stands to one limit, as reports write it. Amounts are units, spend is in the currency.
-type LimitEntry struct {
+// StandingEntry is how an account stands to one limit, as reports write it. Amounts are units, spend is in the currency.
+type StandingEntry struct {
 	Unit   teams.Unit  `json:"unit"`
 	Period string      `json:"period"` // a rate's per as the teams file writes it, or day or month
 	Limit  json.Number `json:"limit"`
@@ -20,9 +21,9 @@ type LimitEntry struct {
 }
 
 // Entry writes the standing of a moment, without raises.
-func (s *Standing) Entry(at time.Time) LimitEntry {
-	number := func(n int64) json.Number { return json.Number(Written(s.Unit, n)) }
-	return LimitEntry{
+func (s *Standing) Entry(m unit.Money, at time.Time) StandingEntry {
+	number := func(n int64) json.Number { return json.Number(m.Written(s.Unit, n)) }
+	return StandingEntry{
 		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
 		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
 	}

@@ -1,0 +1,34 @@
+package redisstore
+
+import (
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// The memory that a team takes of Redis, in bytes, rounded up from measurements.
+const (
+	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
+	accountBytes = 8 << 10   // its rates, quotas and list of tasks
+	minutesBytes = 200 << 10 // two days of its counts by minute
+	recentBytes  = 8 << 20   // the last requests of all teams
+	settledBytes = 150       // a settled request's hold
+)
+
+// settledFor is how long a settled hold is kept.
+const settledFor = 15 * time.Minute
+
+// MemoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
+// rates allow. Tasks are left out: no rate bounds their number.
+func MemoryFor(file *teams.File) (bytes int64) {
+	bytes = recentBytes
+	for _, team := range file.List {
+		bytes += ledgerBytes + accountBytes + minutesBytes
+		for _, r := range team.Rates {
+			if r.Unit == teams.UnitRequests {
+				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
+			}
+		}
+	}
+	return (bytes + 1<<20 - 1) >> 20 << 20
+}
