@@ -95,7 +95,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], House: len(s.held.Others) > 0,
+			Images: s.size[limit.Images], House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount),
 		}
 		s.terms.Keep(&claim.Hold)
 	}

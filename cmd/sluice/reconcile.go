@@ -21,6 +21,7 @@ type reconcileCommand struct {
 	Map       string        `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
 	From      string        `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
 	To        string        `placeholder:"D" help:"To this day; the bill's last if absent."`
+	Account   string        `placeholder:"A" help:"Of one account at the service alone, by its id in the accounts file."`
 	Tolerance string        `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
 	Report    time.Duration `placeholder:"T" help:"Report the outcome to the metrics of all replicas, over Redis; the next report is due within this time, such as 36h."`
 	JSON      bool          `help:"As JSON." xor:"form"`
@@ -68,6 +69,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	if err != nil {
 		return r, badUsage{fmt.Errorf("--from, --to: %w", err)}
 	}
+	span.Account = c.Account
 	if today, _, err := (usageCommand{}).report(ctx, p); err == nil { // else the ledger cannot be read below
 		span.Money = today.Money
 	}
@@ -80,6 +82,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	var ledger []invoice.Use
 	if err == nil {
 		ledger, err = report.Uses()
+		ledger = invoice.OnAccount(ledger, c.Account)
 	}
 	if err != nil {
 		return r, badInput{err}
@@ -91,7 +94,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	}
 	compared := invoice.Compare(sums, ledger, tolerance)
 	return admin.Reconciliation{
-		Report: compared, Currency: report.Currency, From: report.From, To: report.To, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger),
+		Report: compared, Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger),
 	}, nil
 }
 

@@ -177,11 +177,14 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		return
 	}
 	held := &limit.Held{
-		ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
+		ID: claim.Hold.ID, Team: claim.Team, Account: claim.Account, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
-		held.AddHouse()
+		held.AddOther(limit.ScopeHouse)
+	}
+	if claim.Hold.Counted {
+		held.AddOther(limit.ScopeAccount)
 	}
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
@@ -213,7 +216,7 @@ func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	cost := end.Cost(money)
 	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &cost)
 	task := telemetry.Task{
-		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: claim.Account, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: cost, Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
 	}

@@ -10,9 +10,10 @@ import (
 	"sluice/policy/unit"
 )
 
-// Span is what of a bill is compared: the days, both included, as 20261121; a zero is no bound.
+// Span is what of a bill is compared: days, both included, as 20261121, and an account at the service. A zero is no bound.
 type Span struct {
 	From, To int
+	Account  string     // a bill without a column of accounts is for it alone
 	Money    unit.Money // what the sums count in, as the ledger's
 }
 

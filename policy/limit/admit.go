@@ -10,12 +10,14 @@ import (
 // Admit places a hold in all of its accounts and units, or refuses it and takes nothing. The error is about the state, never about the
 // team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
+	h = h.OnAccount()
 	a := m.teams.Get(h.Team.ID)
 	t := a.termsFor(h.Team, h.Key)
 	if v, never := h.NeverFits(t); never {
 		return v, nil
 	}
 	others := h.Others()
+	h.Uncounted(m.seeds.without)
 	for _, o := range others {
 		seed(m, o.Team)
 	}
@@ -24,9 +26,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := s.Verdict(t, h)
-	if others == nil {
-		m.seeds.unhoused()
-	} else {
+	if others != nil {
 		v, err = admitOthers(m, h, others, v)
 	}
 	if v.Held == nil || len(h.Rated()) == 0 {

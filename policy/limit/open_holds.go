@@ -36,7 +36,7 @@ func (o *OpenHolds) Add(more OpenHolds) {
 // moment; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
 // once a minute.
 func MadeAt(id string) time.Time {
-	if len(id) != 36 || id[14] != '7' {
+	if id = RequestOf(id); len(id) != 36 || id[14] != '7' {
 		return time.Time{}
 	}
 	var ms int64

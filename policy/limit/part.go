@@ -81,7 +81,7 @@ func (r *Row) kindEntries(m unit.Money) (entries []Entry) {
 // entry is one unit of a row.
 func (r *Row) entry(m unit.Money, u int, used, estimated *Amounts) Entry {
 	return Entry{
-		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Tag: r.Tag, Key: r.Key, Unit: teams.Units[u],
+		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: teams.Units[u],
 		Used: number(m, u, used[u]), Estimated: number(m, u, estimated[u]),
 	}
 }

@@ -27,7 +27,7 @@ func (w *world) ledgerOf(team int) (all balance, rows map[string]balance, months
 			exact := row.Used.Minus(row.Estimated)
 			months[day/100] = months[day/100].Plus(row.Used)
 			all.exact, all.estimated = all.exact.Plus(exact), all.estimated.Plus(row.Estimated)
-			name := w.rowName(row.Day, limit.LedgerName(row.Model, row.Endpoint))
+			name := w.rowName(row.Day, limit.LedgerName(row.Model, row.Endpoint, row.Account))
 			rows[name] = balance{rows[name].exact.Plus(exact), rows[name].estimated.Plus(row.Estimated)}
 		}
 	}
@@ -59,7 +59,7 @@ func (w *world) reckon(team int) reckoning {
 		if q.team != team {
 			continue
 		}
-		one, name := q.balance(), w.rowName(q.held.Day, limit.LedgerName(q.model, q.endpoint))
+		one, name := q.balance(), w.rowName(q.held.Day, limit.LedgerName(q.model, q.endpoint, ""))
 		if !q.orphaned() {
 			r.sure = r.sure.plus(one)
 			r.rows[name] = r.rows[name].plus(one)
