@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
+	"sluice/policy"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/telemetry"
 )
@@ -49,6 +52,7 @@ func (a *admission) admit(next handler) handler {
 			return err
 		}
 		defer a.settle(r.Context(), s)
+		defer s.attempt.Drop()
 		return next(w, r, s)
 	}
 }
@@ -59,26 +63,60 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 	return err
 }
 
+// hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
+// passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	hold := &limit.Hold{
+	want := account.Want{Model: s.Model, Team: s.Team}
+	var full *limit.Verdict // of the accounts without room the one that has some first
+	for {
+		attempt, choice := a.live.roster.Choose(want)
+		if attempt.Account == nil {
+			return a.refuseChoice(w, s, &choice, full)
+		}
+		s.attempt = attempt
+		verdict, err := a.place(r, s)
+		switch {
+		case err != nil:
+			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+		case verdict.Held != nil:
+			a.held(w, s, &verdict)
+			return nil
+		}
+		s.attempt.Drop()
+		if verdict.Reason != limit.ReasonAccount || !a.live.roster.Several() {
+			return a.refuse(w, s, &verdict)
+		}
+		if want.Spent == nil {
+			want.Spent = map[string]time.Duration{}
+		}
+		want.Spent[attempt.ID] = max(verdict.Wait, time.Millisecond)
+		if full == nil || verdict.Wait < full.Wait {
+			full = &verdict
+		}
+	}
+}
+
+// place places the request's hold for its account.
+func (a *admission) place(r *http.Request, s *requestState) (limit.Verdict, error) {
+	return a.deps.Accounts.Admit(r.Context(), a.holdOf(s))
+}
+
+// holdOf is what the request holds.
+func (a *admission) holdOf(s *requestState) *limit.Hold {
+	return &limit.Hold{
 		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
-	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-	if err != nil {
-		return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
-	}
-	if policy, left := verdict.Fields(); policy != "" {
-		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
-	}
-	if verdict.Held == nil {
-		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
-		now := a.deps.Now()
-		a.refusals.remember(s.Team, &verdict, recentRefusal{
-			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
-		})
-		return refused
-	}
+}
+
+// move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
+func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
+	return 0
+}
+
+// held notes the hold that was placed.
+func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
+	tellLimits(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
 		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 	}
@@ -87,7 +125,38 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
 	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
-	return nil
+}
+
+// tellLimits sets the headers that report the team's limits.
+func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
+	if policy, left := verdict.Fields(); policy != "" {
+		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
+	}
+}
+
+// refuse is the refusal of a limit.
+func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict) error {
+	tellLimits(w, s, verdict)
+	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(a.holdOf(s))).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
+	now := a.deps.Now()
+	a.refusals.remember(s.Team, verdict, recentRefusal{
+		refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
+	})
+	return refused
+}
+
+// refuseChoice is the refusal if no account can be chosen. full is the verdict of an account without room; nil: all have other reasons.
+func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, full *limit.Verdict) error {
+	switch {
+	case choice.Refusal == account.Unserved:
+		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
+	case choice.Refusal == account.AllOut:
+		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
+	case full != nil && full.Wait <= choice.Wait:
+		return a.refuse(w, s, full)
+	}
+	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
+		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.

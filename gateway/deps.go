@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
@@ -29,7 +30,7 @@ const (
 // Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice
 // has the defaults and checks the values.
 type Config struct {
-	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1
+	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1; an account may have another
 
 	HeaderPrefix   string   // the service's header word with its dashes, "X-Service-"
 	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
@@ -70,14 +71,21 @@ type Config struct {
 // Secret is a string that must not be shown; see [upstream.Secret].
 type Secret = upstream.Secret
 
+// Upstream is the accounts at the service and their keys.
+type Upstream = accounts.Set
+
+// OneAccount is the Upstream without an accounts file.
+func OneAccount(key Secret) Upstream { return accounts.Main(key) }
+
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
 	Now           func() time.Time               // the clock for times and durations; time.Now outside tests
 	Teams         *teams.File                    // the teams to start with; SetTeams replaces them
-	UpstreamKey   Secret                         // the key to start with; SetUpstreamKey replaces it
+	Upstream      Upstream                       // the accounts at the service to start with, and their keys; SetUpstream replaces them
+	Cooling       accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims        Claims                         // the teams' tasks
-	Queries       Queries                        // the rate of task queries of the account
-	Cancels       Queries                        // the rate of cancels of the account
+	Queries       Queries                        // the rates of task queries of the accounts
+	Cancels       Queries                        // the rates of cancels of the accounts
 	Outcomes      Outcomes                       // of creations with an Idempotency-Key
 	Identities    Identities                     // verifies tokens in place of keys; nil: tokens are refused
 	Accounts      Accounts                       // what teams may still spend
@@ -150,7 +158,7 @@ type Identities interface {
 	Identify(ctx context.Context, token string) (oidc.Workload, error)
 }
 
-// Queries keeps the account's rate of task queries, or of cancels.
+// Queries keeps the accounts' rates of task queries, or of cancels.
 type Queries = tasks.Rate
 
 // Remote configures the use of stores outside this process, such as Redis.
@@ -236,13 +244,10 @@ func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k lim
 // live holds the parts that may change while the gateway runs.
 type live struct {
 	teams    atomic.Pointer[teams.File]
-	key      atomic.Pointer[upstream.Credential]
-	draining atomic.Bool // every answer ends its connection
-	stopping atomic.Bool // new requests are refused
+	roster   *accounts.Roster // the accounts at the service
+	draining atomic.Bool      // every answer ends its connection
+	stopping atomic.Bool      // new requests are refused
 }
 
 // label is the name of a model in metrics.
 func (l *live) label(model string) string { return l.teams.Load().Label(model) }
-
-// cover hides the service's key and address in a text.
-func (l *live) cover(text string) string { return l.key.Load().Cover(text) }

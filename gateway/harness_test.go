@@ -125,7 +125,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
+		Now: p.now, Teams: h.teams(p), Upstream: gateway.OneAccount(upstreamKey), Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
 		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/tasks"
-	"sluice/gateway/upstream"
+	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -31,6 +31,7 @@ func (g *Gateway) Work(ctx context.Context) {
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
+	working.Go(func() { g.live.roster.Run(ctx) })
 }
 
 func every(ctx context.Context, do func()) {
@@ -79,10 +80,12 @@ func (g *Gateway) Currency() string { return g.live.teams.Load().Currency }
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (g *Gateway) House() string { return g.quotas.House() }
 
-// SetUpstreamKey replaces the service's key for every request that has not been sent yet.
-func (g *Gateway) SetUpstreamKey(key Secret) {
-	g.live.key.Store(upstream.NewCredential(key, g.config.UpstreamURL, g.live.key.Load()))
-}
+// SetUpstream replaces the accounts at the service and their keys for every request that has not been sent yet. Calls MUST follow one
+// another.
+func (g *Gateway) SetUpstream(set Upstream) { g.live.roster.Replace(set) }
+
+// Standings are the accounts at the service as operators are shown them.
+func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves.
@@ -92,7 +95,7 @@ func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
 func (g *Gateway) BeginStop() { g.live.stopping.Store(true) }
 
 // Close closes the idle connections to the service. It leaves running requests alone.
-func (g *Gateway) Close() { g.forward.service.client.Close() }
+func (g *Gateway) Close() { g.live.roster.Close() }
 
 var (
 	// ErrNoTask is the error of a task that is not the team's, or that is no longer known.
@@ -119,7 +122,7 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 	switch {
 	case err != nil:
 		return err
-	case !g.polls.tasks.MayCancel(ctx, team):
+	case !g.polls.tasks.MayCancel(ctx, &claim):
 		return ErrCancelRate
 	}
 	got, err := g.polls.service.cancelTask(ctx, &claim)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -31,26 +32,29 @@ type service struct {
 	live    *live
 	alarms  *telemetry.Alarms
 	headers *headers
-	client  *upstream.Client
 	lease   time.Duration // of a request's hold
 }
 
 func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms, headers *headers, lease time.Duration) *service {
-	u := &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
-	u.client = upstream.New(u.clientConfig())
-	return u
+	return &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
 }
 
-func (u *service) clientConfig() upstream.Config {
-	return upstream.Config{
-		URL: u.config.UpstreamURL, ConnectTimeout: u.config.ConnectTimeout, HeaderTimeout: u.config.HeaderTimeout, IdleTimeout: u.config.IdleTimeout,
-		Keep: answerNames, DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
+// rosterConfig has the settings of the ways to the service.
+func (g *Gateway) rosterConfig() accounts.Config {
+	return accounts.Config{
+		Base: g.config.UpstreamURL, Shared: g.deps.Cooling, Now: g.deps.Now, Logger: g.deps.Logger,
+		Client: upstream.Config{
+			ConnectTimeout: g.config.ConnectTimeout, HeaderTimeout: g.config.HeaderTimeout, IdleTimeout: g.config.IdleTimeout,
+			Keep: answerNames, DrainTime: drainTime, Now: g.deps.Now, Surplus: g.deps.Metrics.Surplus,
+		},
 	}
 }
 
-// outbound fills in a request to the service, and begins its exchange. The header is made from nothing.
+// outbound fills in a request to the request's account at the service, and begins its exchange. The header is made from nothing.
 func (u *service) outbound(out *http.Request, s *requestState) {
-	out.Header = u.headers.outbound(s, u.live.key.Load().Authorization())
+	s.way = s.attempt.Way()
+	out.URL, out.Host = s.target(), ""
+	out.Header = u.headers.outbound(s, s.way.Authorization())
 	out.Body, out.GetBody, out.ContentLength = http.NoBody, nil, int64(len(s.body))
 	if len(s.body) > 0 {
 		body := s.body
@@ -71,18 +75,13 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 // receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
 // a stream before they leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
-	key := u.live.key.Load()
-	s.UpstreamStatus = answer.StatusCode
-	key.CoverHeader(answer.Header, inboundNames[:])
+	secrets := u.live.roster.Secrets()
+	secrets.CoverHeader(answer.Header, inboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
 	if err := u.checkAnswer(answer); err != nil {
 		s.fault = asRefusal(err).name
 		s.exchange.Abandon()
 		return err
-	}
-	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
-		s.meter = meters.Get().(*meter.Meter)
-		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
 	}
 	inbound(answer.Header)
 	setLength(answer, &s.values)
@@ -92,9 +91,9 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 		if err != nil {
 			return err
 		}
-		key.Redact(text)
+		secrets.Redact(text)
 	case isStream(answer.Header):
-		answer.Body = upstream.NewStream(answer.Body, key, watch)
+		answer.Body = upstream.NewStream(answer.Body, secrets, watch)
 	}
 	return nil
 }
@@ -111,12 +110,17 @@ func (u *service) failed(s *requestState, err error) error {
 	return err
 }
 
-// do makes a small request without a body and reads its answer whole.
-func (u *service) do(s *requestState, method, path string) (answer, error) {
-	target := u.config.UpstreamURL.JoinPath(path)
-	out := (&http.Request{Method: method, URL: target, Host: target.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
+// do makes a small request about a task to the account that made it, and reads the answer whole.
+func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
+	maker := u.live.roster.Of(claim.Account)
+	if maker == nil {
+		return answer{}, refuse(refuseUnreachable).say("The task's account at the service is not known to this gateway any more; the request was not sent.")
+	}
+	s.attempt = u.live.roster.Asks(maker)
+	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
+	s.path = path
 	u.outbound(out, s)
-	got, err := u.client.RoundTrip(out)
+	got, err := u.try(out, s)
 	if err != nil {
 		return answer{}, u.failed(s, err)
 	}
@@ -127,7 +131,7 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	u.live.key.Load().RedactKeys(body) // a failed task is reported with status 200
+	u.live.roster.Secrets().RedactKeys(body) // a failed task is reported with status 200
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
@@ -141,7 +145,7 @@ var (
 func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, error) {
 	s := u.ownRequest(context.Background(), queryRoute, claim)
 	s.finisher, s.Span = by.Finisher, by.Span
-	got, err := u.do(s, get, "tasks/"+claim.Task)
+	got, err := u.do(s, claim, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
 }
 
@@ -166,7 +170,6 @@ func (u *service) checkAnswer(answer *http.Response) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		u.alarms.Raise(telemetry.AlarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
 		return broken(errEncoded)
@@ -210,7 +213,7 @@ func first(values []string) string {
 
 // cancelTask asks the service to cancel a task, without a client's request.
 func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, error) {
-	return u.do(u.ownRequest(ctx, cancelRoute, claim), post, "tasks/"+claim.Task+"/cancel")
+	return u.do(u.ownRequest(ctx, cancelRoute, claim), claim, post, "tasks/"+claim.Task+"/cancel")
 }
 
 // ownRequest is a request of the gateway's own about a task.
@@ -232,7 +235,7 @@ func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 		info.Name = s.method + " " + s.route.path
 	}
 	if u.deps.Traces != nil {
-		info.Secrets = u.live.key.Load()
+		info.Secrets = u.live.roster
 	}
 	return info
 }

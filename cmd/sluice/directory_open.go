@@ -52,7 +52,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		return sha256.Sum256([]byte(key.Reveal())), func(file *teams.File) { // teams and key are in force together with the next request
 			parts.gateway.SetTeams(file)
 			parts.force.file.Store(file)
-			parts.gateway.SetUpstreamKey(key)
+			parts.gateway.SetUpstream(gateway.OneAccount(key))
 			parts.force.key.Store(&key)
 			parts.used.Follow(file)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start

@@ -162,7 +162,7 @@ var mutations = []mutation{
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "a connection that waited is not looked at", file: "gateway/upstream/pool.go", old: "case p.check(c) == nil:", new: "case true:"},
-	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/credential.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
+	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/secrets.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err)", new: "if err != nil && !isTimeout(err)"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
 	{about: "a preflight is routed by its own method", file: "gateway/wire/client.go", old: "return asked[0], true", new: "return r.Method, true"},
