@@ -66,7 +66,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	want := account.Want{Model: s.Model, Team: s.Team}
+	want := s.want()
 	var full *limit.Verdict // of the accounts without room the one that has some first
 	for {
 		attempt, choice := a.live.roster.Choose(want)

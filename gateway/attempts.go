@@ -69,7 +69,9 @@ func (t *attempts) another(past *trials, s *requestState, failed error) bool {
 		return false
 	}
 	for {
-		next, choice := t.service.live.roster.Choose(account.Want{Model: s.Model, Team: s.Team, Tried: past.tried, Spent: past.spent})
+		want := s.want()
+		want.Tried, want.Spent = past.tried, past.spent
+		next, choice := t.service.live.roster.Choose(want)
 		if choice.Account == nil {
 			return false
 		}

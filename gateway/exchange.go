@@ -99,6 +99,11 @@ func (s *requestState) outcome() account.Answer {
 	return a
 }
 
+// want is the work for which an account is chosen.
+func (s *requestState) want() account.Want {
+	return account.Want{Model: s.Model, Team: s.Team, Regions: s.team.Regions}
+}
+
 // retryAfterOf is how long an answer asks to wait, in seconds or until a time; 0: it does not say.
 func retryAfterOf(h http.Header, now time.Time) time.Duration {
 	text := first(h["Retry-After"])

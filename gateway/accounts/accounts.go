@@ -42,7 +42,7 @@ func Main(key upstream.Secret) Set {
 // specs are the accounts as the file writes them.
 func (s Set) specs() []*teams.Account {
 	if s.File == nil {
-		return []*teams.Account{{ID: teams.MainAccount, Weight: 1}}
+		return teams.MainAccounts(nil, nil).List
 	}
 	return s.File.List
 }
@@ -90,7 +90,7 @@ func (r *Roster) Replace(set Set) {
 		keys, bases = append(keys, way.key), append(bases, way.base)
 		r.told.Delete(a.ID)
 	}
-	if set.File == nil {
+	if set.File == nil || set.File.NoFile {
 		next.sole = next.list[0]
 	}
 	next.secrets = upstream.NewSecrets(keys, bases, was.secrets)
