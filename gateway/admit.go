@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -67,14 +68,17 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	want := s.want()
+	hold := &limit.Hold{
+		ID: s.ID, Team: s.team, Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
+	}
 	var full *limit.Verdict // of the accounts without room the one that has some first
 	for {
 		attempt, choice := a.live.roster.Choose(want)
 		if attempt.Account == nil {
-			return a.refuseChoice(w, s, &choice, full)
+			return a.refuseChoice(w, s, &choice, hold, full)
 		}
 		s.attempt = attempt
-		verdict, err := a.place(r, s)
+		verdict, err := a.place(r, s, &hold)
 		switch {
 		case err != nil:
 			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
@@ -84,7 +88,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		}
 		s.attempt.Drop()
 		if verdict.Reason != limit.ReasonAccount || !a.live.roster.Several() {
-			return a.refuse(w, s, &verdict)
+			return a.refuse(w, s, &verdict, hold)
 		}
 		if want.Spent == nil {
 			want.Spent = map[string]time.Duration{}
@@ -96,21 +100,31 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	}
 }
 
-// place places the request's hold for its account.
-func (a *admission) place(r *http.Request, s *requestState) (limit.Verdict, error) {
-	return a.deps.Accounts.Admit(r.Context(), a.holdOf(s))
-}
-
-// holdOf is what the request holds.
-func (a *admission) holdOf(s *requestState) *limit.Hold {
-	return &limit.Hold{
-		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
-		Amounts: s.size, Task: s.creates, Lease: a.lease,
+// place places a hold for the request's account. Behind the first time it is another hold, because that one was given back.
+func (a *admission) place(r *http.Request, s *requestState, hold **limit.Hold) (limit.Verdict, error) {
+	outside := a.outsides.For(s.teams, s.attempt.Spec(), s.Model)
+	if h := *hold; h.Account == "" {
+		h.Account, h.Outside = s.attempt.ID, outside
+	} else {
+		*hold = h.Elsewhere(s.attempt.ID, outside)
 	}
+	return a.deps.Accounts.Admit(r.Context(), *hold)
 }
 
 // move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
 func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
+	ctx := context.WithoutCancel(s.client)
+	verdict, err := a.deps.Accounts.Move(ctx, s.held, &limit.Hold{
+		ID: s.held.ID, Team: s.team, Account: to.ID, Outside: a.outsides.For(s.teams, to.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
+	})
+	switch {
+	case err != nil:
+		return time.Second // it is not known whether there is room
+	case verdict.Held == nil:
+		return max(verdict.Wait, time.Millisecond)
+	}
+	s.held = verdict.Held
 	return 0
 }
 
@@ -135,9 +149,9 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 }
 
 // refuse is the refusal of a limit.
-func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict) error {
+func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, hold *limit.Hold) error {
 	tellLimits(w, s, verdict)
-	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(a.holdOf(s))).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
+	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
 	now := a.deps.Now()
 	a.refusals.remember(s.Team, verdict, recentRefusal{
 		refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
@@ -146,14 +160,14 @@ func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict) er
 }
 
 // refuseChoice is the refusal if no account can be chosen. full is the verdict of an account without room; nil: all have other reasons.
-func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, full *limit.Verdict) error {
+func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, hold *limit.Hold, full *limit.Verdict) error {
 	switch {
 	case choice.Refusal == account.Unserved:
 		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
 	case choice.Refusal == account.AllOut:
 		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
 	case full != nil && full.Wait <= choice.Wait:
-		return a.refuse(w, s, full)
+		return a.refuse(w, s, full, hold)
 	}
 	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
 		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
@@ -225,13 +239,21 @@ func streamedTask(s *requestState) *telemetry.Task {
 	}
 }
 
+// quotasOf is the account outside of the teams with this id: the house's, or that of an account at the service; nil: it is no more.
+func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
+	if of, ok := teams.AccountOfQuotas(id); ok {
+		return a.live.roster.Quotas(of)
+	}
+	return file.House.Quotas()
+}
+
 // chargeTask charges what a task's creation holds.
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	team, taken := charge.Held.Team, charge.Taken
 	file := a.live.teams.Load()
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
-		h.Account = file.House.Quotas()
+		h.Document = a.quotasOf(file, h.Team)
 	}
 	charge.Taken = func(first bool) {
 		a.refusals.forget(team) // as in report

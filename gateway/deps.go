@@ -104,6 +104,8 @@ type Deps struct {
 type Accounts interface {
 	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
+	// Move MUST move an open hold to another account at the service, as [limit.Memory.Move] does, or change nothing.
+	Move(ctx context.Context, from *limit.Held, to *limit.Hold) (limit.Verdict, error)
 	// Extend MUST keep an open hold open for the lease from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
 	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST be

@@ -126,7 +126,7 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},

@@ -163,6 +163,14 @@ func (r *Roster) Of(id string) *Account {
 // Has reports whether the account of this id, as in Of, is there.
 func (r *Roster) Has(id string) bool { return r.Of(id) != nil }
 
+// Quotas is the account that holds the quotas of the account of this id, as in Of; nil: it has none, or is not there.
+func (r *Roster) Quotas(id string) *teams.Team {
+	if a := r.Of(id); a != nil {
+		return a.way.Load().spec.Quotas
+	}
+	return nil
+}
+
 // QueryRate is how many queries about tasks the account of this id, as in Of, allows a second; 0: as many as the settings say.
 func (r *Roster) QueryRate(id string) int {
 	if a := r.Of(id); a != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/policy/account"
+	"sluice/policy/teams"
 )
 
 // Attempt is a request's use of an account: of one that was chosen for new work, or of the one that made a task. The zero Attempt uses
@@ -100,6 +101,14 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 		t.roster.config.Logger.Warn("the service throttles an account",
 			slog.String("account", a.ID), slog.String("model", model), slog.String("why", v.Why), slog.Duration("for", pause.Until.Sub(now)))
 	}
+}
+
+// Spec is the account as the file writes it; nil: there is no accounts file.
+func (t *Attempt) Spec() *teams.Account {
+	if t.roster.now.Load().sole == t.Account {
+		return nil
+	}
+	return t.way.Load().spec
 }
 
 // FailedOver counts that a request went on with another account, and why.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -176,11 +178,14 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		return
 	}
 	held := &limit.Held{
-		ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
+		ID: claim.Hold.ID, Team: claim.Team, Account: claim.Account, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
-		held.AddHouse()
+		held.AddOther(teams.HouseID)
+	}
+	if claim.Hold.Account {
+		held.AddOther(teams.AccountQuotasID(cmp.Or(claim.Account, teams.MainAccount)))
 	}
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
