@@ -1,14 +1,13 @@
 package gateway
 
 import (
-	"bytes"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/upstream"
 	"sluice/policy/account"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
@@ -28,14 +27,14 @@ func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	if !t.service.live.roster.Several() {
 		return t.service.try(out, s)
 	}
-	var past trials
+	trials := accounts.Trials{Roster: t.service.live.roster}
 	for {
 		answer, err := t.service.try(out, s)
 		if err == nil {
 			err = s.readRefusal(answer)
 		}
-		if !t.another(&past, s, err) {
-			past.tellWait(answer, s)
+		if !t.another(&trials, s) {
+			s.tellWait(answer, trials.Longest)
 			return whole(answer, err)
 		}
 		s.again(err)
@@ -51,48 +50,25 @@ func whole(answer *http.Response, err error) (*http.Response, error) {
 	return answer, nil
 }
 
-// trials are the attempts of a request so far.
-type trials struct {
-	tried []string                 // the accounts, by id
-	spent map[string]time.Duration // those that have no room
-	wait  time.Duration            // the longest that one asks for
-}
-
 // another chooses a further account if the attempt has certainly done no work, and moves the request's hold to it. No account is chosen
 // for a client that has left.
-func (t *attempts) another(past *trials, s *requestState, failed error) bool {
-	past.tried = append(past.tried, s.attempt.ID)
-	if s.verdict.Outcome == account.Throttled {
-		past.wait = max(past.wait, s.verdict.Wait)
-	}
+func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
+	trials.Judged(&s.attempt, s.verdict)
 	if !s.verdict.Another || s.held == nil || s.client.Err() != nil {
 		return false
 	}
-	for {
-		want := s.want()
-		want.Tried, want.Spent = past.tried, past.spent
-		next, choice := t.service.live.roster.Choose(want)
-		if choice.Account == nil {
-			return false
-		}
-		wait := t.move(s, &next)
-		if wait == 0 {
-			s.attempt.FailedOver(s.verdict.Outcome)
-			s.attempt = next
-			return true
-		}
-		next.Drop()
-		if past.spent == nil {
-			past.spent = map[string]time.Duration{}
-		}
-		past.spent[next.ID] = wait
+	next, ok := trials.Next(s.want(), func(to *accounts.Attempt) time.Duration { return t.move(s, to) })
+	if ok {
+		s.attempt.FailedOver(s.verdict.Outcome)
+		s.attempt = next
 	}
+	return ok
 }
 
 // tellWait has a client that was throttled wait as long as any of the accounts asks for.
-func (past *trials) tellWait(answer *http.Response, s *requestState) {
-	if answer != nil && s.verdict.Outcome == account.Throttled && past.wait > s.retryAfter {
-		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(past.wait.Seconds()))))
+func (s *requestState) tellWait(answer *http.Response, longest time.Duration) {
+	if answer != nil && s.verdict.Outcome == account.Throttled && longest > s.retryAfter {
+		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(longest.Seconds()))))
 	}
 }
 
@@ -117,51 +93,16 @@ func (s *requestState) readRefusal(answer *http.Response) error {
 		_, err := readWhole(answer)
 		return err
 	case isStream(answer.Header):
-		s.glance(answer)
+		upstream.Glance(answer, s.refused)
 	}
 	return nil
 }
 
-// longestGlance bounds how much is read of a stream to see whether it begins with an error.
-const longestGlance = 4 << 10
-
-// glance reads a stream until its first event has ended, and if that is an error, until the end.
-func (s *requestState) glance(answer *http.Response) {
-	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
-	for more := true; more; {
-		n, err := answer.Body.Read(seen.head[len(seen.head):cap(seen.head)])
-		seen.head, seen.err = seen.head[:len(seen.head)+n], err
-		more = err == nil && len(seen.head) < cap(seen.head) && (!bytes.Contains(seen.head, []byte("\n\n")) || s.refused())
-	}
-	if seen.err == io.EOF && s.refused() {
-		_ = answer.Body.Close() // the exchange ends, and is judged
-	}
-	answer.Body = seen
-}
-
 // refused reports whether the answer so far is an error and nothing else.
 func (s *requestState) refused() bool {
+	if s.meter == nil {
+		return false
+	}
 	read := s.meter.End()
 	return read.Failed && !read.Content
-}
-
-// begun is a body of which the beginning was read already.
-type begun struct {
-	io.ReadCloser
-	head []byte
-	err  error // the end of the body, if that was read, too
-}
-
-func (b *begun) Read(p []byte) (int, error) {
-	if len(b.head) > 0 {
-		n := copy(p, b.head)
-		if b.head = b.head[n:]; len(b.head) == 0 {
-			b.head = nil
-		}
-		return n, nil
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	return b.ReadCloser.Read(p)
 }

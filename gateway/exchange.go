@@ -3,9 +3,9 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/telemetry"
@@ -19,7 +19,7 @@ func (u *service) try(out *http.Request, s *requestState) (*http.Response, error
 		s.judge()
 		return nil, err
 	}
-	s.UpstreamStatus, s.retryAfter = answer.StatusCode, retryAfterOf(answer.Header, u.deps.Now())
+	s.UpstreamStatus, s.retryAfter = answer.StatusCode, upstream.RetryAfter(answer.Header, u.deps.Now())
 	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.meter = meters.Get().(*meter.Meter)
 		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
@@ -102,19 +102,4 @@ func (s *requestState) outcome() account.Answer {
 // want is the work for which an account is chosen.
 func (s *requestState) want() account.Want {
 	return account.Want{Model: s.Model, Team: s.Team, Regions: s.team.Regions}
-}
-
-// retryAfterOf is how long an answer asks to wait, in seconds or until a time; 0: it does not say.
-func retryAfterOf(h http.Header, now time.Time) time.Duration {
-	text := first(h["Retry-After"])
-	if text == "" {
-		return 0
-	}
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

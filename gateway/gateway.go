@@ -18,6 +18,7 @@ import (
 	"sluice/gateway/loads"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
+	"sluice/gateway/usage"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/telemetry"
@@ -39,7 +40,7 @@ type Gateway struct {
 	admission    *admission
 	forward      *forward
 	polls        *polls
-	usage        *usage
+	usage        *usage.Reports
 	fronts       *fronts
 
 	quotas *quotas.Watch
@@ -53,7 +54,7 @@ func (g *Gateway) table() []route {
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
 	list := chain(g.polls.list, g.authenticate)
-	usage := chain(g.usage.usage, g.authenticate)
+	usage := chain(usageOf(g.usage), g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -130,7 +131,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease}
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
-	g.usage = &usage{accounts: g.deps.Accounts, loads: loads, tasks: tasks, reading: make(chan struct{}, 1)}
+	g.usage = usage.New(g.deps.Accounts, loads, tasks)
 	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams.Load, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Passed: deps.HousePassed})
 	g.SetTeams(deps.Teams)
 	g.routes = newRoutes(g.table())

@@ -135,8 +135,13 @@ var floorPlan = map[string]plan{
 		files: map[string][]string{"redis*.go": {goRedis}},
 		never: []string{otelAPI, "os"},
 	},
+	"gateway/stores": {ours: []string{"gateway/tasks", "policy/limit", "policy/teams", "cache"}, never: offline, timeless: true},
+	"gateway/usage": {
+		ours:  []string{"gateway/loads", "gateway/tasks", "policy", "policy/limit", "policy/teams", "cache"},
+		never: []string{otelAPI, goRedis, httpPkg, "os"},
+	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
