@@ -52,7 +52,7 @@ type Hold struct {
 	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have no other
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
 	House    bool            `json:",omitzero"`  // the account of all teams together holds them, too
-	Account  bool            `json:",omitzero"`  // and the quotas of the account at the service that made the task
+	Counted  bool            `json:",omitzero"`  // and the quotas of the account at the service
 }
 
 // Final reports whether the task has ended.

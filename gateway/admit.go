@@ -68,9 +68,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	want := s.want()
-	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
-	}
+	var hold *limit.Hold
 	var full *limit.Verdict // of the accounts without room the one that has some first
 	for {
 		attempt, choice := a.live.roster.Choose(want)
@@ -78,7 +76,8 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 			return a.refuseChoice(w, s, &choice, hold, full)
 		}
 		s.attempt = attempt
-		verdict, err := a.place(r, s, &hold)
+		hold = a.holdOn(&attempt, s, s.ID)
+		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		switch {
 		case err != nil:
 			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
@@ -100,24 +99,17 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	}
 }
 
-// place places a hold for the request's account. Behind the first time it is another hold, because that one was given back.
-func (a *admission) place(r *http.Request, s *requestState, hold **limit.Hold) (limit.Verdict, error) {
-	outside := a.outsides.For(s.teams, s.attempt.Spec(), s.Model)
-	if h := *hold; h.Account == "" {
-		h.Account, h.Outside = s.attempt.ID, outside
-	} else {
-		*hold = h.Elsewhere(s.attempt.ID, outside)
+// holdOn is what the request holds for its team and on the account of an attempt.
+func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
+	return &limit.Hold{
+		ID: id, Team: s.team, Account: on.ID, Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
-	return a.deps.Accounts.Admit(r.Context(), *hold)
 }
 
 // move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
 func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
-	ctx := context.WithoutCancel(s.client)
-	verdict, err := a.deps.Accounts.Move(ctx, s.held, &limit.Hold{
-		ID: s.held.ID, Team: s.team, Account: to.ID, Outside: a.outsides.For(s.teams, to.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
-		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
-	})
+	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, a.holdOn(to, s, s.held.ID))
 	switch {
 	case err != nil:
 		return time.Second // it is not known whether there is room

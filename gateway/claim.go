@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], House: s.held.In(teams.HouseID), Account: s.held.In(teams.AccountQuotasID(s.attempt.ID)),
+			Images: s.size[limit.Images], House: s.held.In(teams.HouseID), Counted: s.held.In(teams.AccountQuotasID(cmp.Or(s.held.Account, teams.MainAccount))),
 		}
 		s.terms.Keep(&claim.Hold)
 	}

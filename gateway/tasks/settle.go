@@ -184,7 +184,7 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.House {
 		held.AddOther(teams.HouseID)
 	}
-	if claim.Hold.Account {
+	if claim.Hold.Counted {
 		held.AddOther(teams.AccountQuotasID(cmp.Or(claim.Account, teams.MainAccount)))
 	}
 	s.deps.Charge(ctx, &limit.Charge{
@@ -215,7 +215,7 @@ func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
 	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), end.amounts())
 	task := telemetry.Task{
-		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: end.Cost(), Held: Cost(HeldBy(&claim.Hold), ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
