@@ -131,9 +131,10 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/accounts": {
-		ours:  []string{"gateway/upstream", "policy/account", "policy/teams"},
-		files: map[string][]string{"redis*.go": {goRedis}},
-		never: []string{otelAPI, "os"},
+		ours:      []string{"gateway/upstream", "policy/account", "policy/teams"},
+		testsOurs: []string{"policy/limit/limittest"},
+		files:     map[string][]string{"redis*.go": {goRedis}},
+		never:     []string{otelAPI, "os"},
 	},
 	"gateway/stores": {ours: []string{"gateway/tasks", "policy/limit", "policy/teams", "cache"}, never: offline, timeless: true},
 	"gateway/usage": {
