@@ -21,6 +21,7 @@ type Row struct {
 	Day       int // yyyymmdd
 	Model     string
 	Endpoint  policy.Endpoint
+	Account   string // at the service; empty: main, and in the ledgers of tags and keys
 	Tag       string // empty unless the row is of the ledger of tags
 	Key       string // empty unless the row is of the ledger of keys
 	Used      Amounts
