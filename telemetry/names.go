@@ -35,6 +35,9 @@ const (
 	ownDegraded     = "sluice.state.degraded"
 	ownReplicas     = "sluice.replicas"
 	ownBuild        = "sluice.build_info"
+	ownAccount      = "sluice.account.state"
+	ownFailovers    = "sluice.account.failovers"
+	ownAccountBusy  = "sluice.account.in_flight"
 	ownWarnings     = "sluice.warnings"
 	ownReloads      = "sluice.reloads"
 	ownTeamsFaulty  = "sluice.teams.faulty"
@@ -56,6 +59,8 @@ const (
 	labelRule    = attribute.Key("rule")
 	labelCode    = attribute.Key("code")
 	labelSignal  = attribute.Key("signal")
+	labelAccount = attribute.Key("account")
+	labelState   = attribute.Key("state")
 )
 
 // The attributes of spans and instruments that a convention names: HTTP and databases by version 1.43 of the conventions,

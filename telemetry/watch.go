@@ -16,6 +16,7 @@ type Watched struct {
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
 	LogDropped  func() uint64                     // lines that were lost
+	Accounts    func() []Account                  // the accounts at the service
 }
 
 // Watch adds metrics that show the rest of the process.
@@ -45,6 +46,9 @@ func (m *Metrics) Watch(w Watched) error {
 			o.Observe(int64(w.LogDropped()))
 			return nil
 		})
+	}
+	if w.Accounts != nil {
+		b.accounts(w.Accounts)
 	}
 	return b.err
 }

@@ -100,3 +100,54 @@ func loseARace(tab context.Context, t *testing.T, console string) {
 		t.Errorf("the slower one: %d %s", status, text)
 	}
 }
+
+// TestTheLimitsOfAKeyInABrowser: a key is made with one, which holds; a fault stands at its field; then the limit is taken away.
+func TestTheLimitsOfAKeyInABrowser(t *testing.T) {
+	t.Parallel()
+	tab := browsertest.New(t)
+	_, service := newService(t, simulator.Config{})
+	h := serving(t, service.URL, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
+	console, client := consoleOf(t, h), newClient(t)
+	browsertest.Open(tab, t, find(t, h.log, `(http://127\.0\.0\.1:\d+/login\?code=\S+)`))
+	browsertest.Open(tab, t, console+"/new-team")
+	press(tab, t, ".actions button", map[string]string{"#f-id": "mill"})
+
+	const mint = `form[action="/teams/mill/keys"] button`
+	if status := press(tab, t, mint, map[string]string{"#f-quotas-requests-day": "many"}); status != 400 {
+		t.Fatalf("a faulty limit: %d %s", status, textIn(tab, t))
+	}
+	if hint := browsertest.Evaluate[string](tab, t, `document.getElementById("f-quotas-requests-day-hint").innerText`); !strings.Contains(hint, "many") {
+		t.Errorf("beside the field stands %q", hint)
+	}
+	if status := press(tab, t, mint, map[string]string{"#f-quotas-requests-day": "1", "#f-models": "llm-*"}); status != 201 {
+		t.Fatalf("a key with a limit: %d %s", status, textIn(tab, t))
+	}
+	key := browsertest.Evaluate[string](tab, t, `document.getElementById("key").textContent`)
+	asked := func() int {
+		status, _, err := askAs(client, key, "http://"+h.public, textURL, demoText)
+		must(t, err)
+		return status
+	}
+	eventually(t, func() bool { return asked() == 200 })
+	if status := asked(); status != 429 {
+		t.Errorf("beyond the key's quota: %d", status)
+	}
+
+	id, _, _ := strings.Cut(strings.TrimPrefix(key, "slk_"), "_")
+	browsertest.Open(tab, t, console+"/teams/mill")
+	if text := textIn(tab, t); !strings.Contains(text, "1 request a day, only llm-*") {
+		t.Errorf("the team's page lacks the key's limits: %s", text)
+	}
+	browsertest.Open(tab, t, console+"/teams/mill/keys/"+id+"/edit")
+	if status := press(tab, t, ".actions button", map[string]string{"#f-quotas-requests-day": " "}); status != 200 || !strings.Contains(textIn(tab, t), "own limits were changed") {
+		t.Fatalf("the limit taken away: %d %s", status, textIn(tab, t))
+	}
+	eventually(t, func() bool { return asked() == 200 })
+	if text := textIn(tab, t); strings.Contains(text, "1 request a day") || !strings.Contains(text, "only llm-*") {
+		t.Errorf("afterwards the team's page has %s", text)
+	}
+	client.CloseIdleConnections()
+	if code := h.stop(); code != exitClean || strings.Contains(string(h.log.bytes()), key) {
+		t.Errorf("exit code %d, or the key is in the log", code)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -36,16 +37,18 @@ func (d Division) columns() []string {
 	return []string{"model", "endpoint"}
 }
 
-// cells are those of a row for columns.
-func (d Division) cells(r *UsageRow, shown func(string) string) []string {
+// cells are those of a row for columns, with names as they are shown and the size of pictures as it is written.
+func (d Division) cells(r *UsageRow, shown, size func(string) string) []string {
 	switch d {
 	case ByTag, ByKey:
 		return []string{shown(r.Tag + r.Key)}
 	case ByKind:
-		return []string{shown(r.Model), shown(string(r.Endpoint)), r.Kind, shown(r.Size)}
+		return []string{shown(r.Model), shown(string(r.Endpoint)), r.Kind, shown(size(r.Size))}
 	}
 	return []string{shown(r.Model), shown(string(r.Endpoint))}
 }
+
+func asItIs(text string) string { return text }
 
 // amounts name the amounts behind unit, used and estimated.
 func (d Division) amounts() []string {
@@ -62,20 +65,20 @@ func (d Division) amountsOf(r *UsageRow) []string {
 	return nil
 }
 
-// WriteCSV writes the report as CSV.
+// WriteCSV writes the report as CSV, for programs: with sizes of pictures as the ledger has them.
 func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())) // Error has it
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, by.cells(r, Cell), amounts, by.amountsOf(r)))
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, by.cells(r, Cell, asItIs), amounts, by.amountsOf(r)))
 	}
 	out.Flush()
 	return out.Error()
 }
 
-// WriteTable writes a table, and below it the sum of each team and unit with the share that is estimated.
+// WriteTable writes a table for people, and below it the sum of each team and unit with the share that is estimated.
 func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())
@@ -84,7 +87,7 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, by.cells(r, Printable), amounts, by.amountsOf(r)), "\t"))
+		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, by.cells(r, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
 		sums.add(r)
 	}
 	for i := range sums {

@@ -143,21 +143,6 @@ func addUpKinds(rows []limit.Row) []Use {
 	return list
 }
 
-// Amounts are amounts by unit.
-type Amounts limit.Amounts
-
-// MarshalJSON writes a number for each unit; spend is in the currency.
-func (a Amounts) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, unit := range teams.Units {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, `"`+string(unit)+`":`+limit.Written(unit, a[i])...)
-	}
-	return append(out, '}'), nil
-}
-
 // AdjustOrder is the body of a correction.
 type AdjustOrder struct {
 	Unit   teams.Unit     `json:"unit"`

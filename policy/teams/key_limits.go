@@ -34,6 +34,12 @@ func (m *KeyMembers) named() map[string]*json.RawMessage {
 	return map[string]*json.RawMessage{"concurrent": &m.Concurrent, "models": &m.Models, "quotas": &m.Quotas, "rates": &m.Rates}
 }
 
+// IsKeyMember reports whether a key may have this member of a team, too.
+func IsKeyMember(name string) bool {
+	_, known := new(KeyMembers).named()[name]
+	return known
+}
+
 // ByName are the members that are not nil.
 func (m KeyMembers) ByName() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
@@ -72,8 +78,8 @@ func (l *KeyLimits) limits() []field {
 func limitsOver(before map[string]json.RawMessage, n node) map[string]json.RawMessage {
 	members := maps.Clone(before)
 	n.pairs("", func(name string, _, value node) {
-		switch _, limits := new(KeyMembers).named()[name]; {
-		case !limits:
+		switch {
+		case !IsKeyMember(name):
 		case value.isNull():
 			delete(members, name)
 		default:

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // ledger reads the daily use of teams, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a
@@ -100,6 +102,8 @@ func nameOf(row *limit.Row, by string) string {
 		return row.Model
 	case "endpoint":
 		return string(row.Endpoint)
+	case "account":
+		return cmp.Or(row.Account, teams.MainAccount)
 	case "tag":
 		return row.Tag
 	}

@@ -32,7 +32,7 @@ type look struct {
 	scheme string
 }
 
-var looks = []look{{"light", 1280, "light"}, {"dark", 1280, "dark"}, {"narrow", 360, "light"}, {"wide", 2560, "light"}}
+var looks = []look{{"light", 1280, "light"}, {"dark", 1280, "dark"}, {"narrow", 360, "light"}, {"middle", 768, "dark"}, {"wide", 2560, "light"}}
 
 // withAxe puts the accessibility checker of SDK_DIR into every page that is opened. It reports false without one.
 func withAxe(ctx context.Context, t *testing.T) bool {
@@ -54,7 +54,7 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 }
 
 // tables are the pages that are checked in every width: their tables have texts of any length.
-var tables = []string{"now", "teams", "team", "tasks", "requests", "money", "audit", "config"}
+var tables = []string{"now", "teams", "team", "tasks", "requests", "money", "accounts", "audit", "config"}
 
 // TestPagesInABrowser opens the pages of all galleries. axe finds no violation, and nothing is written to the browser's console
 // (as a violated content policy is); no page or table is wider than its window, with names, models and reasons of any length; and
@@ -72,7 +72,7 @@ func TestPagesInABrowser(t *testing.T) {
 			paths := g.paths()
 			full := room == "day" || room == "tongues"
 			if full {
-				for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "raise", "unkeyed"} {
+				for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "raise", "unkeyed", "key-lost", "key-fault"} {
 					paths[scene] = "/scene/" + scene
 				}
 			}
@@ -115,7 +115,7 @@ func drawn(room, about string, l look) bool {
 // wanted leaves out pages that differ only by a gallery's size from the small and the large one, and those that ONLY does not
 // name, such as ONLY=day-now,tongues-.
 func wanted(room, name string) bool {
-	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team"}, name) {
+	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team", "accounts"}, name) {
 		return false
 	}
 	only := os.Getenv("ONLY")
@@ -182,7 +182,11 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	answer("lost", post(t, h, "/teams/search/edit", form))
 	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "rates.requests.per", Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
 	answer("fault", post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"2ms"}}))
-	g.refuse = nil
+	g.refuse.Field = "quotas.images.day"
+	answer("key-fault", post(t, h, "/teams/search/keys", url.Values{"note": {"the indexer"}, "quotas.images.day": {"many"}}))
+	g.refuse, g.elsewhere = nil, true
+	answer("key-lost", post(t, h, "/teams/search/keys/7f3k9q2m4x00/edit", url.Values{"version": {"0"}, "concurrent": {"5"}}))
+	g.elsewhere = false
 	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "0.5", allowed: a whole number above 0`}
 	answer("raise", post(t, h, "/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"0.5"}, "reason": {"launch"}}))
 	g.refuse = nil

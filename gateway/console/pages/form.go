@@ -39,6 +39,12 @@ func (f field) Chosen(option string) bool {
 	return slices.Contains(strings.Split(f.Value, "\n"), option)
 }
 
+// member is the member of the team, or of the key, in which the field is.
+func (f *field) member() string {
+	name, _, _ := strings.Cut(f.Name, ".")
+	return name
+}
+
 // ID names the field's element.
 func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
 
@@ -76,6 +82,17 @@ func teamForm() []group {
 			{Name: "rules", Label: "Modes", Kind: kindPairs, Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off."},
 		}},
 	}
+}
+
+// keyForm is the form of a key's own limits, empty: of a team's fields those that a key may have.
+func keyForm() (own []group) {
+	for _, g := range teamForm() {
+		g.Fields = slices.DeleteFunc(g.Fields, func(f field) bool { return !teams.IsKeyMember(f.member()) })
+		if len(g.Fields) > 0 {
+			own = append(own, g)
+		}
+	}
+	return own
 }
 
 func rateFields() (all []field) {
@@ -146,6 +163,18 @@ func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMe
 		}
 	}
 	return out
+}
+
+// changeOf writes the form as a change: null removes a member whose fields are empty.
+func changeOf(groups []group) []byte {
+	members := read(groups, nil)
+	each(groups, func(f *field) {
+		if members[f.member()] == nil {
+			members[f.member()] = []byte("null")
+		}
+	})
+	text, _ := json.Marshal(members) // of valid members
+	return text
 }
 
 // parsed is the value of a field; nil: it is empty.

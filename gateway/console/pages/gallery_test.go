@@ -45,6 +45,7 @@ type gallery struct {
 	requests  []recent.Request
 	entries   []teams.Entry
 	rules     figures.Rules
+	accounts  figures.AccountList
 	modes     policy.Modes
 	limits    []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
 	config    pages.Config
@@ -114,6 +115,8 @@ func (g *gallery) spec(line *teamLine) teams.Spec {
 		k := teams.Key{ID: fmt.Sprintf("7f3k9q2m4x%02d", i), Note: "the indexer"}
 		used := noon.Add(-time.Duration(i) * 50 * time.Hour).Truncate(time.Hour)
 		switch i % 4 {
+		case 0:
+			k.KeyLimits, k.Members = keyLimits, keyMembers
 		case 1:
 			k.Expires, k.Note = noon.AddDate(0, 0, 9), line.Description
 		case 2:
@@ -126,6 +129,19 @@ func (g *gallery) spec(line *teamLine) teams.Spec {
 	}
 	return t
 }
+
+// keyMembers are limits of a key as its owner wrote them, and keyLimits their meaning.
+var (
+	keyMembers = map[string]json.RawMessage{
+		"quotas": json.RawMessage(`{"images":{"day":50},"spend":{"month":12.50}}`), "rates": json.RawMessage(`{"requests":{"per":"1m","limit":60}}`),
+		"concurrent": json.RawMessage(`4`), "models": json.RawMessage(`["gen2.6-*"]`),
+	}
+	keyLimits = teams.KeyLimits{
+		Quotas:     []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 50}, {Unit: teams.UnitSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
+		Rates:      []teams.Rate{{Unit: teams.UnitRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
+		Concurrent: 4, Models: []policy.Pattern{"gen2.6-*"},
+	}
+)
 
 func quoted(text string) json.RawMessage {
 	b, _ := json.Marshal(text)
@@ -167,12 +183,15 @@ func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order tea
 	if order.Replaces != "" {
 		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
 	}
+	g.fields = order.ByName()
 	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires}, g.change(what)
 }
 
-func (g *gallery) ChangeKey(_ context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
-	g.changed = append(g.changed, "change key "+team+" "+key+" "+string(members)+" "+ifMatch)
-	return teams.Spec{}, nil
+func (g *gallery) ChangeKey(ctx context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
+	if was, err := g.Show(ctx, operator, team); err != nil || g.elsewhere && ifMatch != was.ETag() {
+		return teams.Spec{}, &teams.Problem{Code: teams.CodeLost, Text: "the team was changed meanwhile"}
+	}
+	return teams.Spec{}, g.change("change key " + team + " " + key + " " + string(members) + " " + ifMatch)
 }
 
 // galleryRaises has the raises.

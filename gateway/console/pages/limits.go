@@ -1,70 +1,140 @@
 package pages
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/figures"
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
-// limitRow is a team's standing for one limit.
+// limitRow is the standing for one limit: of a team, a value of its tag, a key, or all teams together.
 type limitRow struct {
-	Name, Unit, Per        string
-	Rate                   bool
-	Bar                    limitBar
-	Used, Held, Left, Most int64 // Most is the burst of a rate
-	Limit                  int64
-	In                     time.Duration
-	First                  bool // the unit's limit that is reached first
-	UnitName               teams.Unit
-	Resets                 time.Time     // zero: it is full
-	Base                   int64         // Limit without the raises
-	Raises                 []teams.Raise // in force
-	Period                 teams.Period  // empty for a rate
-	Form                   string        // that raises it; empty: it cannot be raised here
-	Part                   string        // the value of the tag, or the key, whose limit it is; empty: of requests without the tag
+	Name             string
+	Terms            string // of a rate and a count, behind the limit
+	Bar              limitBar
+	Used, Held, Left int64
+	Limit            int64
+	In               time.Duration // until a rate is full
+	First            bool          // the unit's limit that is reached first
+	Unit             teams.Unit    // empty: things in flight
+	Resets           time.Time     // zero: it is full
+	Base             int64         // Limit without the raises
+	Raises           []teams.Raise // in force
+	Period           teams.Period  // empty: it is no quota
+	Form             string        // that raises it; empty: it cannot be raised here
+	Part             string        // the value of the tag, or the key, whose limit it is; empty: of requests without the tag
+	Same             bool          // the row above is of the same part
 }
 
-// newLimitRow describes a limit at a moment.
-func newLimitRow(s limit.Standing, at time.Time) limitRow {
-	row := limitRow{
-		Unit: string(s.Unit), UnitName: s.Unit, Per: s.Per, Rate: s.Period == "",
-		Used: s.Used, Held: s.Held, Left: s.Left, Most: s.Limit, Limit: s.Limit, In: s.Reset, Period: s.Period,
-	}
-	if row.Rate {
-		row.Name = "Rate of " + row.Unit
-		row.Most = s.Used + s.Left
+// newLimitRow describes a limit at a moment, with the currency of a quota of spend.
+func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
+	row := limitRow{Unit: s.Unit, Used: s.Used, Held: s.Held, Left: s.Left, Limit: s.Limit, In: s.Reset, Period: s.Period, Part: s.Of}
+	most := s.Limit
+	if s.Period == "" {
+		most = s.Used + s.Left
+		row.Name = "Rate of " + string(s.Unit)
+		row.Terms = fmt.Sprintf("per %s, burst %s", s.Per, grouped(most))
 	} else {
 		row.Name = title(s.Unit) + map[teams.Period]string{teams.PeriodDay: " today", teams.PeriodMonth: " this month"}[s.Period]
+	}
+	if s.Unit == teams.UnitSpend && currency != "" {
+		row.Name += ", " + currency
 	}
 	if s.Reset > 0 && !at.IsZero() {
 		row.Resets = at.Add(s.Reset)
 	}
-	row.Bar = newLimitBar(s.Used, s.Held, row.Most)
+	row.Bar = newLimitBar(s.Used, s.Held, most)
 	return row
 }
 
-// countRow is the same for a number of things in flight.
-type countRow struct {
-	Name string
-	figures.Count
-	Bar limitBar
-}
-
-// Left returns how many more may be in flight.
-func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
-
-func newCountRow(name string, c figures.Count) countRow {
-	return countRow{name, c, newLimitBar(c.Used, 0, c.Limit)}
+// newCountRow is the same for a number of things in flight.
+func newCountRow(name string, c figures.Count) limitRow {
+	return limitRow{Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0), Bar: newLimitBar(c.Used, 0, c.Limit)}
 }
 
 // raisable adds the raises of the team's quota, and the name of the form if the person may raise it.
 func (r *limitRow) raisable(team *teams.Team, may bool) {
-	if r.Rate || team == nil {
+	if r.Period == "" || team == nil {
 		return
 	}
-	if r.Raises, r.Base = team.RaisesOf(r.UnitName, r.Period); may {
-		r.Form = "raise-" + r.Unit + "-" + string(r.Period)
+	if r.Raises, r.Base = team.RaisesOf(r.Unit, r.Period); may {
+		r.Form = "raise-" + string(r.Unit) + "-" + string(r.Period)
 	}
+}
+
+// shownParts is how many values of its tag, and how many keys, a team's page shows.
+const shownParts = 20
+
+// partRows describes the standings of the first parts of a team, and says how many parts more there are.
+func partRows(list []limit.Standing, at time.Time, currency string) (rows []limitRow, more int64) {
+	names := map[string]bool{}
+	for i := range list {
+		if names[list[i].Of] = true; len(names) > shownParts {
+			continue
+		}
+		row := newLimitRow(list[i], at, currency)
+		row.Same = i > 0 && list[i-1].Of == list[i].Of
+		rows = append(rows, row)
+	}
+	return rows, int64(max(len(names)-shownParts, 0))
+}
+
+// ownLimits writes a key's own limits: 60 requests per 1m, 50 images a day, 4 at once, only gen2.6-*.
+func ownLimits(k *teams.Key, currency string) string {
+	var all []string
+	for _, r := range k.Rates {
+		all = append(all, rateText(r, currency))
+	}
+	for _, q := range k.Quotas {
+		all = append(all, ofUnit(q.Unit, q.Limit, currency)+" a "+string(q.Period))
+	}
+	if k.Concurrent > 0 {
+		all = append(all, grouped(int64(k.Concurrent))+" at once")
+	}
+	if k.Models != nil {
+		all = append(all, "only "+patternsText(k.Models))
+	}
+	return strings.Join(all, ", ")
+}
+
+// accountLimit writes a limit of an account's own: gen2.6-*: 5 requests per 1s.
+func accountLimit(l teams.AccountLimit, currency string) string {
+	of, rates := "all models", make([]string, len(l.Rates))
+	if l.Models != nil {
+		of = patternsText(l.Models)
+	}
+	for i, r := range l.Rates {
+		rates[i] = rateText(r, currency)
+	}
+	return of + ": " + strings.Join(rates, "; ")
+}
+
+// rateText writes a rate: 60 requests per 1m, burst 90.
+func rateText(r teams.Rate, currency string) string {
+	text := ofUnit(r.Unit, r.Limit, currency) + " per " + r.PerText
+	if r.Burst != r.Limit {
+		text += ", burst " + grouped(r.Burst)
+	}
+	return text
+}
+
+func patternsText(list []policy.Pattern) string {
+	texts := make([]string, len(list))
+	for i, p := range list {
+		texts[i] = string(p)
+	}
+	return strings.Join(texts, " ")
+}
+
+// ofUnit writes an amount with its unit: 1 request, 12.5 CNY.
+func ofUnit(u teams.Unit, n int64, currency string) string {
+	if u == teams.UnitSpend {
+		return unit.Written(u, n) + " " + currencyOr(currency)
+	}
+	return several(n, strings.TrimSuffix(string(u), "s"))
 }

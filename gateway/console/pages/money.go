@@ -12,10 +12,11 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // moneyBy are the ways in which Money adds up, with their columns' headings.
-var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
+var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"account", "Account"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
 
 type moneyView struct {
 	figures.Money
@@ -81,7 +82,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 func command(q figures.MoneyQuery) string {
 	text := "sluice usage"
 	switch q.By {
-	case "tag", "key":
+	case "account", "tag", "key":
 		text += " --by " + q.By
 	case "kind":
 		text += " --kinds"
@@ -103,6 +104,14 @@ func (v moneyView) MonthName() string {
 		return v.Month.Name
 	}
 	return at.Format("January")
+}
+
+// Counted are the amounts of a row but its spend. Requests are of no kind.
+func (v moneyView) Counted(a unit.Amounts) []unitAmount {
+	if v.By == "kind" {
+		return beside(a)
+	}
+	return counts(a)
 }
 
 // Span is the days, in words.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -108,8 +109,8 @@ func brief(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), com
 // exactly marks what is shown with its exact value. Both consist of digits and signs.
 func exactly(value, shown string) template.HTML {
 	shown = template.HTMLEscapeString(shown)
-	if value == "0" && shown == "0" {
-		return `<data value="0" class="zero">0</data>`
+	if value == "0" {
+		return template.HTML(`<data value="0" class="zero">` + shown + `</data>`) //nolint:gosec // digits
 	}
 	if strings.ReplaceAll(shown, ",", "") == value {
 		return template.HTML(`<data value="` + value + `">` + shown + `</data>`) //nolint:gosec // digits
@@ -220,6 +221,12 @@ func newPager(number string, rows int, link func(page string) string) (p pager, 
 		p.Next = link(strconv.Itoa(n + 1))
 	}
 	return p, first, end
+}
+
+// nameOfKind writes the name of a row by kind for people: image 1048576 as image up to 1024 × 1024.
+func nameOfKind(name string) string {
+	kind, size, _ := strings.Cut(name, " ")
+	return strings.TrimSpace(kind + " " + price.SizeText(size))
 }
 
 func title(name unit.Name) string { return strings.ToUpper(string(name[:1])) + string(name[1:]) }

@@ -1,4 +1,5 @@
-// Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Rules, Audit and Config.
+// Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Accounts, Rules, Audit
+// and Config.
 //
 // It renders data from the interfaces in deps.go, and stores no figures. Every page is whole without a script; a script makes
 // times local and replaces the live part of a page with what the server sends. No page has inline code or inline styles. The
@@ -23,6 +24,7 @@ var assetFiles embed.FS
 // person.
 func New(deps Deps) http.Handler {
 	s, t := &site{Deps: deps, feeds: newFeeds()}, teamPages{deps}
+	k := keyPages{t}
 	if deps.Crowded != nil {
 		s.feeds.crowded = deps.Crowded
 	}
@@ -41,16 +43,19 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/adjust":              t.adjust,
 		"POST /teams/{team}/raises":              t.raise,
 		"POST /teams/{team}/raises/{raise}/end":  t.endRaise,
-		"POST /teams/{team}/keys":                t.mint,
-		"POST /teams/{team}/keys/{key}/rotate":   t.rotate,
-		"POST /teams/{team}/keys/{key}/state":    t.setKeyState,
-		"POST /teams/{team}/keys/{key}/remove":   t.removeKey,
+		"POST /teams/{team}/keys":                k.mint,
+		"GET /teams/{team}/keys/{key}/edit":      k.edit,
+		"POST /teams/{team}/keys/{key}/edit":     k.change,
+		"POST /teams/{team}/keys/{key}/rotate":   k.rotate,
+		"POST /teams/{team}/keys/{key}/state":    k.setState,
+		"POST /teams/{team}/keys/{key}/remove":   k.remove,
 		"GET /tasks":                             s.tasks,
 		"GET /teams/{team}/tasks/{task}":         s.task,
 		"POST /teams/{team}/tasks/{task}/cancel": s.cancel,
 		"GET /requests":                          s.requests,
 		"GET /requests/{request}":                s.request,
 		"GET /money":                             s.money,
+		"GET /accounts":                          s.accounts,
 		"GET /rules":                             s.rules,
 		"GET /audit":                             s.audit,
 		"GET /config":                            s.config,

@@ -186,6 +186,7 @@ var done = map[string]string{
 	"unkeyed":  "The key was removed. It no longer works.",
 	"offkey":   "The key was disabled. It does not work until it is enabled.",
 	"onkey":    "The key was enabled. It works again.",
+	"limited":  "The key’s own limits were changed. They are in force on every replica within 2 seconds.",
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
 }
 

@@ -20,10 +20,10 @@ type teamView struct {
 	Coming                       bool // not yet in force at this replica
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
-	Counts                       []countRow
 	Tags                         []limitRow // of the tag's values, the fullest first
 	MoreTags                     int64      // hidden values
 	KeyRows                      []limitRow // of the keys with limits of their own, the fullest first
+	KeyForm                      []group    // the own limits of a new key
 	MoreKeys                     int64      // hidden rows of the month by key
 	KeysURL                      string     // of the month by key
 	Spend, Requests              figure
@@ -70,18 +70,24 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()
 	for i := range f.Report.Limits {
-		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
+		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At, s.Currency()))
 		v.Limits[i].raisable(f.Team, p.Changes())
-		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
+		v.Limits[i].First = slices.Contains(f.Effective, i) && limitsOf(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
-	v.Tags, v.MoreTags = partRows(f.Tags, v.At)
-	v.KeyRows, _ = partRows(f.KeyLimits, v.At)
+	for _, c := range []limitRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)} {
+		if c.Limit > 0 { // else any number
+			v.Limits = append(v.Limits, c)
+		}
+	}
+	v.Tags, v.MoreTags = partRows(f.Tags, v.At, s.Currency())
+	v.KeyRows, _ = partRows(f.KeyLimits, v.At, s.Currency())
+	if v.KeyForm = keyForm(); about.Under("mint") {
+		typed(v.KeyForm, r.PostForm)
+		mark(v.KeyForm, about)
+	}
 	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
 	v.MoreKeys = int64(len(f.ByKey) - len(v.ByKey))
 	v.KeysURL = "/money?" + url.Values{"team": {id}, "by": {"key"}}.Encode()
-	v.Counts = slices.DeleteFunc([]countRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}, func(c countRow) bool {
-		return c.Limit == 0 // any number
-	})
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
@@ -99,25 +105,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	return out, nil
 }
 
-// shownParts is how many values of its tag, and how many keys, a team's page shows.
-const shownParts = 20
-
-// partRows describes the standings of the first parts of a team, and says how many parts more there are.
-func partRows(list []limit.Standing, at time.Time) (rows []limitRow, more int64) {
-	names := map[string]bool{}
-	for i := range list {
-		if names[list[i].Of] = true; len(names) > shownParts {
-			continue
-		}
-		row := newLimitRow(list[i], at)
-		row.Part = list[i].Of
-		rows = append(rows, row)
-	}
-	return rows, int64(max(len(names)-shownParts, 0))
-}
-
-// ofUnit counts the limits of a unit.
-func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
+// limitsOf counts the limits of a unit.
+func limitsOf(limits []limit.Standing, unit teams.Unit) (n int) {
 	for i := range limits {
 		if limits[i].Unit == unit {
 			n++

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,8 @@ import (
 
 type formView struct {
 	ID, IDError string
-	New, Lost   bool // Lost: the team was changed meanwhile
+	Key         string // whose own limits it has; empty: it has a team
+	New, Lost   bool   // Lost: the team was changed meanwhile
 	Version     string
 	Groups      []group
 	Kept        []string // members that the form does not know
@@ -23,11 +25,13 @@ type formView struct {
 }
 
 func formPage(v formView, status int) (view, error) {
-	back, name := &crumb{"Teams", "/teams"}, "New team"
-	v.Action = "/teams"
-	if !v.New {
-		at := "/teams/" + url.PathEscape(v.ID)
-		v.Action, name, back = at+"/edit", "Edit "+v.ID, &crumb{v.ID, at}
+	at := "/teams/" + url.PathEscape(v.ID)
+	back, name := &crumb{v.ID, at}, "Edit "+v.ID
+	switch v.Action = at + "/edit"; {
+	case v.New:
+		back, name, v.Action = &crumb{"Teams", "/teams"}, "New team", "/teams"
+	case v.Key != "":
+		name, v.Action = "Limits of key "+v.Key, at+"/keys/"+url.PathEscape(v.Key)+"/edit"
 	}
 	return view{page: "team_form", title: name, status: status, data: v, back: back}, nil
 }
@@ -84,7 +88,7 @@ func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spe
 	fill(v.Groups, t.Members)
 	for name := range t.Members {
 		known := false
-		each(v.Groups, func(f *field) { known = known || strings.Split(f.Name, ".")[0] == name })
+		each(v.Groups, func(f *field) { known = known || f.member() == name })
 		if !known {
 			v.Kept = append(v.Kept, name)
 		}
@@ -105,17 +109,17 @@ func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(t.ID) + "?done=changed"}, nil
 	}
-	if faultOf(err).Code == teams.CodeLost {
-		return v.lost(t)
-	}
-	v.Version = r.PostFormValue("version")
-	return v.refused(err)
+	return v.again(err, r.PostFormValue("version"), teamForm(), t.Members)
 }
 
-// lost shows beside each field the value that another person has set. Saving again overwrites it knowingly.
-func (v formView) lost(t teams.Spec) (view, error) {
-	current := teamForm()
-	fill(current, t.Members)
+// again shows the form of a version that was not saved. If somebody else was faster, it shows beside each field the value of the members
+// that are in force: saving again overwrites it knowingly.
+func (v formView) again(err error, version string, current []group, members map[string]json.RawMessage) (view, error) {
+	if faultOf(err).Code != teams.CodeLost {
+		v.Version = version
+		return v.refused(err)
+	}
+	fill(current, members)
 	for g := range current {
 		for i, is := range current[g].Fields {
 			if f := &v.Groups[g].Fields[i]; f.Value != is.Value {
@@ -138,12 +142,20 @@ func (v formView) refused(err error) (view, error) {
 		v.IDError = v.Error
 		v.ErrorAt = &field{Name: "id", Label: "Id"}
 	}
-	each(v.Groups, func(f *field) {
-		if v.ErrorAt == nil && (f.Name == about.Field || within(about.Field, f.Name)) {
-			f.Error, v.ErrorAt = v.Error, f
+	if f := mark(v.Groups, about); v.ErrorAt == nil {
+		v.ErrorAt = f
+	}
+	return formPage(v, about.Status())
+}
+
+// mark notes a fault at the first field that it concerns, and returns that; nil: it concerns none.
+func mark(groups []group, about *fault) (marked *field) {
+	each(groups, func(f *field) {
+		if marked == nil && (f.Name == about.Field || within(about.Field, f.Name)) {
+			f.Error, marked = about.Sentence(), f
 		}
 	})
-	return formPage(v, about.Status())
+	return marked
 }
 
 // within reports whether a path lies below another, such as models[2] below models, or above it, such as quotas above quotas.images.

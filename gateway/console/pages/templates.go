@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 //go:embed templates
@@ -63,6 +64,8 @@ var functions = template.FuncMap{
 	"beside":  beside,
 	"narrow":  narrow,
 	"title":   title,
+	"kind":    nameOfKind,
+	"own":     func(k teams.Key, currency string) string { return ownLimits(&k, currency) },
 	"rate":    significant,
 	"span":    span,
 	"ms":      milliseconds,
@@ -160,6 +163,7 @@ var navigation = []struct {
 	{"Tasks", "/tasks", false},
 	{"Requests", "/requests", false},
 	{"Money", "/money", false},
+	{"Accounts", "/accounts", true},
 	{"Rules", "/rules", false},
 	{"Audit", "/audit", true},
 	{"Config", "/config", true},

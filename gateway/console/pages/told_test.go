@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -50,14 +51,18 @@ func TestRefusalsOfTodayLeadToThose(t *testing.T) {
 	}
 }
 
-// money is a page of Money with these rows.
-func money(t *testing.T, path string, m figures.Money) (text string, links []string) {
-	t.Helper()
+// withLedger serves the pages of a day to an operator, with figures of Money.
+func withLedger(m figures.Money) http.Handler {
 	g := day(12)
 	deps := g.deps()
 	deps.Figures = ledgerOf{galleryFigures{g}, m}
-	w := get(t, as(pages.New(deps), operator), path)
-	root := parse(t, w)
+	return as(pages.New(deps), operator)
+}
+
+// money is a page of Money with these rows.
+func money(t *testing.T, path string, m figures.Money) (text string, links []string) {
+	t.Helper()
+	root := parse(t, get(t, withLedger(m), path))
 	for _, a := range all(all(root, "main")[0], "a") {
 		links = append(links, attribute(a, "href"))
 		if textOf(a) == "" {
@@ -101,19 +106,34 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 	}
 }
 
-// TestRequestsAreOfNoKind: by kind their column has no numbers, but their sum.
+// TestRequestsAreOfNoKind: by kind they have no column, and their sum stands above the table.
 func TestRequestsAreOfNoKind(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
 	m := figures.Money{Rows: []figures.Row{{Name: "cached", Use: use}}, Total: figures.Use{Used: limit.Amounts{31, 77, 0, 5}}}
-	text, _ := money(t, "/money?by=kind", m)
-	if row := text[strings.Index(text, "cached"):strings.Index(text, "In all")]; !strings.Contains(row, "–") || !strings.Contains(row, "77") {
-		t.Errorf("the row is %q", row)
+	for by, columns := range map[string]string{"kind": "Kind Share Spend, CNY Estimated Tokens Images ", "model": "Model Share Spend, CNY Estimated Requests Tokens Images "} {
+		text, _ := money(t, "/money?by="+by, m)
+		head := ""
+		for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by="+by)), "thead")[0], "th") {
+			head += textOf(th) + " "
+		}
+		if head != columns || !strings.Contains(text, "31 requests") || strings.Contains(text, "Requests are of no kind") != (by == "kind") {
+			t.Errorf("by %s: %q %s", by, head, text)
+		}
 	}
-	if !strings.Contains(text, "Requests are of no kind") || strings.Contains(text[:strings.Index(text, "In all")], "31 ") && !strings.Contains(text, "31") {
-		t.Errorf("%s", text)
+}
+
+// TestSizesOfPicturesAreWrittenForPeople on the page; the CSV has them as the ledger does.
+func TestSizesOfPicturesAreWrittenForPeople(t *testing.T) {
+	m := figures.Money{Rows: []figures.Row{{Name: "image 1048576", Use: figures.Use{Used: limit.Amounts{0, 0, 2, 5}}}, {Name: "image 1K"}, {Name: "cache_creation"}}}
+	names := ""
+	for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by=kind")), "tbody")[0], "th") {
+		names += textOf(th) + ", "
 	}
-	if text, _ = money(t, "/money?by=model", m); strings.Contains(text, "of no kind") {
-		t.Errorf("by model: %s", text)
+	if names != "image up to 1024 × 1024, image 1K, cache_creation, " {
+		t.Errorf("the rows are %s", names)
+	}
+	if text := get(t, withLedger(m), "/money.csv?by=kind").Body.String(); !strings.Contains(text, "\nimage 1048576,") {
+		t.Errorf("the CSV is %s", text)
 	}
 }
 

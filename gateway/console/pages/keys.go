@@ -1,0 +1,122 @@
+package pages
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+// keyPages are the forms of a team's keys.
+type keyPages struct{ teamPages }
+
+// formOf returns the form of the own limits of a key that the person may change.
+func (s keyPages) formOf(r *http.Request, p access.Person) (v formView, members map[string]json.RawMessage, err error) {
+	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
+	at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == r.PathValue("key") })
+	switch {
+	case err != nil:
+		return v, nil, err
+	case !p.MakesKeys(t.ID, t.Flag("self_service")):
+		return v, nil, errForbidden
+	case t.Owner == teams.OwnerFile:
+		return v, nil, errOfFile
+	case at < 0:
+		return v, nil, errAbsent
+	}
+	v = formView{ID: t.ID, Key: t.Keys[at].ID, Version: t.ETag(), Groups: keyForm()}
+	fill(v.Groups, t.Keys[at].Members)
+	return v, t.Keys[at].Members, nil
+}
+
+// edit shows the form with a key's own limits.
+func (s keyPages) edit(r *http.Request, p access.Person) (view, error) {
+	v, _, err := s.formOf(r, p)
+	if err != nil {
+		return view{}, err
+	}
+	return formPage(v, 0)
+}
+
+// change sets a key's own limits, or shows the form again with its fault.
+func (s keyPages) change(r *http.Request, p access.Person) (view, error) {
+	v, members, err := s.formOf(r, p)
+	if err != nil {
+		return view{}, err
+	}
+	v.Reason = r.PostFormValue("reason")
+	typed(v.Groups, r.PostForm)
+	_, err = s.Teams.ChangeKey(r.Context(), actor(r, p), v.ID, v.Key, changeOf(v.Groups), r.PostFormValue("version"))
+	if err == nil {
+		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=limited"}, nil
+	}
+	return v.again(err, r.PostFormValue("version"), keyForm(), members)
+}
+
+type mintedView struct {
+	teams.NewKey
+	Team, Old string
+	OldEnds   time.Time
+}
+
+// mint makes a key and shows it, once.
+func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
+	order := teams.KeyOrder{Note: r.PostFormValue("note")}
+	if day := r.PostFormValue("expires"); day != "" {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return s.after(r, p, "mint", "", invalid("expires", "give a day such as "+s.Deps.Now().AddDate(0, 3, 0).Format(time.DateOnly)+", or leave it empty"))
+		}
+		order.Expires = &at
+	}
+	id := r.PathValue("team")
+	limits := keyForm()
+	typed(limits, r.PostForm)
+	order.KeyMembers = (&teams.Key{Members: read(limits, nil)}).Written()
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, order)
+	if err != nil {
+		return s.after(r, p, "mint", "", err)
+	}
+	return mintedPage(mintedView{NewKey: made, Team: id}), nil
+}
+
+// grace are the times for which an old key may keep working, by the form's words.
+var grace = map[string]time.Duration{"now": 0, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+
+// rotate makes a key in place of another and shows it, once.
+func (s keyPages) rotate(r *http.Request, p access.Person) (view, error) {
+	id, old := r.PathValue("team"), r.PathValue("key")
+	after, known := grace[r.PostFormValue("ends")]
+	if !known {
+		return s.after(r, p, "keys", "", invalid("ends", "choose when the old key ends"))
+	}
+	ends := s.Deps.Now().Add(after)
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, teams.KeyOrder{Replaces: old, OldEnds: &ends})
+	if err != nil {
+		return s.after(r, p, "keys", "", err)
+	}
+	return mintedPage(mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
+}
+
+func mintedPage(v mintedView) view {
+	return view{page: "minted", title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
+}
+
+// setState disables or enables a key.
+func (s keyPages) setState(r *http.Request, p access.Person) (view, error) {
+	members, what := []byte(`{"disabled":false}`), "onkey"
+	if r.PostFormValue("disabled") == "true" {
+		members, what = []byte(`{"disabled":true}`), "offkey"
+	}
+	_, err := s.Teams.ChangeKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key"), members, r.PostFormValue("version"))
+	return s.after(r, p, "keys", what, err)
+}
+
+// remove ends a key immediately.
+func (s keyPages) remove(r *http.Request, p access.Person) (view, error) {
+	return s.after(r, p, "keys", "unkeyed", s.Teams.EndKey(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))
+}
