@@ -98,7 +98,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id 
 
 // find refuses a team that neither the teams file nor the directory has, and that never made a request.
 func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept teams.Store) error {
-	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
+	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, nil); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}
 	if state, err := kept.Read(ctx); err == nil {

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	roster "sluice/gateway/accounts"
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
@@ -30,6 +32,7 @@ type kept struct {
 	cancels   gateway.Queries
 	outcomes  gateway.Outcomes // of requests that run once
 	lately    lately           // what all replicas did in the last two days
+	cooling   roster.Shared    // what replicas know of throttled accounts at the service; nil: all is in memory
 	collector *recent.Collector
 	redis     *redisclient.Client                                     // nil: all is in memory
 	remote    *gateway.Remote                                         // how the gateway may use Redis; nil as above
@@ -108,6 +111,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, need int64, parts keptPa
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
 	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
@@ -193,7 +197,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 	if s.RedisURLFile == "" {
 		return a, false
 	}
-	secret, err := readSecret(s.RedisURLFile)
+	secret, err := files.Secret(s.RedisURLFile)
 	if err != nil {
 		return a, false
 	}

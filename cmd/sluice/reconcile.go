@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/admin"
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
@@ -92,7 +93,7 @@ func (c reconcileCommand) span() (s invoice.Span, err error) {
 func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 	columns := &invoice.Focus
 	if c.Map != "" {
-		text, err := readFile(c.Map)
+		text, err := files.Read(c.Map)
 		if err == nil {
 			columns, err = invoice.ParseMap(text)
 		}
@@ -104,7 +105,7 @@ func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 	if c.Bill != "-" {
 		file, err := os.Open(c.Bill)
 		if err != nil {
-			return nil, pathless(err)
+			return nil, files.Pathless(err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
@@ -131,7 +132,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 	days, _ := limit.Days(from, to) // span has read them
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, "")
+	file, bad := judgeTeams(contentOf(s.TeamsFile), nil, nil)
 	if bad != nil {
 		file = &teams.File{}
 	}
@@ -153,7 +154,7 @@ func openPatient(s settings) *redisclient.Client {
 
 // contentOf is a file's content; empty: it cannot be read.
 func contentOf(path string) []byte {
-	content, _ := readFile(path)
+	content, _ := files.Read(path)
 	return content
 }
 
@@ -183,7 +184,7 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, maxFile))
+	content, err := io.ReadAll(io.LimitReader(answer.Body, files.Most))
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(target + " answers " + answer.Status)
 	}
