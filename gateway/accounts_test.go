@@ -13,6 +13,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/simulator"
 	"sluice/policy/account"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
@@ -397,4 +398,68 @@ func TestEachAccountHasItsRateOfQueries(t *testing.T) {
 	if got := h.served(); got != "a:2 b:3" {
 		t.Errorf("queried %s", got)
 	}
+}
+
+// An account whose own rate or quota has no room is passed over while another has some. If none has, the refusal has the shortest wait, and
+// no hold stays.
+func TestAnAccountWithoutRoomIsPassedOver(t *testing.T) {
+	h, clock := shared(t, []string{
+		"id: a, weight: 1000, rates: [{requests: {per: 1m, limit: 2, burst: 2}}]",
+		"id: b, rates: [{requests: {per: 10s, limit: 1, burst: 1}}]", "id: c, quotas: {requests: {day: 1}}",
+	})
+	if got := h.asks(4); got != "200 200 200 200" || h.served() != "a:2 b:1 c:1" {
+		t.Error(got)
+	}
+	got := h.ask("POST", textPath, textBody)
+	got.wants(t, 429, "admit/account", "Throttling.RateQuota")
+	if after := got.header.Get("Retry-After"); len(after) != 2 || after > "13" || !strings.Contains(got.body, "rate of 1 requests per 10s") {
+		t.Errorf("Retry-After %s: %s", after, got.body)
+	}
+	clock.move(11 * time.Second)
+	if got := h.asks(1); got != "200" || h.served() != "b:1" {
+		t.Error(got)
+	}
+	h.records.await(t, 6)
+	if open, _, err := h.accounts.Holds(t.Context()); err != nil || open != 0 {
+		t.Errorf("%d holds are open, %v", open, err)
+	}
+}
+
+// A request goes on only with an account that has room, and its hold moves there.
+func TestARequestGoesOnWhereThereIsRoom(t *testing.T) {
+	h, _ := shared(t, []string{
+		"id: a, weight: 1000", "id: b, weight: 100, rates: [{requests: {per: 1m, limit: 1, burst: 1}}]", "id: c, quotas: {requests: {day: 100}}",
+	})
+	h.sim.SetFault(throttled("a", "0"))
+	h.ask("POST", textPath, textBody)
+	h.served()
+	var asked []string
+	for range 3 {
+		h.ask("POST", textPath, strings.Replace(textBody, "llm-max", fmt.Sprint("llm-plus-", len(asked)), 1))
+		asked = append(asked, h.served())
+	}
+	if got := strings.Join(asked, ", "); got != "a:1 c:1, a:1 c:1, a:1 c:1" {
+		t.Errorf("asked %s", got)
+	}
+	h.records.await(t, 4)
+	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{day(h)}, Most: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string]int64{}
+	for _, row := range rows {
+		requests[row.Account] += row.Used[limit.Requests]
+	}
+	if requests["a"] != 0 || requests["b"] != 1 || requests["c"] != 3 {
+		t.Errorf("the ledger has %v", requests)
+	}
+	if open, _, err := h.accounts.Holds(t.Context()); err != nil || open != 0 {
+		t.Errorf("%d holds are open, %v", open, err)
+	}
+}
+
+// day is the day in UTC of the gateway's last request.
+func day(h *harness) int {
+	at := h.records.await(h, 1)[0].Time.UTC()
+	return at.Year()*10000 + int(at.Month())*100 + at.Day()
 }

@@ -160,7 +160,7 @@ func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
 			t.Errorf("%q is the key of %q", text, got)
 		}
 	}
-	if got := r.Cover("sk-canary-a-0123456789 sk-canary-b-0123456789 service.example"); strings.Trim(got, "* ") != "" {
+	if got := r.Cover("sk-canary-a-0123456789 sk-canary-another-key service.example other.example"); strings.Trim(got, "* ") != "" {
 		t.Errorf("what was replaced a moment ago is not covered: %s", got)
 	}
 }
@@ -191,7 +191,7 @@ func TestARequestOutlivesItsAccount(t *testing.T) {
 	}()
 	r.Replace(setOf(t, "id: b"))
 	close(answer)
-	if text := <-got; text != "Bearer sk-canary-a-0123456789<nil><nil>" {
+	if text := <-got; text != "Bearer sk-canary-a-0123456789<nil> <nil>" {
 		t.Error(text)
 	}
 	attempt.End(worked)
