@@ -39,7 +39,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	writeSettings(&text, c.settings, fs)
 	switch {
 	case err == nil:
-		for _, line := range c.upstream.Lines(c.UpstreamURL) {
+		for _, line := range c.Upstream.Lines(c.UpstreamURL) {
 			text.WriteString("# " + line + "\n")
 		}
 		joined, whole := c.withDirectory(ctx, &text)
@@ -59,7 +59,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 
 // fit checks that accounts and teams fit together, those of the directory, too. If not all teams are known, the accounts may name others.
 func (c *configuration) fit(joined *teams.File, whole bool) error {
-	misfits, unknown := account.Fit(c.upstream.File, joined)
+	misfits, unknown := account.Fit(c.Upstream.File, joined)
 	fs := documentFaults(prefix+"TEAMS_FILE", misfits)
 	if whole {
 		fs = append(fs, documentFaults(prefix+"ACCOUNTS_FILE", unknown)...)
@@ -74,7 +74,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 	joined = c.teams
 	var ignored teams.Faults
 	if err == nil && d.Version > 0 {
-		joined, ignored, err = c.teams.Join(d.Text(), c.upstream.Digests()...)
+		joined, ignored, err = c.teams.Join(d.Text(), c.Upstream.Digests()...)
 		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))
 	}
 	if err != nil {

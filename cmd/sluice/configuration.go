@@ -17,10 +17,13 @@ import (
 // configuration is the settings and the content of the files that they name.
 type configuration struct {
 	settings
+	// Upstream are the accounts at the service, and First the content that they and the teams were read from. They are exported because a
+	// secret hides itself from fmt only where fmt may call it.
+	Upstream files.Upstream
+	First    files.Look
+
 	teams       *teams.File
-	upstream    files.Upstream   // the accounts at the service
 	certificate *tls.Certificate // nil: no TLS
-	first       files.Look       // the content that teams and upstream were read from
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
 	clock       func() time.Time // of accounts in memory; nil: the real one
@@ -52,9 +55,9 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c := configuration{settings: s, door: consoleDoor(environ)}
 	var fs faults
 	_ = errors.As(err, &fs)
-	c.first = files.At(s.watched(), files.Look{})
+	c.First = files.At(s.watched(), files.Look{})
 	var bad faults
-	c.teams, c.upstream, bad = s.judge(&c.first)
+	c.teams, c.Upstream, bad = s.judge(&c.First)
 	fs = append(fs, slices.DeleteFunc(bad, func(f fault) bool { return fs.has(f.Name) })...)
 	c.loadCertificate(&fs)
 	for _, f := range telemetry.Faults() {
@@ -174,8 +177,8 @@ func (c *configuration) warn() {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
 		}
 	}
-	if c.AccountsFile != "" && c.upstream.File != nil {
-		for _, text := range c.upstream.Warnings() {
+	if c.AccountsFile != "" && c.Upstream.File != nil {
+		for _, text := range c.Upstream.Warnings() {
 			c.warnings = append(c.warnings, prefix+"ACCOUNTS_FILE: "+text)
 		}
 	}

@@ -103,5 +103,5 @@ func demoConfiguration(t demo.Teams, service net.Addr, listen string) configurat
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{settings: s, teams: t.File, upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
+	return configuration{settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
 }

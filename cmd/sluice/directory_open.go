@@ -61,9 +61,9 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		}
 	}
 	parts.force.file.Store(c.teams)
-	parts.force.key.Store(new(c.upstream.First()))
+	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
-	upstream, apply := applyWith(c.upstream)
+	upstream, apply := applyWith(c.Upstream)
 	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
 	d.setFile = func(file *teams.File, up files.Upstream) {
 		upstream, apply := applyWith(up)

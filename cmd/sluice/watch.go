@@ -36,7 +36,7 @@ type watch struct {
 }
 
 func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, files.Upstream), count func(ok bool)) *watch {
-	return &watch{settings: c.settings, apply: apply, count: count, log: log, last: c.first, seen: c.first.Sum()}
+	return &watch{settings: c.settings, apply: apply, count: count, log: log, last: c.First, seen: c.First.Sum()}
 }
 
 // run looks at every interval and at every signal, until ctx ends.

@@ -18,7 +18,8 @@ type Account struct {
 	ID string
 	// URL is the service's base address, as SLUICE_UPSTREAM_URL, which it is if the file names none.
 	URL *url.URL
-	// KeyFile is the path of the file that holds the key and nothing else. It is read again when its content changes.
+	// KeyFile is the path of the file that holds the key and nothing else, beside the accounts file if it is not absolute. It is read again
+	// when its content changes.
 	KeyFile string
 	// Models are the patterns of the models that it serves. Nil: all.
 	Models []policy.Pattern

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 
 	"sluice/gateway/upstream"
 	"sluice/policy/teams"
@@ -56,7 +57,7 @@ func (l *Look) readAccounts(path string, before *Look) {
 	if before.text != nil && bytes.Equal(l.text, before.text) {
 		l.Accounts, l.AccountsErr = before.Accounts, before.AccountsErr
 	} else {
-		l.Accounts, l.AccountsErr = teams.ParseAccounts(l.text)
+		l.Accounts, l.AccountsErr = parseAccounts(path, l.text)
 	}
 	if l.AccountsErr != nil {
 		return
@@ -64,6 +65,20 @@ func (l *Look) readAccounts(path string, before *Look) {
 	for _, a := range l.Accounts.List {
 		l.Keys[a.ID] = keyIn(a.KeyFile)
 	}
+}
+
+// parseAccounts reads an accounts file. The files of its keys are beside it, unless their paths are absolute.
+func parseAccounts(path string, text []byte) (*teams.Accounts, error) {
+	accounts, err := teams.ParseAccounts(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts.List {
+		if !filepath.IsAbs(a.KeyFile) {
+			a.KeyFile = filepath.Join(filepath.Dir(path), a.KeyFile)
+		}
+	}
+	return accounts, nil
 }
 
 func keyIn(path string) (k Key) {
