@@ -61,7 +61,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
+		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, nil, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
@@ -162,7 +162,7 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	file := a.live.teams.Load()
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
-		h.Account = file.House.Quotas()
+		h.Document = file.House.Quotas()
 	}
 	charge.Taken = func(first bool) {
 		a.refusals.forget(team) // as in report

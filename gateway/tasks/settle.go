@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -180,7 +181,7 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
-		held.AddHouse()
+		held.AddOther(teams.HouseID)
 	}
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,

@@ -7,6 +7,9 @@ import (
 	"sluice/policy/teams"
 )
 
+// Adjusted are the accounts outside of the teams that a correction of a team's use corrects, too: its row in the ledger is main's.
+var Adjusted = [...]string{teams.HouseID, teams.AccountQuotasID(teams.MainAccount)}
+
 // AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
@@ -18,11 +21,13 @@ type Adjustment struct {
 }
 
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0; and what all teams used
-// together, if that was ever counted. id and why are not kept: memory loses no reply.
+// together or on the account main, if that was ever counted. id and why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delta int64, _ string) (Adjustment, error) {
 	done := m.teams.Get(team).adjust(UnitIndex(unit), delta)
-	if house := m.teams.Known(teams.HouseID); house != nil && done.Done {
-		house.adjust(UnitIndex(unit), delta)
+	for _, id := range Adjusted {
+		if of := m.teams.Known(id); of != nil && done.Done {
+			of.adjust(UnitIndex(unit), delta)
+		}
 	}
 	return done, nil
 }
@@ -41,7 +46,7 @@ func (a *account) adjust(unit int, delta int64) Adjustment {
 	day.used[unit], month.used[unit] = done.Day, done.Month
 	var change Amounts
 	change[unit] = delta
-	a.ledger.post(date.Day, AdjustedModel, policy.EndpointOther, change, Amounts{}, "")
+	a.ledger.post(date.Day, rowName{model: AdjustedModel, endpoint: policy.EndpointOther}, change, Amounts{}, "")
 	return done
 }
 

@@ -16,6 +16,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		return v, nil
 	}
 	others := h.Others()
+	h.Uncounted(m.seeds.without)
 	for _, o := range others {
 		seed(m, o.Team)
 	}
@@ -24,9 +25,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := s.Verdict(t, h)
-	if others == nil {
-		m.seeds.unhoused()
-	} else {
+	if others != nil {
 		v, err = admitOthers(m, h, others, v)
 	}
 	if v.Held == nil || len(h.Rated()) == 0 {

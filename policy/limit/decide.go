@@ -113,7 +113,15 @@ func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 			}
 		}
 	}
+	return h.neverOutside(ScopeAccount, ScopeHouse)
+}
+
+// neverOutside is NeverFits for the kinds of scopes outside of the team, from one to another.
+func (h *Hold) neverOutside(from, to ScopeKind) (Verdict, bool) {
 	for i := range h.Outside {
+		if k := h.Outside[i].Kind; k < from || k > to {
+			continue
+		}
 		if fault, never := h.neverOf(&h.Outside[i]); never {
 			return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
 		}

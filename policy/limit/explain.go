@@ -20,8 +20,16 @@ func (v *Verdict) Explain(h *Hold) string {
 		}
 		return fmt.Sprintf("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits)
 	case ReasonAccount:
-		return fmt.Sprintf("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
-			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
+		if v.Fault.Period != "" {
+			return fmt.Sprintf("%s has %s left of its quota %s of %s, and this request may cost %s; %s.", v.account("The", "A"),
+				Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), Written(v.Fault.Unit, v.Asked), v.resets())
+		}
+		shared := ""
+		if v.Fault.Of == "" {
+			shared = ", which all teams share,"
+		}
+		return fmt.Sprintf("%s%s is at its rate of %d %s per %s; this request fits in %s.",
+			v.account("The", "A"), shared, v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
 	case ReasonHouse:
 		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s, and this request may cost %s; %s.",
 			Written(v.Fault.Unit, v.Fault.Left), v.quotaName(), Written(v.Fault.Unit, v.Fault.Limit), Written(v.Fault.Unit, v.Asked), v.resets())
@@ -39,13 +47,21 @@ func (v *Verdict) who(h *Hold, team, key string) string {
 	case v.Fault.Scope == ScopeHouse:
 		return "the house"
 	case v.Fault.Scope == ScopeAccount:
-		return "the service's account"
+		return v.account("the", "a")
 	case v.Fault.Scope != ScopeKey:
 		return team + h.Team.ID
 	case v.Fault.Of != h.Key:
 		return fmt.Sprintf("%s%s with all others beyond the day's first 1,000", key, h.Key)
 	}
 	return key + h.Key
+}
+
+// account names the account at the service whose limit refuses, behind the first letters of a sentence or of its middle.
+func (v *Verdict) account(the, a string) string {
+	if v.Fault.Of == "" {
+		return the + " service's account"
+	}
+	return a + "ccount " + v.Fault.Of + " at the service"
 }
 
 // quotaName is the name of the quota that refuses; who tells the key.

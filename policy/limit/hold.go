@@ -10,9 +10,10 @@ import (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string          // unique; admitting the same id twice holds once
+	ID       string          // unique; admitting the same id twice holds once, also if it was given back: see [Hold.Elsewhere]
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
 	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
+	Account  string          // the id of the account at the service that does the work; empty: main
 	Model    string          // for the ledger
 	Endpoint policy.Endpoint // for the ledger
 	Tag      string          // the value of the team's tag_key; empty: none
@@ -26,6 +27,7 @@ type Hold struct {
 type Held struct {
 	ID       string
 	Team     string
+	Account  string // that does the work, and under which it is charged in the ledger; empty: main
 	Model    string
 	Endpoint policy.Endpoint
 	Tag      Inner // for the ledger of tags; empty: none
@@ -35,20 +37,21 @@ type Held struct {
 	Month    int
 	Task     bool
 	Outside  []Scope     // the scopes outside of the team whose rates it was taken from; nil: none
-	Account  *teams.Team // the document of the account that this is in, if it is outside of the teams; nil: it is a team's
+	Document *teams.Team // of the account that this is in, if it is outside of the teams; nil: it is a team's
 	Others   []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
 	Rates    RateSet     // the rates that it was taken from; none if another process admitted it
 	Local    bool        // admitted without Redis: it was not taken from rates there
+	Shared   bool        // it was taken from Outside by the share of this process, not in Redis
 }
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
 func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	held := &Held{
-		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
+		ID: h.ID, Team: h.Team.ID, Account: accountOf(h.Account), Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
 		Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
 	if teams.IsOutside(h.Team.ID) {
-		held.Account = h.Team
+		held.Document = h.Team
 	}
 	return held
 }
@@ -63,6 +66,8 @@ func (h *Hold) nameIn(k ScopeKind) string {
 		return h.Tag
 	case ScopeKey:
 		return h.Key
+	case ScopeAccount:
+		return h.Account
 	}
 	return ""
 }
@@ -92,16 +97,27 @@ func (h *Held) in(k ScopeKind) (name string, charged bool) {
 // Terms are the current limits of the charge's team and key.
 func (c *Charge) Terms() Terms { return TermsFor(c.Team, c.Held.Key.Name()) }
 
-// What returns the name of the hold's entry in the ledger, followed by # and its tag if it has one.
+// What returns model|endpoint, followed by # and the tag if the hold has one.
 func (h *Held) What() string {
 	if h.Tag == "" {
-		return LedgerName(h.Model, h.Endpoint)
+		return LedgerName(h.Model, h.Endpoint, "")
 	}
-	return LedgerName(h.Model, h.Endpoint) + "#" + string(h.Tag)
+	return LedgerName(h.Model, h.Endpoint, "") + "#" + string(h.Tag)
 }
 
-// LedgerName is the name of an entry in the ledger: model|endpoint.
-func LedgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
+// LedgerName is the name of an entry in the ledger: model|endpoint, or model|endpoint@account if the account is not main. Model names may
+// have any of these characters, endpoints and accounts do not.
+func LedgerName(model string, endpoint policy.Endpoint, account string) string {
+	return model + "|" + string(endpoint) + AccountMark(account)
+}
+
+// Elsewhere is the hold on another account, with the scopes outside of the teams that apply there, for a request that the first account
+// refused. Its id is another, because the first one was given back; [MadeAt] reads both.
+func (h *Hold) Elsewhere(account string, outside []Scope) *Hold {
+	other := *h
+	other.ID, other.Account, other.Outside = h.ID+"+", account, outside
+	return &other
+}
 
 // Charge settles a hold.
 type Charge struct {

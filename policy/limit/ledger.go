@@ -14,13 +14,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC. In the ledgers of tags and keys
-// it is what it used for one tag or with one key, whatever the model and the endpoint.
+// Row is one entry of the ledger: what a team used of one model by one endpoint on one account on one day, in UTC. In the ledgers of tags
+// and keys it is what it used for one tag or with one key, and by account what it used on one, whatever the model and the endpoint.
 type Row struct {
 	Team      string
 	Day       int // yyyymmdd
 	Model     string
 	Endpoint  policy.Endpoint
+	Account   string // at the service; empty: main, and in the ledgers of tags and keys
 	Tag       string // empty unless the row is of the ledger of tags
 	Key       string // empty unless the row is of the ledger of keys
 	Used      Amounts
@@ -28,33 +29,33 @@ type Row struct {
 	Kinds     price.ByKind // the kinds of Used, where a bill said them: see [Row.Parts]. Empty in the ledger of tags
 }
 
-// ledger is a team's use by day, model and endpoint.
+// ledger is a team's use by day, model, endpoint and account.
 type ledger map[int]map[rowName]*Row
 
 // rowName names a row of a day.
 type rowName struct {
 	model    string
 	endpoint policy.Endpoint
+	account  string
 }
 
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts, kinds price.ByKind) {
+func (l ledger) post(day int, of rowName, used, estimated Amounts, kinds price.ByKind) {
 	rows := l[day]
 	if rows == nil {
 		rows = map[rowName]*Row{}
 		l[day] = rows
 		l.forget()
 	}
-	of := rowName{model, endpoint}
 	row := rows[of]
 	if row == nil && len(rows) >= ledgerNames {
 		of.model = Other
 		row = rows[of]
 	}
 	if row == nil {
-		row = &Row{Day: day, Model: of.model, Endpoint: endpoint}
+		row = &Row{Day: day, Model: of.model, Endpoint: of.endpoint, Account: of.account}
 		rows[of] = row
 	}
 	row.Used, row.Estimated = row.Used.Plus(used), row.Estimated.Plus(estimated)
@@ -68,11 +69,11 @@ func (l ledger) forget() { forgetDay(l) }
 type Query struct {
 	Teams []string  // nil: all
 	Days  []int     // each yyyymmdd
-	By    ScopeKind // ScopeTag, ScopeKey: those of the ledger of tags or keys, which has no row for use without one
+	By    ScopeKind // ScopeTag, ScopeKey: those of the ledger of tags or keys, which has no row for use without one; ScopeAccount: see [ByAccount]
 	Most  int       // the largest number of rows, beyond which the error is [ErrRows]; 0: any number
 }
 
-// LedgerBy is the kind of the ledger that a report names: tag, key, or empty for that of models and endpoints.
+// LedgerBy is the kind of the ledger that a report names: tag, key, account, or empty for that of models and endpoints.
 func LedgerBy(name string) (k ScopeKind, ok bool) {
 	switch name {
 	case "":
@@ -81,6 +82,8 @@ func LedgerBy(name string) (k ScopeKind, ok bool) {
 		return ScopeTag, true
 	case ScopeKey.String():
 		return ScopeKey, true
+	case ScopeAccount.String():
+		return ScopeAccount, true
 	}
 	return ScopeTeam, false
 }
@@ -94,7 +97,31 @@ func QueryOf(team string, days []int, by ScopeKind) Query {
 	return q
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag, key.
+// ByAccount adds the rows of the ledger up by team, day and account. Each names its account, also main.
+func ByAccount(rows []Row) []Row {
+	type of struct {
+		team    string
+		day     int
+		account string
+	}
+	at, sums := map[of]int{}, rows[:0]
+	for _, r := range rows {
+		r.Account = cmp.Or(r.Account, teams.MainAccount)
+		name := of{r.Team, r.Day, r.Account}
+		i, known := at[name]
+		if !known {
+			at[name], r.Model, r.Endpoint = len(sums), "", ""
+			sums = append(sums, r)
+			continue
+		}
+		s := &sums[i]
+		s.Used, s.Estimated, s.Kinds = s.Used.Plus(r.Used), s.Estimated.Plus(r.Estimated), s.Kinds.Plus(r.Kinds)
+	}
+	SortRows(sums)
+	return sums
+}
+
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key.
 func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 	for id, a := range m.accounts(q.Teams) {
 		for _, day := range q.Days {
@@ -102,6 +129,9 @@ func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 				return nil, ErrRows
 			}
 		}
+	}
+	if q.By == ScopeAccount {
+		return ByAccount(rows), nil
 	}
 	SortRows(rows)
 	return rows, nil
@@ -128,7 +158,7 @@ func (m *Memory) accounts(ids []string) map[string]*account {
 func (a *account) addRows(rows []Row, team string, day int, by ScopeKind) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if by != ScopeTeam {
+	if by != ScopeTeam && by != ScopeAccount {
 		for name, in := range a.books[by][0][day] {
 			if name != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
 				row := Row{Team: team, Day: day, Used: in.used, Estimated: in.estimated}
@@ -156,11 +186,12 @@ func (r *Row) SetInner(k ScopeKind, name string) {
 	}
 }
 
-// SortRows puts rows in the order of reports: team, day, model, endpoint, tag, key.
+// SortRows puts rows in the order of reports: team, day, model, endpoint, account, tag, key.
 func SortRows(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
-			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)), strings.Compare(a.Tag, b.Tag), strings.Compare(a.Key, b.Key))
+			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)),
+			strings.Compare(a.Account, b.Account), strings.Compare(a.Tag, b.Tag), strings.Compare(a.Key, b.Key))
 	})
 }
 
@@ -184,8 +215,9 @@ func Days(from, to string) (days []int, ok bool) {
 // Entry is one unit of a row of the ledger, or what the row used of one kind, as reports write it.
 type Entry struct {
 	Day       string          `json:"day"`
-	Model     string          `json:"model,omitzero"`    // absent in the ledgers of tags and keys
-	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledgers of tags and keys
+	Model     string          `json:"model,omitzero"`    // absent in the ledgers of tags and keys, and by account
+	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledgers of tags and keys, and by account
+	Account   string          `json:"account,omitzero"`  // at the service; absent: main, and in the ledgers of tags and keys
 	Tag       string          `json:"tag,omitzero"`      // only in the ledger of tags
 	Key       string          `json:"key,omitzero"`      // only in the ledger of keys
 	Kind      string          `json:"kind,omitzero"`     // only by kind: its name; absent in the entry of the requests

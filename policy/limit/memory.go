@@ -193,7 +193,7 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts, kinds price.ByKind
 			}
 		}
 	}
-	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated, kinds)
+	a.ledger.post(h.Day, rowName{h.Model, h.Endpoint, h.Account}, amounts, estimated, kinds)
 }
 
 // Post is Settle without the scopes outside of the team. It refuses amounts that cannot be counted exactly.
@@ -217,20 +217,29 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	if c.Estimated {
 		doubt = c.Amounts
 	}
-	if held.expired {
+	moved := held.Account != accountOf(c.Held.Account)
+	switch {
+	case held.expired && moved: // it was charged on the account that it was on
+		back := Amounts{}.Minus(held.Amounts)
+		a.post(held, back, back, "")
+	case held.expired:
 		change, doubt = change.Minus(held.Amounts), doubt.Minus(held.Amounts)
-	} else {
+	default:
 		a.free(held)
 	}
-	a.forget(held)
+	if a.forget(held); moved {
+		own := *held
+		own.Account, held = accountOf(c.Held.Account), &own
+	}
 	a.post(held, change, doubt, c.ByKind())
 	a.correct(t, &held.Held, held.Rates, &held.Amounts, &c.Amounts, now)
 	return true, nil
 }
 
-// Extend gives an open hold a new lease, counted from now, in all of its accounts.
+// Extend gives an open hold a new lease, counted from now, in all of its accounts. It is charged under h's account from now on.
 func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
 	a := m.teams.Get(h.Team)
+	a.moved(h)
 	a.extend(h.ID, lease)
 	for _, o := range h.Others {
 		_ = m.Extend(ctx, o, lease) // it never fails

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -33,10 +34,10 @@ func (o *OpenHolds) Add(more OpenHolds) {
 }
 
 // MadeAt reads from a hold's id when it was made, to the millisecond. Request ids are UUIDs of version 7, which begin with that
-// moment; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
+// moment, also that of a further attempt; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
 // once a minute.
 func MadeAt(id string) time.Time {
-	if len(id) != 36 || id[14] != '7' {
+	if id = strings.TrimRight(id, "+"); len(id) != 36 || id[14] != '7' {
 		return time.Time{}
 	}
 	var ms int64

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"sluice/policy"
@@ -16,7 +17,7 @@ func (h *Hold) counted() []Scope { return h.Outside[h.firstCounted():] }
 
 func (h *Hold) firstCounted() int {
 	i := len(h.Outside)
-	for i > 0 && h.Outside[i-1].Account != nil {
+	for i > 0 && h.Outside[i-1].Document != nil {
 		i--
 	}
 	return i
@@ -29,7 +30,7 @@ func (h *Hold) Others() (all []*Hold) {
 	for i := range scopes {
 		s := &scopes[i]
 		all = append(all, &Hold{
-			ID: h.ID, Team: s.Account, Endpoint: policy.EndpointOther, Amounts: s.holds(&h.Amounts), Task: h.Task, Lease: h.Lease,
+			ID: h.ID, Team: s.Document, Endpoint: policy.EndpointOther, Amounts: s.holds(&h.Amounts), Task: h.Task, Lease: h.Lease,
 		})
 	}
 	return all
@@ -49,9 +50,28 @@ func (s *Scope) holds(amounts *Amounts) Amounts {
 	return a
 }
 
-// AddHouse adds the house's hold, which another process placed with this one.
-func (h *Held) AddHouse() {
-	h.Others = append(h.Others, &Held{ID: h.ID, Team: teams.HouseID, Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task})
+// AddOther adds the hold in an account outside of the teams, by its id, that another process placed with this one.
+func (h *Held) AddOther(id string) {
+	h.Others = append(h.Others, &Held{ID: h.ID, Team: id, Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task})
+}
+
+// In reports whether the request is also held in an account outside of the teams, by its id.
+func (h *Held) In(id string) bool {
+	return slices.ContainsFunc(h.Others, func(o *Held) bool { return o.Team == id })
+}
+
+// Uncounted calls a function with the id of each account outside of its team whose work the hold is, but whose quotas do not count it.
+func (h *Hold) Uncounted(note func(id string)) {
+	var counts [ScopeHouse + 1]bool
+	for i := range h.counted() {
+		counts[h.counted()[i].Kind] = true
+	}
+	if !counts[ScopeHouse] {
+		note(teams.HouseID)
+	}
+	if h.Account != "" && !counts[ScopeAccount] {
+		note(teams.AccountQuotasID(h.Account))
+	}
 }
 
 // AsTask is the hold as that of a task, which is remembered for longer, because another replica may see its end.
@@ -87,7 +107,7 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 		}
 	}
 	if v = &all[at]; at > 0 {
-		v.refer(&h.counted()[at-1])
+		v.refer(&h.counted()[at-1], h)
 		v.Limits = all[0].Limits
 		if all[0].Held != nil {
 			v.Limits = h.givenBack(v.Limits)
@@ -97,24 +117,31 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 }
 
 // refer makes the refusal of an account outside of the team one about its scope.
-func (v *Verdict) refer(s *Scope) {
+func (v *Verdict) refer(s *Scope, h *Hold) {
 	v.Fault.Scope = s.Kind
-	if v.Reason == ReasonQuota && s.Kind == ScopeHouse {
+	if s.Kind == ScopeAccount {
+		v.Fault.Of = h.Account
+	}
+	switch {
+	case v.Reason != ReasonQuota:
+	case s.Kind == ScopeHouse:
 		v.Reason = ReasonHouse
+	case s.Kind == ScopeAccount:
+		v.Reason = ReasonAccount
 	}
 }
 
 // Release is the charge that gives a hold of the request back, which is the team's or in an account outside of it.
 func (h *Hold) Release(held *Held) *Charge {
-	if held.Account != nil {
-		return &Charge{Held: held, Team: held.Account}
+	if held.Document != nil {
+		return &Charge{Held: held, Team: held.Document}
 	}
 	return &Charge{Held: held, Team: h.Team}
 }
 
 // Other is the charge of one of the hold's others.
 func (c *Charge) Other(h *Held) *Charge {
-	return &Charge{Held: h, Team: h.Account, Amounts: c.Amounts, Estimated: c.Estimated}
+	return &Charge{Held: h, Team: h.Document, Amounts: c.Amounts, Estimated: c.Estimated}
 }
 
 // Parts returns a charge for each account that the hold is in, the team's first. Taken is called when all were made, with what the

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// outside are the scopes outside of the teams, in memory: the buckets of the upstream account, by the names of their scopes.
+// outside are the scopes outside of the teams, in memory: the buckets of the accounts at the service, by the names of their scopes.
 type outside struct {
 	now  func() time.Time
 	dry  *atomic.Bool // buckets that are new now are empty
@@ -55,6 +55,14 @@ func (o *outside) take(scopes []Scope, amounts *Amounts, force bool, replicas in
 		s := scopes[i].share(replicas)
 		takes := s.Takes(amounts)
 		o.of[s.Name].take(&s, &takes, new([RateCount]int64), now)
+	}
+	return fault, wait
+}
+
+// move takes a moving hold from the rates of its new account and gives back to those of the old one, or does neither.
+func (o *outside) move(m *Move, replicas int) (fault teams.Rate, wait time.Duration) {
+	if fault, wait = o.take(m.To.Rated(), &m.To.Amounts, false, replicas); wait == 0 {
+		o.correct(&Charge{Held: m.From}, replicas)
 	}
 	return fault, wait
 }

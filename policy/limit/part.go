@@ -80,7 +80,7 @@ func (r *Row) kindEntries() (entries []Entry) {
 // entry is one unit of a row.
 func (r *Row) entry(unit int, used, estimated *Amounts) Entry {
 	return Entry{
-		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Tag: r.Tag, Key: r.Key, Unit: teams.Units[unit],
+		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: teams.Units[unit],
 		Used: number(unit, used[unit]), Estimated: number(unit, estimated[unit]),
 	}
 }

@@ -1,11 +1,8 @@
 package limit
 
 import (
-	"strings"
-	"sync/atomic"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -28,7 +25,7 @@ const (
 	ScopeTeam    ScopeKind = iota
 	ScopeTag               // each value of the team's tag
 	ScopeKey               // each key of the team that has limits of its own
-	ScopeAccount           // models of the upstream account
+	ScopeAccount           // an account at the service: models of it, or all of its work
 	ScopeHouse             // all teams together
 
 	TeamScopes  = int(ScopeAccount)
@@ -50,8 +47,8 @@ type Scope struct {
 	Quoted bool                  // some quota is set
 	Rates  [RateCount]teams.Rate // Limit 0: none
 	Quotas [QuotaCount]int64     // None: not set
-	// Account keeps the quotas of a scope outside of the teams, like a team's; its id is no team's. Nil: the scope has rates only.
-	Account *teams.Team
+	// Document has the quotas of a scope outside of the teams, like a team's; its id is no team's. Nil: the scope has rates only.
+	Document *teams.Team
 }
 
 // ScopeOf returns the scope with these limits.
@@ -75,54 +72,6 @@ func quotaNumber(q teams.Quota) int {
 		return 2*UnitIndex(q.Unit) + 1
 	}
 	return 2 * UnitIndex(q.Unit)
-}
-
-// OutsideFor returns the scopes outside of the teams that apply to a model: those of the upstream account, which have rates, and behind
-// them the house, which has quotas. Nil: none do.
-func OutsideFor(file *teams.File, model string) []Scope {
-	return new(Outsides).For(file, model)
-}
-
-// Outsides keeps the scope of the house, which is the same for all requests by one reading of the teams file. The zero Outsides is ready
-// for use, and safe for concurrent use.
-type Outsides struct{ house atomic.Pointer[[]Scope] }
-
-// For is [OutsideFor]. The list MUST NOT be changed.
-func (o *Outsides) For(file *teams.File, model string) []Scope {
-	list := AccountFor(file.Account, model)
-	if file.House == nil {
-		return list
-	}
-	house := o.house.Load()
-	if house == nil || (*house)[0].Account != file.House.Account {
-		house = &[]Scope{HouseOf(file.House.Account)}
-		o.house.Store(house)
-	}
-	if list == nil {
-		return *house
-	}
-	return append(list, *house...)
-}
-
-// HouseOf returns the scope of all teams together, whose account that is.
-func HouseOf(account *teams.Team) Scope {
-	s := ScopeOf(ScopeHouse, account.ID, nil, account.Quotas)
-	s.Account = account
-	return s
-}
-
-// AccountFor returns the scopes of the upstream account that apply to a model; nil: none do.
-func AccountFor(limits []teams.AccountLimit, model string) (list []Scope) {
-	for _, l := range limits {
-		if l.Models == nil || policy.MatchAny(l.Models, model) {
-			names := make([]string, len(l.Models))
-			for i, p := range l.Models {
-				names[i] = string(p)
-			}
-			list = append(list, ScopeOf(ScopeAccount, strings.Join(names, ","), l.Rates, nil))
-		}
-	}
-	return list
 }
 
 // Takes returns what a hold takes from the scope's rates. Of an estimated unit, the account's scopes take a quarter of the bucket

@@ -7,9 +7,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// memorySeeds says whether the accounts outside of the teams count all that the teams used. They do not after a request that was
-// admitted without them: until then the teams file had no house.
-type memorySeeds struct {
+// memorySeeds says whether each account outside of the teams counts all that the teams used of it. It does not after a request that was
+// admitted without it: until then it had no quotas.
+type memorySeeds struct{ of PerTeam[memorySeed] }
+
+type memorySeed struct {
 	state atomic.Int32
 	turn  sync.Mutex // of the one that seeds
 }
@@ -21,34 +23,40 @@ const (
 	seeded
 )
 
-// unhoused notes that a request was admitted without the accounts outside of its team.
-func (s *memorySeeds) unhoused() {
-	if s.state.Load() != unseeded { // a load costs less than a store
-		s.state.Store(unseeded)
+// without notes that a request was admitted without an account outside of its team.
+func (s *memorySeeds) without(id string) {
+	if of := s.of.Known(id); of != nil && of.state.Load() != unseeded { // a load costs less than a store
+		of.state.Store(unseeded)
 	}
 }
 
 // seed makes sure that an account outside of the teams counts what the teams used and hold in the running day and month. It errs
 // upwards by what is admitted meanwhile, and by what requests in flight hold and will not use.
-func seed(m *Memory, account *teams.Team) {
-	for m.seeds.state.Load() != seeded {
-		m.seeds.turn.Lock()
-		if m.seeds.state.Load() != seeded {
-			m.seeds.state.Store(seeding)
-			raise(m, account.ID)
-			m.seeds.state.CompareAndSwap(seeding, seeded)
+func seed(m *Memory, document *teams.Team) {
+	s := m.seeds.of.Get(document.ID)
+	for s.state.Load() != seeded {
+		s.turn.Lock()
+		if s.state.Load() != seeded {
+			s.state.Store(seeding)
+			raise(m, document.ID)
+			s.state.CompareAndSwap(seeding, seeded)
 		}
-		m.seeds.turn.Unlock()
+		s.turn.Unlock()
 	}
 }
 
-// raise raises the use of an account to what all teams used and hold, if that is more than it used and holds.
+// raise raises the use of an account to what all teams used and hold of it, if that is more than it used and holds.
 func raise(m *Memory, id string) {
 	own := m.teams.Get(id)
 	date, has := own.taken()
 	missing := Taken{}.Minus(has)
+	at, only := teams.AccountOfQuotas(id)
 	m.teams.Each(func(id string, a *account) {
-		if !teams.IsOutside(id) {
+		switch {
+		case teams.IsOutside(id):
+		case only:
+			missing = missing.Plus(a.takenAt(accountOf(at), &date))
+		default:
 			_, of := a.taken()
 			missing = missing.Plus(of)
 		}
@@ -70,6 +78,34 @@ func (a *account) taken() (date Calendar, t Taken) {
 	var b Balance
 	a.books[ScopeTeam].read(&date, "", &b)
 	return date, TakenOf(&b)
+}
+
+// takenAt is what the account used and holds on one at the service, on a date and in its month.
+func (a *account) takenAt(at string, date *Calendar) (t Taken) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for day, rows := range a.ledger {
+		for of, row := range rows {
+			if of.account == at {
+				t.Add(date, day, &row.Used)
+			}
+		}
+	}
+	for _, h := range a.holds {
+		if h.Account == at && !h.expired {
+			t.Add(date, h.Day, &h.Amounts)
+		}
+	}
+	return t
+}
+
+// Add adds amounts of a day, as far as they are in the date or its month.
+func (t *Taken) Add(date *Calendar, day int, amounts *Amounts) {
+	for q := range t {
+		if q%2 == 1 && day/100 == date.Month || day == date.Day {
+			t[q] += amounts[q/2]
+		}
+	}
 }
 
 // Taken is what an account used and holds of each unit in a day and its month, by the numbers of the quotas.

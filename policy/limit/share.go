@@ -3,6 +3,7 @@ package limit
 import (
 	"time"
 
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -56,7 +57,7 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 		r.change(v.Held, t, &small.Amounts, &Amounts{})
 		return v.RefuseOutside(fault, wait, h)
 	}
-	v.Held.Outside, v.Held.Local = h.Rated(), true
+	v.Held.Outside, v.Held.Local, v.Held.Shared = h.Rated(), true, true
 	return v
 }
 
@@ -66,6 +67,17 @@ func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
 	if rated := h.Rated(); len(rated) > 0 {
 		_, _ = r.bank.outside.take(rated, &h.Amounts, true, r.replicas)
 	}
+}
+
+// Move takes a moving hold from the rates of its new account, and gives back to those of the old one.
+func (r *Shares) Move(m *Move) (fault teams.Rate, wait time.Duration) {
+	return r.bank.outside.move(m, r.replicas)
+}
+
+// Moved does in the buckets here what a move did in Redis.
+func (r *Shares) Moved(m *Move) {
+	_, _ = r.bank.outside.take(m.To.Rated(), &m.To.Amounts, true, r.replicas)
+	r.bank.outside.correct(&Charge{Held: m.From}, r.replicas)
 }
 
 // Settle brings the buckets here to what was used of a hold.

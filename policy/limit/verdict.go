@@ -18,7 +18,7 @@ const (
 	ReasonRate    Reason = "rate"       // a token bucket
 	ReasonQuota   Reason = "quota"      // a calendar quota
 	ReasonTasks   Reason = "open_tasks" // too many tasks are open
-	ReasonAccount Reason = "account"    // a limit of the upstream account
+	ReasonAccount Reason = "account"    // a limit of the account at the service
 	ReasonHouse   Reason = "house"      // a quota of all teams together
 	ReasonState   Reason = "state"      // it is not known what the team has left
 )
@@ -47,7 +47,9 @@ type Standing struct {
 	Left   int64         // after this hold, at least 0
 	Reset  time.Duration // until a bucket is full, or a period ends
 	Scope  ScopeKind     // whose limit it is; zero: the team's
-	Of     string        // inside the team the value of the tag, or the key's id; empty also for requests without the tag
+	// Of is inside the team the value of the tag, or the key's id, empty also for requests without the tag; of an account at the service its
+	// id, empty if there is only one.
+	Of string
 }
 
 // Name is how headers name the limit: the unit, and for a quota the period, "images-day"; that of a value of the tag is
@@ -137,7 +139,7 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 
 // RefuseOutside turns an admission into a refusal by a rate outside of the team.
 func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
-	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount}
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount, Of: h.Account}
 	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: h.givenBack(v.Limits)}
 }
 

@@ -9,17 +9,23 @@ import (
 )
 
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id makes it happen
-// once, and why is kept with it. What all teams used together is corrected, too, if it was ever counted. It needs Redis.
+// once, and why is kept with it. What all teams used together, or on the account main, is corrected, too, if it was ever counted. It needs
+// Redis.
 func (s *Failover) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (done limit.Adjustment, err error) {
 	err = s.ask(ctx, team, func(ctx context.Context) error {
 		if done, err = s.Store.Adjust(ctx, id, team, unit, delta, why); err != nil || !done.Done {
 			return err
 		}
-		house, err := s.Store.Knows(ctx, teams.HouseID)
-		if house && err == nil {
-			_, err = s.Store.Adjust(ctx, id, teams.HouseID, unit, delta, why)
+		for _, other := range limit.Adjusted {
+			known, err := s.Store.Knows(ctx, other)
+			if known && err == nil {
+				_, err = s.Store.Adjust(ctx, id, other, unit, delta, why)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	return done, err
 }

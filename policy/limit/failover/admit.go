@@ -43,10 +43,10 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 		return v, nil
 	}
 	s.lend(own)
+	h.Uncounted(s.seeds.without)
 	if others := h.Others(); others != nil {
 		return s.admitAll(ctx, own, others)
 	}
-	s.seeds.without()
 	own.Verdict, own.At, own.Err = s.place(ctx, own)
 	return s.answer(ctx, own)
 }
@@ -91,7 +91,7 @@ func (s *Failover) answer(ctx context.Context, t *attempt) (limit.Verdict, error
 	if t.Owed != nil {
 		s.queue.retain(job{charge: t.Owed, tried: now})
 	}
-	if t.Held != nil && !s.Refuse && t.Held.Account == nil {
+	if t.Held != nil && !s.Refuse && t.Held.Document == nil {
 		s.rates.Debit(t.Hold, t.Held, t.terms)
 	}
 	return t.Verdict, nil

@@ -32,7 +32,7 @@ func (w *world) ledgerOf(team int) (all balance, rows map[string]balance, months
 			exact := row.Used.Minus(row.Estimated)
 			months[day/100] = months[day/100].Plus(row.Used)
 			all.exact, all.estimated = all.exact.Plus(exact), all.estimated.Plus(row.Estimated)
-			name := w.rowName(row.Day, limit.LedgerName(row.Model, row.Endpoint))
+			name := w.rowName(row.Day, limit.LedgerName(row.Model, row.Endpoint, row.Account))
 			rows[name] = balance{rows[name].exact.Plus(exact), rows[name].estimated.Plus(row.Estimated)}
 		}
 	}

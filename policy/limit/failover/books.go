@@ -204,6 +204,16 @@ func (b *books) extend(id string, due time.Time) bool {
 	return s == nil || s.state == maybeInRedis
 }
 
+// move changes the account under which what runs here is charged.
+func (b *books) move(h *limit.Held) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.running[h.ID]; s != nil {
+		moved := *s.held
+		moved.Account, s.held = h.Account, &moved
+	}
+}
+
 // spending reports whether something was spent here that Redis does not know.
 func (b *books) spending() bool {
 	b.mu.Lock()

@@ -46,7 +46,7 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now), seeds: seeds{turn: semaphore.NewWeighted(1)}}, ledgers: ledgers{a.Store}}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, ledgers: ledgers{a.Store}}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain, seeded: s.counts}

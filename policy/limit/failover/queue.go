@@ -53,6 +53,7 @@ type sumOf struct {
 	day       int
 	model     string
 	endpoint  policy.Endpoint
+	account   string
 	tag, key  limit.Inner
 	estimated bool
 }
@@ -165,7 +166,7 @@ func (q *queue) retain(j job) {
 	case first != nil && j.charge != nil:
 		first.charge.Join(j.charge) // the first settlement's amounts count; the callbacks of both are called
 	case first != nil:
-		first.lease = max(first.lease, j.lease)
+		first.extend, first.lease = j.extend, max(first.lease, j.lease) // its account may be another by now
 	default:
 		if len(q.kept) >= q.most {
 			q.giveUp()
@@ -187,7 +188,7 @@ func (q *queue) sum(c *limit.Charge) {
 // addUp adds a charge to what was not sent yet. It may change the charge. The lock is held.
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
-	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, h.Key, c.Estimated}
+	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Account, h.Tag, h.Key, c.Estimated}
 	if q.sums[of] == nil && len(q.sums) >= mostSums { // one for all others, as the ledgers of Redis have it
 		of.tag, of.key = of.tag.AsOther(), of.key.AsOther()
 	}

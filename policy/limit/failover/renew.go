@@ -18,8 +18,8 @@ import (
 type renewer struct {
 	*accounts
 	rates  *limit.Shares
-	retain func(job)   // retains a job to be sent later
-	seeded func() bool // whether an account outside of the teams counts all: until then it has no allowance
+	retain func(job)                 // retains a job to be sent later
+	seeded func(account string) bool // whether an account outside of the teams counts all: until then it has no allowance
 }
 
 // renewal is a renewal of one team's allowances, and the figures it was made from.
@@ -95,7 +95,7 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	t := limit.TermsOf(b.team)
-	idle := now.Sub(b.seen) > allowanceIdle || teams.IsOutside(id) && !s.seeded()
+	idle := now.Sub(b.seen) > allowanceIdle || teams.IsOutside(id) && !s.seeded(id)
 	if (idle || s.Refuse || !t.CountsAny()) && !b.unreported() && len(b.allowances) == 0 {
 		return nil
 	}

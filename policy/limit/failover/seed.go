@@ -2,24 +2,33 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
-// seeds says whether the account outside of the teams counts all that the teams used here. It does not after a request that was admitted
-// without it: until then the teams file had no house.
+// seeds says of each account outside of the teams whether it counts all that the teams used of it here.
 type seeds struct {
-	state   atomic.Int32
-	memory  atomic.Int64 // of Redis, by link.memory, in which it counts all
-	turn    *semaphore.Weighted
-	account atomic.Pointer[string] // in whose list this replica is; nil: in none
+	of      limit.PerTeam[seed]
 	checked time.Time
 }
+
+// seed is that of one account. It does not count all after a request that was admitted without it: until then it had no quotas.
+type seed struct {
+	state  atomic.Int32
+	memory atomic.Int64 // of Redis, by link.memory, in which it counts all
+	turn   *semaphore.Weighted
+	listed atomic.Bool // this replica is in its list
+}
+
+func newSeed(string) *seed { return &seed{turn: semaphore.NewWeighted(1)} }
 
 // The states. Seeding ends in seeded unless a request was admitted without the account meanwhile.
 const (
@@ -32,71 +41,95 @@ const (
 // checkEvery is how often a replica looks whether others charge the teams alone.
 const checkEvery = time.Minute
 
+// seedTime is how long seeding may take: that of an account at the service reads the month's ledger.
+const seedTime = 30 * time.Second
+
 // without notes that a request was admitted without an account outside of its team.
-func (s *seeds) without() {
-	if s.state.Load() != charging { // a load costs less than a store
-		s.state.Store(charging)
+func (s *seeds) without(account string) {
+	if of := s.of.Get(account); of.state.Load() != charging { // a load costs less than a store
+		of.state.Store(charging)
 	}
 }
 
-// counts reports whether the account counts all.
-func (s *settler) counts() bool {
-	return s.seeds.state.Load() == seeded && s.seeds.memory.Load() == s.memory.Load()
+// counts reports whether an account counts all.
+func (s *settler) counts(account string) bool {
+	of := s.seeds.of.Get(account)
+	return of.state.Load() == seeded && of.memory.Load() == s.memory.Load()
 }
 
 // seeded makes sure that an account outside of the teams counts what the teams used, before anything is admitted by it.
 func (s *settler) seeded(ctx context.Context, account string) error {
-	if s.counts() {
+	if s.counts(account) {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	return within(ctx, s.patience(), func(ctx context.Context) error {
-		if err := s.seeds.turn.Acquire(ctx, 1); err != nil {
-			return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
-		}
-		defer s.seeds.turn.Release(1)
-		if s.counts() { // another request has done it
-			return nil
-		}
-		return s.seed(ctx, account)
-	})
+	of := s.seeds.of.Get(account)
+	if err := within(ctx, s.patience(), func(ctx context.Context) error { return of.turn.Acquire(ctx, 1) }); err != nil {
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
+	}
+	defer of.turn.Release(1)
+	if s.counts(account) { // another request has done it
+		return nil
+	}
+	return within(ctx, seedTimeOf(account, s.patience()), func(ctx context.Context) error { return s.seed(ctx, account, of) })
+}
+
+// seedTimeOf is how long seeding an account may take: patience, unless it reads the ledger.
+func seedTimeOf(account string, patience time.Duration) time.Duration {
+	if _, at := teams.AccountOfQuotas(account); at {
+		return max(patience, seedTime)
+	}
+	return patience
 }
 
 // seed seeds an account. Its caller has the turn.
-func (s *settler) seed(ctx context.Context, account string) error {
+func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 	memory := s.memory.Load()
-	was := s.seeds.state.Swap(seeding)
+	was := of.state.Swap(seeding)
 	err := redisstore.Seed(ctx, s.Store, account, was == charging)
 	if s.heard(err); err != nil {
-		s.seeds.state.CompareAndSwap(seeding, was)
+		of.state.CompareAndSwap(seeding, was)
 		return fmt.Errorf("%w: what all teams used cannot be added up: %w", redisstore.ErrNotDone, err)
 	}
-	s.seeds.account.Store(&account)
-	s.seeds.memory.Store(memory)
-	s.seeds.state.CompareAndSwap(seeding, seeded)
+	of.listed.Store(true)
+	of.memory.Store(memory)
+	of.state.CompareAndSwap(seeding, seeded)
 	return nil
 }
 
 // checkSeeds looks once a minute whether another replica charged the teams alone, whose use is added then. A replica that does so itself
 // leaves the list, so that the others notice.
-func (s *settler) checkSeeds(ctx context.Context) error {
-	account, now := s.seeds.account.Load(), s.Now()
-	if account == nil || now.Sub(s.seeds.checked) < checkEvery || s.away.Load() != nil {
+func (s *settler) checkSeeds(ctx context.Context) (errs error) {
+	now := s.Now()
+	if now.Sub(s.seeds.checked) < checkEvery || s.away.Load() != nil {
 		return nil
 	}
-	s.seeds.checked = now
-	return s.call(ctx, func(ctx context.Context) error {
-		if err := s.seeds.turn.Acquire(ctx, 1); err != nil {
-			return err
+	s.seeds.of.Each(func(account string, of *seed) {
+		if of.listed.Load() {
+			s.seeds.checked = now
+			errs = errors.Join(errs, s.checkSeed(ctx, account, of))
 		}
-		defer s.seeds.turn.Release(1)
-		if s.seeds.state.Load() == charging {
-			err := redisstore.Unlist(ctx, s.Store, *account)
-			if err == nil {
-				s.seeds.account.Store(nil)
-			}
-			return err
-		}
-		return redisstore.Seed(ctx, s.Store, *account, false)
 	})
+	return errs
+}
+
+func (s *settler) checkSeed(ctx context.Context, account string, of *seed) error {
+	err := within(ctx, seedTimeOf(account, s.patience()), func(ctx context.Context) error {
+		if err := of.turn.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer of.turn.Release(1)
+		if of.state.Load() != charging {
+			return redisstore.Seed(ctx, s.Store, account, false)
+		}
+		err := redisstore.Unlist(ctx, s.Store, account)
+		if err == nil {
+			of.listed.Store(false)
+		}
+		return err
+	})
+	if err == nil || ctx.Err() == nil {
+		s.heard(err)
+	}
+	return err
 }

@@ -125,7 +125,10 @@ func (r *rows[N]) of(name N) *rowSum {
 type entry struct {
 	model    string
 	endpoint policy.Endpoint
+	account  string
 }
+
+func (e entry) name() string { return limit.LedgerName(e.model, e.endpoint, e.account) }
 
 func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 	var all rowSum
@@ -133,7 +136,7 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 	var inside [limit.InnerScopes]rows[limit.Inner]
 	for _, c := range charges {
 		all.add(c)
-		row := entries.of(entry{c.Held.Model, c.Held.Endpoint})
+		row := entries.of(entry{c.Held.Model, c.Held.Endpoint, c.Held.Account})
 		row.add(c)
 		c.AddKinds(&row.kinds)
 		for k := range inside {
@@ -153,14 +156,14 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 			}
 		}
 		for i, of := range entries.names {
-			name, sum := limit.LedgerName(of.model, of.endpoint), &entries.sums[i]
+			name, sum := of.name(), &entries.sums[i]
 			s.ledger = add(s.ledger, name+"|"+string(word), sum.used[unit])
 			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, sum.doubt[unit])
 		}
 	}
 	for i, of := range entries.names {
 		if kinds := entries.sums[i].kinds.ByKind(); kinds != "" {
-			s.kinds = append(s.kinds, kindsField(limit.LedgerName(of.model, of.endpoint)), string(kinds))
+			s.kinds = append(s.kinds, kindsField(of.name()), string(kinds))
 		}
 	}
 	for k := range inside {

@@ -13,7 +13,8 @@
 //	sl1:epoch                            string  for ever                    Beat                      the name of Redis's memory
 //	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
 //	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
-//	sl1:account:{account}:<models>:<unit> string two refills and a minute    outside.lua               a bucket of the upstream account
+//	sl1:account:{account}:<models>:<unit> string two refills and a minute    outside.lua               a bucket of the account main at the service;
+//	                                                                                                   of another: <id> <models>
 //	sl1:{<team>}:rate:<unit>             string  two refills and a minute    admit, settle, allowance  a bucket: "<full at, µs> <limit> <per, µs> <burst>"
 //	sl1:{<team>}:quota                   hash    for ever; old fields go     all but outside           <day or month>:<unit>:used, held, aside, told; tasks;
 //	                                                                                                   epoch, seq, restoring
@@ -24,6 +25,7 @@
 //	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated;
+//	                                                                                                   behind the endpoint @<account> if that is not main;
 //	                                                                                                   by kind: see kinds.lua
 //	sl1:{<team>}:use:<yyyymmdd>:tags     hash    400 days                    settle, sweep             the same for tags: <tag>||<unit>; #<tag> for each
 //	                                                                                                   of 1,000 at most, # their number

@@ -12,7 +12,7 @@ import (
 // schema begins every key. The package comment lists them.
 const schema = "sl1:"
 
-// The keys that belong to no team. accountKeys begins those of the upstream account's rates, which share a slot.
+// The keys that belong to no team. accountKeys begins those of the rates of the accounts at the service, which share a slot.
 const (
 	epochKey    = schema + "epoch"
 	namesKey    = schema + "teams"

@@ -7,10 +7,11 @@ import (
 	"sluice/policy/limit"
 )
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes nothing.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. The hold is charged under
+// h's account from now on, if its lease ends.
 func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	t := r.teams.Get(h.Team)
-	in, err := r.run(ctx, r.begin(extendScript, holdArgs{ID: h.ID, Lease: lease.Microseconds()}, t.key))
+	in, err := r.run(ctx, r.begin(extendScript, holdArgs{ID: h.ID, Lease: lease.Microseconds(), Account: limit.AccountMark(h.Account)}, t.key))
 	if err != nil {
 		return err
 	}
@@ -18,7 +19,7 @@ func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) 
 	if err := in.end(); err != nil || !open {
 		return err
 	}
-	t.extended(h.ID, due)
+	t.extended(h, due)
 	return nil
 }
 

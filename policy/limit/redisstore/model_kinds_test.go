@@ -45,7 +45,7 @@ func (s *step) bill() (b price.Bill) {
 
 func (m *model) postKinds(h *modelHold, b *price.Bill) {
 	for l := range b.Lines() {
-		of := kindOf{h.Day, limit.LedgerName(h.Model, h.Endpoint), l.Kind.String() + l.Size}
+		of := kindOf{h.Day, limit.LedgerName(h.Model, h.Endpoint, h.Account), l.Kind.String() + l.Size}
 		sum, known := m.kinds[of]
 		if !known {
 			sum.rate = l.Rate
@@ -60,7 +60,7 @@ func (m *model) postKinds(h *modelHold, b *price.Bill) {
 func (f *form) compareKinds(m *model) error {
 	got := map[kindOf]kindUse{}
 	for _, row := range f.rows() {
-		name := limit.LedgerName(row.Model, row.Endpoint)
+		name := limit.LedgerName(row.Model, row.Endpoint, row.Account)
 		var sum limit.Amounts
 		for _, p := range row.Parts() {
 			sum = sum.Plus(p.Used)

@@ -53,6 +53,8 @@ type modelHold struct {
 	state   string // held, expired, settled
 	due     int64
 	charged limit.Amounts
+	text    string // the account on which it is charged when its lease ends
+	at      string // the account on which it was charged
 	doubted bool
 }
 
@@ -130,26 +132,25 @@ func (m *model) ofPart(k limit.ScopeKind, name string, date limit.Calendar) (use
 	return used, held
 }
 
-func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
+func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool, account string) {
 	for i, unit := range teams.Units {
 		change := charge[i] - h.charged[i]
-		names := []string{fmt.Sprintf("%d|%s|%s", h.Day, limit.LedgerName(h.Model, h.Endpoint), unit)}
 		for _, k := range inside {
 			part := h.Inner(k)
-			if part.Name() != "" {
-				names = append(names, fmt.Sprintf("%d|%s|%s|%s", h.Day, k, part.Name(), unit))
-			}
 			if of := (scopeDay{k, h.Day, part.Name()}); part != "" {
 				used := m.partUsed[of]
 				used[i] += change
 				m.partUsed[of] = used
 			}
 		}
-		for _, name := range names {
-			m.ledger[name] += change
+		for _, name := range h.entries(h.at, string(unit)) {
+			m.ledger[name] -= h.charged[i]
 			if h.doubted {
 				m.doubt[name] -= h.charged[i]
 			}
+		}
+		for _, name := range h.entries(account, string(unit)) {
+			m.ledger[name] += charge[i]
 			if doubted {
 				m.doubt[name] += charge[i]
 			}
@@ -158,7 +159,18 @@ func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
 			m.used[fmt.Sprintf("%d:%s", period, unit)] += change
 		}
 	}
-	h.charged, h.doubted = charge, doubted
+	h.charged, h.doubted, h.at = charge, doubted, account
+}
+
+// entries are those of the ledgers for a unit, if the hold is charged on an account.
+func (h *modelHold) entries(account, unit string) []string {
+	names := []string{fmt.Sprintf("%d|%s|%s", h.Day, limit.LedgerName(h.Model, h.Endpoint, account), unit)}
+	for _, k := range inside {
+		if part := h.Inner(k); part.Name() != "" {
+			names = append(names, fmt.Sprintf("%d|%s|%s|%s", h.Day, k, part.Name(), unit))
+		}
+	}
+	return names
 }
 
 func (m *model) sweep(now int64) (n int) {
@@ -166,7 +178,7 @@ func (m *model) sweep(now int64) (n int) {
 		if h.state == "held" && h.due <= now {
 			n++
 			m.each(&h.Held, m.held, -1)
-			m.post(h, h.Amounts, true)
+			m.post(h, h.Amounts, true, h.text)
 			h.state = "expired"
 		}
 	}
@@ -222,8 +234,8 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		return limit.Refused
 	}
 	held := &modelHold{
-		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
-		state: "held", due: now + h.Lease.Microseconds(),
+		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Account: h.Account, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		state: "held", text: h.Account, due: now + h.Lease.Microseconds(),
 	}
 	if fits {
 		held.Rates = t.RateSet()
@@ -264,7 +276,7 @@ func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit
 		m.each(&h.Held, m.held, -1)
 	}
 	h.state = "settled"
-	m.post(h, charge, estimated)
+	m.post(h, charge, estimated, h.Account)
 	now := at.UnixMicro()
 	for scope, of := range m.rated(h.Key.Name(), t) {
 		for i, r := range scope.Rates {
@@ -293,10 +305,11 @@ func (m *model) known(id string, at time.Time) bool {
 
 // step is one event.
 type step struct {
-	Do        string // admit, again, settle, tick, back, sweep, extend, reload
+	Do        string // admit, again, settle, tick, back, sweep, extend, move, reload
 	Hold      int    // which, counted from the first
 	Amounts   limit.Amounts
 	Tag, Key  string // empty: none
+	Account   string
 	Task      bool
 	Estimated bool
 	Lease     int // seconds
@@ -307,11 +320,12 @@ type step struct {
 var steps = rapid.Custom(func(t *rapid.T) step {
 	small := rapid.Int64Range(0, 12)
 	s := step{
-		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
+		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "move", "reload"}).Draw(t, "do"),
 		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
 		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"), Key: rapid.SampledFrom([]string{"", keyOne, keyTwo, "jwt:some%20one@b"}).Draw(t, "key"), Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
 		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
 	}
+	s.Account = rapid.SampledFrom([]string{"", "", teams.MainAccount, "eu", "us-1"}).Draw(t, "account")
 	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
 	return s
 })
@@ -382,7 +396,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	switch s.Do {
 	case "admit", "again":
 		h := hold(id(len(m.holds)), *team, s.Amounts)
-		h.Tag, h.Key, h.Task, h.Lease = s.Tag, s.Key, s.Task, time.Duration(s.Lease)*time.Second
+		h.Account, h.Tag, h.Key, h.Task, h.Lease = s.Account, s.Tag, s.Key, s.Task, time.Duration(s.Lease)*time.Second
 		if s.Do == "again" {
 			if h.ID = id(s.Hold); !m.known(h.ID, now) || m.holds[h.ID].state == "settled" {
 				return nil
@@ -422,14 +436,34 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	case "extend":
 		if h := m.holds[id(s.Hold)]; h != nil {
 			if h.state == "held" {
-				h.due = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6)
+				h.due, h.text = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6), h.Account
 			}
 			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
+		}
+	case "move":
+		if h := m.holds[id(s.Hold)]; h != nil {
+			if h.Account = s.Account; !s.Estimated && h.state == "held" { // else the state hears of it with the settlement
+				h.text = s.Account
+				f.move(&h.Held)
+			}
 		}
 	case "reload":
 		*team = list[s.Team%len(list)]
 	}
 	return nil
+}
+
+// move moves a hold to its account, which has no limits.
+func (f *form) move(h *limit.Held) {
+	f.Helper()
+	if f.memory == nil {
+		f.extend(h, 0)
+		return
+	}
+	v, err := f.memory.Move(f.Context(), h, &limit.Hold{Team: &teams.Team{ID: h.Team}, Account: h.Account})
+	if err != nil || v.Held == nil || v.Held.Account != strings.TrimPrefix(h.Account, teams.MainAccount) {
+		f.fail("%+v, %v", v, err)
+	}
 }
 
 // compare checks the form's state against the model: used and held of the running periods, buckets, tasks, and the ledger.
@@ -542,7 +576,7 @@ func (f *form) compareLedger(m *model) error {
 	used, doubt := map[string]int64{}, map[string]int64{}
 	for _, row := range f.rows() {
 		for i, unit := range teams.Units {
-			what := limit.LedgerName(row.Model, row.Endpoint)
+			what := limit.LedgerName(row.Model, row.Endpoint, row.Account)
 			if row.Tag != "" {
 				what = "tag|" + row.Tag
 			}
@@ -619,9 +653,9 @@ func TestMutantsOfKeyLimits(t *testing.T) {
 func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 	t.Helper()
 	client := limittest.RealRedis(t)
-	admit, tags, look, batch, settle, sweep := admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript
+	admit, tags, look, batch, settle, sweep, extend := admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript
 	defer func() {
-		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript = admit, tags, look, batch, settle, sweep
+		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript = admit, tags, look, batch, settle, sweep, extend
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
@@ -631,7 +665,7 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 				return scriptOf(strings.Replace(s.source, m.old, m.bent, 1))
 			}
 			admitScript, admitInnerScript, lookScript = bend(admit), bend(tags), bend(look)
-			batchScript, settleScript, sweepScript = bend(batch), bend(settle), bend(sweep)
+			batchScript, settleScript, sweepScript, extendScript = bend(batch), bend(settle), bend(sweep), bend(extend)
 			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
@@ -711,6 +745,9 @@ var mutants = []mutant{
 	{"a carry is lost", "floor((low * least + l.rest % per) / per)", "0"},
 	{"what is rounded up is lost", "rest = l.rest + m.rest", "rest = l.rest"},
 	{"a batch has no kinds", "for at = kinds, rest - 1, 2 do add_kinds", "for at = 1, 0 do add_kinds"},
+	{"an account has no rows of its own", "return entry .. (string.match(team, '^[^/@]+(@[^/]+)') or ''), scopes", "return entry, scopes"},
+	{"a settlement does not know the account", "hold.team = moved\n    if hold.state", "if hold.state"},
+	{"a hold that moved expires where it was", "if later or moved ~= hold.team then\n  hold.team = moved", "if later then"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// outsideRows are rates outside of the teams, as outside.lua takes them: the upstream account's, in a slot of their own. They
+// outsideRows are rates outside of the teams, as outside.lua takes them: the accounts' at the service, in a slot of their own. They
 // have no ids, so no call about them is retried. A lost correction refills within the rate's period.
 type outsideRows struct {
 	rates   []teams.Rate
@@ -45,6 +45,24 @@ func (w *wire) takeOutside(ctx context.Context, h *limit.Hold) (fault teams.Rate
 		rows.add(&h.Outside[i], &takes, &limit.Amounts{})
 	}
 	return rows.send(ctx, w)
+}
+
+// MoveRated takes a moving hold from the rates of its new account, and gives back to those of the old one, or does neither. It returns the
+// rate with the longest wait.
+func (r *Store) MoveRated(ctx context.Context, m *limit.Move) (fault teams.Rate, wait time.Duration, err error) {
+	var rows outsideRows
+	rated := m.To.Rated()
+	for i := range rated {
+		takes := rated[i].Takes(&m.To.Amounts)
+		rows.add(&rated[i], &takes, &limit.Amounts{})
+	}
+	for i := range m.From.Outside {
+		if s := &m.From.Outside[i]; !m.From.Shared {
+			taken := s.Takes(&m.From.Amounts)
+			rows.add(s, &limit.Amounts{}, &taken)
+		}
+	}
+	return rows.send(ctx, &r.wire)
 }
 
 // correctionTime is how long a correction of rates outside of the teams may take.

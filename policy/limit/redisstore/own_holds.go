@@ -44,12 +44,17 @@ func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
 	}
 }
 
-// extended records that a hold has a longer lease.
-func (o *own) extended(id string, due time.Time) {
+// extended records the lease and the account that a hold has now.
+func (o *own) extended(h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if h, mine := o.holds[id]; mine {
-		o.holds[id] = ownHold{h.Held, due}
+	if was, mine := o.holds[h.ID]; mine {
+		held := was.Held
+		if held.Account != h.Account {
+			moved := *held
+			moved.Account, held = h.Account, &moved
+		}
+		o.holds[h.ID] = ownHold{held, due}
 	}
 }
 

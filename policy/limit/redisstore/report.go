@@ -176,7 +176,7 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	return nil
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, tag, key. It usually makes two round trips: the
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key. It usually makes two round trips: the
 // sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
 // process did not know, come after that. With a bound it reads in small steps, because teams ask often.
 func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
@@ -193,7 +193,10 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 		}
 		rows, err = all.read(ctx, list, q.Days)
 	}
-	if q.By != limit.ScopeTeam {
+	switch q.By {
+	case limit.ScopeAccount:
+		rows = limit.ByAccount(rows)
+	case limit.ScopeTag, limit.ScopeKey:
 		rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
 		for i := range rows {
 			rows[i].SetInner(q.By, rows[i].Model)
@@ -206,10 +209,11 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 // newReading reads the ledger, or that of the scopes of a kind inside the team.
 func newReading(r *Store, by limit.ScopeKind, step int) *reading {
 	key := func(t *team, day int) string { return t.day(day) }
-	if by != limit.ScopeTeam {
+	inner := by == limit.ScopeTag || by == limit.ScopeKey
+	if inner {
 		key = func(t *team, day int) string { return t.inside(by, day) }
 	}
-	return &reading{client: r.client, key: key, step: step, kinds: by == limit.ScopeTeam}
+	return &reading{client: r.client, key: key, step: step, kinds: !inner}
 }
 
 // unkept is a team that is only read, and may not exist: else every requested name would stay in memory.

@@ -22,13 +22,13 @@ type dayScan struct {
 	cursor       uint64
 	named, ended bool
 	rows         []limit.Row
-	at           map[string]int // of the rows, by model|endpoint
-	last         string         // model|endpoint of the last field; the next one is most likely of the same row
+	at           map[string]int // of the rows, by name
+	last         string         // the row's name of the last field; the next one is most likely of the same row
 	lastAt       int
 	kinds        map[string][]string // pieces of what a row used by kind, by field
 }
 
-// readField reads one field: model|endpoint|unit, or that of its estimated or held part.
+// readField reads one field: model|endpoint|unit, model|endpoint@account|unit, or that of its estimated or held part.
 func (all *reading) readField(s *dayScan, field, value string) {
 	if all.kinds && isKindsField(field) {
 		s.addPiece(field, value)
@@ -61,7 +61,7 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	}
 }
 
-// rowAt returns the index of the row of model|endpoint, which is split there.
+// rowAt returns the index of the row of model|endpoint@account, which is split there.
 func (all *reading) rowAt(s *dayScan, of string, split int) int {
 	if of == s.last {
 		return s.lastAt
@@ -72,7 +72,11 @@ func (all *reading) rowAt(s *dayScan, of string, split int) int {
 			s.at = make(map[string]int, s.size/8)
 		}
 		s.at[of] = at
-		s.rows = append(s.rows, limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])})
+		row := limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])}
+		if endpoint, account, other := strings.Cut(of[split+1:], "@"); other {
+			row.Endpoint, row.Account = policy.Endpoint(endpoint), account
+		}
+		s.rows = append(s.rows, row)
 		all.count++
 	}
 	s.last, s.lastAt = of, at

@@ -13,7 +13,7 @@ import (
 // in one of 500 million days.
 const kindsName = 6
 
-// kindsField is the field of a row model|endpoint: kinds_field of kinds.lua. Every other field but "day" is longer, also than
+// kindsField is the field of a row by its name, [limit.LedgerName]: kinds_field of kinds.lua. Every other field but "day" is longer, also than
 // this one with the number of a piece behind it.
 func kindsField(row string) string {
 	sum := sha1.Sum([]byte(row)) //nolint:gosec // as above
@@ -48,7 +48,7 @@ func (s *dayScan) addKinds() {
 			return
 		}
 		row := &s.rows[i]
-		if pieces := s.kinds[kindsField(limit.LedgerName(row.Model, row.Endpoint))]; pieces != nil {
+		if pieces := s.kinds[kindsField(limit.LedgerName(row.Model, row.Endpoint, row.Account))]; pieces != nil {
 			row.Kinds = price.ReadByKind(strings.Join(pieces, ""))
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // errSeeded is the error of a seeding that others overtook again and again.
 var errSeeded = errors.New("other replicas change the account at the same time")
 
-// Seed makes sure that an account outside of the teams counts what all teams used, and lists this replica as one that charges it with the
-// teams. It raises the account in three cases: it was never seeded; a replica that has run since then is not in the list, and so charged
+// Seed makes sure that an account outside of the teams counts what all teams used of it, and lists this replica as one that charges it with
+// the teams. It raises the account in three cases: it was never seeded; a replica that has run since then is not in the list, and so charged
 // only the teams; or this replica charged only the teams (alone). It errs upwards: by what is admitted while it reads, and by what requests
 // in flight hold and will not use. It changes nothing in an account that is being restored.
 func Seed(ctx context.Context, r *Store, account string, alone bool) error {
@@ -99,7 +99,7 @@ func readForce(ctx context.Context, r *Store, account string) (f inForce, err er
 // beatField is the longest field of the hash of replicas that is none.
 const beatField = 5
 
-// missing is what an account outside of the teams lacks of what all teams used and hold. It reads the account first: what is admitted
+// missing is what an account outside of the teams lacks of what all teams used and hold of it. It reads the account first: what is admitted
 // while it reads counts twice, and not never.
 func missing(ctx context.Context, r *Store, account string, date limit.Calendar) ([]seedRow, error) {
 	fields := make([]string, 0, 2*limit.QuotaCount)
@@ -110,7 +110,23 @@ func missing(ctx context.Context, r *Store, account string, date limit.Calendar)
 	if err != nil {
 		return nil, err
 	}
-	missing := limit.Taken{}.Minus(takenOf(got))
+	var all limit.Taken
+	if at, only := teams.AccountOfQuotas(account); only {
+		all, err = takenAt(ctx, r, at, &date)
+	} else {
+		all, err = takenByTeams(ctx, r, fields)
+	}
+	rows := []seedRow{}
+	for q, n := range all.Minus(takenOf(got)) {
+		if n > 0 {
+			rows = append(rows, seedRow{strconv.Itoa(periodOf(date.Day, q)) + ":" + string(teams.Units[q/2]), n})
+		}
+	}
+	return rows, err
+}
+
+// takenByTeams is what all teams used and hold, by the fields of what each used and holds of each quota in turn.
+func takenByTeams(ctx context.Context, r *Store, fields []string) (all limit.Taken, err error) {
 	err = eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		asked := make([]*redis.SliceCmd, len(teams))
 		for i, t := range teams {
@@ -118,17 +134,11 @@ func missing(ctx context.Context, r *Store, account string, date limit.Calendar)
 		}
 		return func() {
 			for i := range asked {
-				missing = missing.Plus(takenOf(asked[i].Val()))
+				all = all.Plus(takenOf(asked[i].Val()))
 			}
 		}
 	})
-	rows := []seedRow{}
-	for q, n := range missing {
-		if n > 0 {
-			rows = append(rows, seedRow{strconv.Itoa(periodOf(date.Day, q)) + ":" + string(teams.Units[q/2]), n})
-		}
-	}
-	return rows, err
+	return all, err
 }
 
 // takenOf reads what was used and is held of each quota, in turn.

@@ -59,7 +59,7 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 		if list[i].Err == nil {
 			r.teams.Get(c.Held.Team).settled(c.Held)
 		}
-		if list[i].Done && len(c.Held.Outside) > 0 && !c.Held.Local { // it was taken from rates outside of the team
+		if list[i].Done && len(c.Held.Outside) > 0 && !c.Held.Shared { // it was taken from rates outside of the team
 			correcting = append(correcting, c)
 		}
 	}
@@ -132,7 +132,7 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 			day = strconv.Itoa(h.Day)
 		}
 		args.Charges[i] = chargeArgs{
-			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
+			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Account: limit.AccountMark(h.Account), Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
 			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true),
 		}
 	}
@@ -150,6 +150,7 @@ type chargeArgs struct {
 	Day       string        `json:"day"` // empty: an unknown hold is ignored
 	Month     string        `json:"month"`
 	What      string        `json:"what"`
+	Account   string        `json:"account"`
 	Key       string        `json:"key"` // as the hold's text has it behind its team
 	Task      bool          `json:"task"`
 	Amounts   limit.Amounts `json:"amounts"`

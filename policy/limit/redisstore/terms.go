@@ -127,6 +127,8 @@ type holdArgs struct {
 	Lease int64  `json:"lease"` // µs
 	Due   int64  `json:"due"`   // when its lease ends
 	Text  string `json:"text"`
+
+	Account string `json:"account"` // for extend.lua: its mark
 }
 
 // asideArgs is an allowance in the arguments of scripts.
@@ -158,13 +160,13 @@ func appendNumbers(b []byte, list []int64) []byte {
 	return b
 }
 
-// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team with the key if it has one, entry
-// of the ledger.
+// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team with the account unless that is main,
+// and with the key if it has one, model and endpoint.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendNumbers(append(b, ' '), h.Amounts[:])
 	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
 	b = append(append(b, ' '), h.ID...)
-	b = append(append(b, ' '), h.Team...)
+	b = append(append(append(b, ' '), h.Team...), limit.AccountMark(h.Account)...)
 	if h.Key != "" {
 		b = append(append(b, '/'), h.Key...)
 	}
@@ -192,5 +194,5 @@ func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
 
 // appendHoldText adds the part of a hold's text behind its month.
 func appendHoldText(b []byte, h *limit.Hold) []byte {
-	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts})
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Account: h.Account, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts})
 }

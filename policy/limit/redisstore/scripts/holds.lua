@@ -2,8 +2,8 @@
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
 -- (1 for the first unit, 2 for the second, 4 for the third, added up; those of the scopes inside the team follow, see INNER), its day and
--- month, what it holds and what it was charged of each unit, id, team with /key if it has one, or /@key if quotas of the key count it, and
--- model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own
+-- month, what it holds and what it was charged of each unit, id, team with @account if that is not main and /key if it has one, or /@key if
+-- quotas of the key count it, and model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own
 -- periods, because it may end in later ones, and its own rates, because a reload may add some. The text of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
@@ -16,15 +16,16 @@ local changed, writes = {}, {}
 -- LATE is how many milliseconds an expired hold is kept for its true use, and a settled task for another replica: 49 hours.
 local LATE = 176400000
 
+-- text_of is the text of a held or expired hold.
+local function text_of(hold)
+  return hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
+    ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what
+end
+
 -- write writes a hold after its end, to be kept for ms milliseconds.
 local function write(key, hold, ms)
   changed[key] = hold
-  local text = SETTLED
-  if hold.state ~= 'settled' then
-    text = hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
-      ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what
-  end
-  writes[#writes + 1] = {key, text, 'PX', ms}
+  writes[#writes + 1] = {key, hold.state == 'settled' and SETTLED or text_of(hold), 'PX', ms}
 end
 
 -- parse reads the text of a held or expired hold; nil: it cannot be read.
@@ -107,7 +108,8 @@ end
 local INNER = {'tags', 'keys'}
 
 -- scopes_of splits a hold's model|endpoint#tag, or #@tag, and its team/key, or team/@key: with @ the scope is counted. It returns the entry
--- of the ledger, and the scopes inside the team by kind. Model names may contain # and |, endpoints and tags do not; no team's id has a /.
+-- of the ledger, model|endpoint with the team's @account, and the scopes inside the team by kind. Model names may contain # and |,
+-- endpoints and tags do not; no team's id has a / or @, unless it begins with @: that is of an account outside of the teams.
 local function scopes_of(hold)
   local scopes = {}
   local entry, mark, tag = string.match(hold.what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
@@ -116,10 +118,14 @@ local function scopes_of(hold)
   else
     scopes.tags = {name = tag, counted = mark == '@'}
   end
-  local counted, key = string.match(hold.team or '', '/(@?)(.+)$')
+  local team = hold.team or ''
+  local counted, key = string.match(team, '/(@?)(.+)$')
   if key then scopes.keys = {name = key, counted = counted == '@'} end
-  return entry, scopes
+  return entry .. (string.match(team, '^[^/@]+(@[^/]+)') or ''), scopes
 end
+
+-- on_account is a hold's team, with its key, on another account: @ and its id, or empty.
+local function on_account(team, account) return (string.gsub(team, '^([^/@]+)@?[^/]*', '%1' .. account)) end
 
 local function scope_key(kind, day) return USE .. day .. ':' .. kind end
 

@@ -1,7 +1,8 @@
--- Takes from rates outside of the teams that apply to a request, all or nothing; or corrects what was taken.
+-- Takes from rates outside of the teams that apply to a request, and gives back to those of the account that it leaves, all or nothing; or
+-- corrects what was taken.
 --
 -- KEYS  one for each rate, all in one slot
--- force for a correction  rates  amounts of each rate; for a correction the difference, which may be negative
+-- force for a correction  rates  amounts of each rate, negative for what is given back; for a correction the difference
 -- Returns 1, or 0 with the index of the rate that refuses and the wait.
 local now = clock()
 local buckets = {}
@@ -9,7 +10,7 @@ local fault, wait = -1, 0
 for i, key in ipairs(KEYS) do
   local b = rated(A.rates[i], now, key)
   buckets[i] = b
-  if not A.force then
+  if not A.force and A.amounts[i] > 0 then
     local over = b.tat + span(b, A.amounts[i]) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end

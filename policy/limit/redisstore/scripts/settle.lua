@@ -2,7 +2,7 @@
 -- a hold is unknown because Redis lost it, only the charge is posted, also once.
 --
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
--- model|endpoint, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
+-- model|endpoint, account is @ and its id or empty, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
 -- inside the team
 -- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
@@ -13,8 +13,8 @@ local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)
 if refused then return refused end
 
--- team_of is a charge's team with its key, as a hold's text has it.
-local function team_of(c) return c.key == '' and A.team or A.team .. '/' .. c.key end
+-- team_of is a charge's team with its account and key, as a hold's text has it.
+local function team_of(c) return A.team .. c.account .. (c.key == '' and '' or '/' .. c.key) end
 
 local settled, buckets, none = {}, {}, written(nothing())
 for n, c in ipairs(A.charges) do
@@ -31,6 +31,14 @@ for n, c in ipairs(A.charges) do
     done = 0
   else
     local actual, held, charged = c.amounts, amounts_of(hold.held), amounts_of(hold.charged)
+    local moved = on_account(hold.team, c.account)
+    if hold.state == 'expired' and moved ~= hold.team then -- it was charged on the account of its text
+      local back = {}
+      for i in ipairs(UNITS) do back[i] = -charged[i] end
+      post(hold, back, hold.estimated == '1' and back or nothing())
+      charged, hold.estimated = nothing(), '0'
+    end
+    hold.team = moved
     if hold.state == 'held' then free(hold, held) end
     local change, doubt = {}, {}
     for i in ipairs(UNITS) do

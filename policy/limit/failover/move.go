@@ -1,0 +1,91 @@
+package failover
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// Move moves a hold to another account at the service, as [limit.Memory.Move] does. It makes a call for the new account's quotas and one for
+// the rates; what is given back does not make the request wait. Without Redis it spends an allowance of the new account's quotas, and this
+// process's share of its rates. An error means that neither is known, and nothing changes.
+func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (limit.Verdict, error) {
+	m := limit.MoveOf(from, to)
+	if v, never := m.NeverFits(); never {
+		return v, nil
+	}
+	m.To.Uncounted(s.seeds.without)
+	var placed *limit.Held
+	if m.Place != nil {
+		v, err := s.placeMoved(ctx, m)
+		if v.Held == nil || err != nil {
+			return v, err
+		}
+		placed = v.Held
+	}
+	fault, wait, shared, err := s.moveRates(ctx, m)
+	if wait > 0 || err != nil {
+		if placed != nil {
+			s.SettleLater(m.To.Release(placed))
+		}
+		if err != nil {
+			return limit.Verdict{}, err
+		}
+		return new(limit.Verdict).RefuseOutside(fault, wait, m.To), nil
+	}
+	moved := m.Done(placed)
+	moved.Shared = shared
+	b := s.teams.Get(from.Team)
+	if b.move(moved); b.extend(moved.ID, s.Now()) {
+		s.queue.add(job{extend: moved}) // so that Redis knows its account
+	}
+	if m.Back != nil {
+		s.SettleLater(m.To.Release(m.Back))
+	}
+	return limit.Verdict{Held: moved}, nil
+}
+
+// placeMoved places a moving hold in the quotas of its new account.
+func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (limit.Verdict, error) {
+	t := new(attempt)
+	s.begin(t, m.Place)
+	s.lend(t)
+	if t.Err = s.ready(ctx, t); t.Err == nil {
+		t.Err = s.seeded(ctx, t.Hold.Team.ID)
+	}
+	if t.Err == nil {
+		call := timedFrom(ctx, s.Timeout)
+		s.Store.PlaceAll(call, []*redisstore.Placement{&t.Placement})
+		call.end()
+		s.heard(t.Err)
+	}
+	v, err := s.answer(ctx, t)
+	if v.Held == nil && err == nil {
+		v = m.Refused(v)
+	}
+	return v, err
+}
+
+// moveRates takes a moving hold from the rates of its new account, and gives back to those of the old one. shared: by the share of this
+// process, because Redis is away.
+func (s *Failover) moveRates(ctx context.Context, m *limit.Move) (fault teams.Rate, wait time.Duration, shared bool, err error) {
+	if len(m.To.Rated())+len(m.From.Outside) == 0 {
+		return fault, 0, false, nil
+	}
+	call := timedFrom(ctx, s.Timeout)
+	defer call.end()
+	if fault, wait, err = s.Store.MoveRated(call, m); err == nil {
+		if s.heard(nil); wait == 0 && !s.Refuse {
+			s.rates.Moved(m)
+		}
+		return fault, wait, false, nil
+	}
+	if s.heard(err); s.Refuse {
+		return fault, 0, false, err
+	}
+	fault, wait = s.rates.Move(m)
+	return fault, wait, true, nil
+}

@@ -1,0 +1,124 @@
+package limit
+
+import (
+	"context"
+
+	"sluice/policy/teams"
+)
+
+// Move is a hold's change to another account at the service, after the first one refused the work for certain. The team's hold stays.
+type Move struct {
+	From  *Held
+	To    *Hold // with the amounts of From
+	Place *Hold // in the quotas of the new account; nil: it has none
+	Back  *Held // in the quotas of the old account; nil: it has none
+}
+
+// MoveOf returns the move of a hold. to is the request's hold as it would be placed on the new account.
+func MoveOf(from *Held, to *Hold) *Move {
+	own := *to
+	own.ID, own.Amounts = from.ID, from.Amounts
+	m := &Move{From: from, To: &own}
+	for _, o := range own.Others() {
+		if isOfAccount(o.Team.ID) && !from.In(o.Team.ID) {
+			m.Place = o
+		}
+	}
+	for _, o := range from.Others {
+		if isOfAccount(o.Team) && !own.in(o.Team) {
+			m.Back = o
+		}
+	}
+	return m
+}
+
+// in reports whether the hold is also placed in the account of an id outside of the teams.
+func (h *Hold) in(id string) bool {
+	for i := range h.counted() {
+		if h.counted()[i].Document.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// NeverFits is [Hold.NeverFits] for the limits of the new account.
+func (m *Move) NeverFits() (Verdict, bool) { return m.To.neverOutside(ScopeAccount, ScopeAccount) }
+
+// Done is the hold after the move; placed is what was placed of Place, or nil.
+func (m *Move) Done(placed *Held) *Held {
+	moved := *m.From
+	moved.Account, moved.Outside, moved.Others = accountOf(m.To.Account), m.To.Rated(), nil
+	if placed != nil {
+		moved.Others = append(moved.Others, placed)
+	}
+	for _, o := range m.From.Others {
+		if o != m.Back {
+			moved.Others = append(moved.Others, o)
+		}
+	}
+	return &moved
+}
+
+// Refused turns the verdict of the new account's quotas, which refuse, into the answer to the move.
+func (m *Move) Refused(v Verdict) Verdict {
+	for i := range m.To.counted() {
+		if s := &m.To.counted()[i]; s.Document == m.Place.Team {
+			v.refer(s, m.To)
+		}
+	}
+	return v
+}
+
+// Move moves a hold to another account at the service: it takes from the rates and quotas there, and gives back what it took of the old
+// one's, which MUST have done no work. Then the hold is charged under the new account. If that refuses, nothing changes. A hold MUST NOT
+// move to an account on which it was before.
+func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) {
+	move := MoveOf(from, to)
+	if v, never := move.NeverFits(); never {
+		return v, nil
+	}
+	move.To.Uncounted(m.seeds.without)
+	var placed *Held
+	if o := move.Place; o != nil {
+		seed(m, o.Team)
+		a := m.teams.Get(o.Team.ID)
+		t := a.termsFor(o.Team, "")
+		s, err := a.admit(o, t)
+		if err != nil {
+			return Verdict{}, err
+		}
+		v := s.Verdict(t, o)
+		if placed = v.Held; placed == nil {
+			return move.Refused(v), nil
+		}
+	}
+	if fault, wait := m.outside.move(move, 1); wait > 0 {
+		if placed != nil {
+			_, _ = m.settle(to.Release(placed)) // it fails for amounts alone
+		}
+		return new(Verdict).RefuseOutside(fault, wait, to), nil
+	}
+	moved := move.Done(placed)
+	m.teams.Get(from.Team).moved(moved)
+	if move.Back != nil {
+		_, _ = m.settle(to.Release(move.Back))
+	}
+	return Verdict{Held: moved}, nil
+}
+
+// moved changes the account under which a hold is charged. Its Held never changes, because others read it.
+func (a *account) moved(h *Held) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if was := a.holds[h.ID]; was != nil && !was.expired && was.Account != accountOf(h.Account) {
+		held := *was
+		held.Account = accountOf(h.Account)
+		a.holds[h.ID], a.due[was.index] = &held, &held
+	}
+}
+
+func isOfAccount(id string) bool {
+	_, ok := teams.AccountOfQuotas(id)
+	return ok
+}
