@@ -20,7 +20,8 @@ type Claim struct {
 	Key     string    // public id of the key that made the task; every key of the team may read the task
 	Task    string    `json:"-"`
 	Model   string    //
-	Created time.Time `json:"-"` // by this process's clock
+	Account string    `json:",omitzero"` // at the service, which made the task; empty: [teams.MainAccount], as in claims of versions that had no other
+	Created time.Time `json:"-"`         // by this process's clock
 
 	Hold Hold // what the creation holds; zero: nothing
 
@@ -51,6 +52,7 @@ type Hold struct {
 	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have no other
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
 	House    bool            `json:",omitzero"`  // the account of all teams together holds them, too
+	Counted  bool            `json:",omitzero"`  // and the quotas of the account at the service
 }
 
 // Final reports whether the task has ended.

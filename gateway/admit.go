@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -162,7 +163,9 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	file := a.live.teams.Load()
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
-		h.Document = file.House.Quotas()
+		if h.Team == teams.HouseID {
+			h.Document = file.House.Quotas()
+		}
 	}
 	charge.Taken = func(first bool) {
 		a.refusals.forget(team) // as in report

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // claims finds the task that the answer to a creation names, and makes it the team's.
@@ -95,7 +97,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], House: len(s.held.Others) > 0,
+			Images: s.size[limit.Images], House: s.held.In(teams.HouseID), Counted: s.held.In(teams.AccountQuotasID(cmp.Or(s.held.Account, teams.MainAccount))),
 		}
 		s.terms.Keep(&claim.Hold)
 	}

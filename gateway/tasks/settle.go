@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -177,11 +178,14 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		return
 	}
 	held := &limit.Held{
-		ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
+		ID: claim.Hold.ID, Team: claim.Team, Account: claim.Account, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
 		held.AddOther(teams.HouseID)
+	}
+	if claim.Hold.Counted {
+		held.AddOther(teams.AccountQuotasID(cmp.Or(claim.Account, teams.MainAccount)))
 	}
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
@@ -211,7 +215,7 @@ func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
 	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), end.amounts())
 	task := telemetry.Task{
-		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: end.Cost(), Held: Cost(HeldBy(&claim.Hold), ""), Estimated: end.Estimated, SettledBy: end.By,
 	}

@@ -10,6 +10,7 @@ import (
 // Admit places a hold in all of its accounts and units, or refuses it and takes nothing. The error is about the state, never about the
 // team.
 func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
+	h = h.OnAccount()
 	a := m.teams.Get(h.Team.ID)
 	t := a.termsFor(h.Team, h.Key)
 	if v, never := h.NeverFits(t); never {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"strings"
 	"time"
 
 	"sluice/policy"
@@ -10,7 +11,7 @@ import (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string          // unique; admitting the same id twice holds once, also if it was given back: see [Hold.Elsewhere]
+	ID       string          // unique; admitting the same id on the same account twice holds once, also if it was given back meanwhile
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
 	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
 	Account  string          // the id of the account at the service that does the work; empty: main
@@ -111,12 +112,22 @@ func LedgerName(model string, endpoint policy.Endpoint, account string) string {
 	return model + "|" + string(endpoint) + AccountMark(account)
 }
 
-// Elsewhere is the hold on another account, with the scopes outside of the teams that apply there, for a request that the first account
-// refused. Its id is another, because the first one was given back; [MadeAt] reads both.
-func (h *Hold) Elsewhere(account string, outside []Scope) *Hold {
-	other := *h
-	other.ID, other.Account, other.Outside = h.ID+"+", account, outside
-	return &other
+// OnAccount is the hold as it is placed: its id names the account unless that is main. A request that one account refused, and whose hold was
+// given back, may so be admitted on another. [RequestOf] is the id of the request.
+func (h *Hold) OnAccount() *Hold {
+	mark := AccountMark(h.Account)
+	if mark == "" {
+		return h
+	}
+	named := *h
+	named.ID += mark
+	return &named
+}
+
+// RequestOf returns the id of the request that a hold is of, by the hold's.
+func RequestOf(id string) string {
+	request, _, _ := strings.Cut(id, "@")
+	return request
 }
 
 // Charge settles a hold.

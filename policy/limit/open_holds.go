@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -34,10 +33,10 @@ func (o *OpenHolds) Add(more OpenHolds) {
 }
 
 // MadeAt reads from a hold's id when it was made, to the millisecond. Request ids are UUIDs of version 7, which begin with that
-// moment, also that of a further attempt; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
+// moment; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
 // once a minute.
 func MadeAt(id string) time.Time {
-	if id = strings.TrimRight(id, "+"); len(id) != 36 || id[14] != '7' {
+	if id = RequestOf(id); len(id) != 36 || id[14] != '7' {
 		return time.Time{}
 	}
 	var ms int64

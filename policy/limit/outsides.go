@@ -26,13 +26,17 @@ type quotedScopes struct {
 }
 
 // For returns the scopes outside of the teams that apply to work on an account: those of its rates for the model, and behind them those
-// that have quotas, the account's and the house's. A nil account is the only one, whose rates the teams file has. Nil: none apply. The
-// list MUST NOT be changed.
+// that have quotas, the account's and the house's. A nil account is main. The rates of main are those of the teams file unless it has
+// some. Nil: none apply. The list MUST NOT be changed.
 func (o *Outsides) For(file *teams.File, account *teams.Account, model string) []Scope {
 	if account == nil {
-		account = &teams.Account{Limits: file.Account}
+		account = onlyAccount
 	}
-	list := ratesOf(account.ID, account.Limits, model)
+	limits := account.Limits
+	if limits == nil && accountOf(account.ID) == "" {
+		limits = file.Account
+	}
+	list := ratesOf(account.ID, limits, model)
 	house := file.House.Quotas()
 	if account.Quotas == nil && house == nil {
 		return list
@@ -48,6 +52,9 @@ func (o *Outsides) For(file *teams.File, account *teams.Account, model string) [
 	}
 	return append(list, quoted.scopes...)
 }
+
+// onlyAccount is the account without an accounts file.
+var onlyAccount = &teams.Account{ID: teams.MainAccount}
 
 func quotedOf(account, house *teams.Team) (list []Scope) {
 	if account != nil {

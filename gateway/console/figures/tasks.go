@@ -138,7 +138,7 @@ func (f *Figures) Task(ctx context.Context, p access.Person, team, id string) (t
 	if !found {
 		return t, ErrAbsent
 	}
-	t = Task{TaskLine: lineOf(&claim), Key: claim.Key, Request: claim.Hold.ID, Held: tasks.HeldBy(&claim.Hold)}
+	t = Task{TaskLine: lineOf(&claim), Key: claim.Key, Request: limit.RequestOf(claim.Hold.ID), Held: tasks.HeldBy(&claim.Hold)}
 	_, t.Estimated, _ = tasks.Settled(&claim)
 	if parts := strings.Split(claim.Trace, "-"); len(parts) == 4 {
 		t.TraceID = parts[1]

@@ -38,6 +38,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 		return limit.Verdict{}, limit.ErrAmounts
 	}
 	own := new(attempt)
+	h = h.OnAccount()
 	s.begin(own, h)
 	if v, never := h.NeverFits(own.terms); never {
 		return v, nil

@@ -187,7 +187,7 @@ func TestAHoldMoves(t *testing.T) {
 		eu, us := account("eu", 10, 1), account("us", 10, 1)
 		held := b.take(b.on(eu, "search", 4))
 		v := b.move(held, us)
-		if v.Held == nil || v.Held.Account != "us" || v.Held.ID != held.ID {
+		if v.Held == nil || v.Held.Account != "us" || v.Held.ID != held.ID || limit.RequestOf(v.Held.ID) != fmt.Sprint("h", b.n-1) {
 			b.Fatalf("%+v", v)
 		}
 		check := func(about string, used, holds int64) {
@@ -243,7 +243,7 @@ func TestTheLeaseOfAMovedHoldEnds(t *testing.T) {
 	})
 }
 
-// A request that one account refused is tried on another under another id: its first hold was given back under its own.
+// A request that one account refused is admitted on another by the same id, although its first hold was given back.
 func TestAnotherAccountIsTried(t *testing.T) {
 	eachBranches(t, func(b *branches) {
 		eu, us := account("eu", 4, 0), account("us", 4, 0)
@@ -252,15 +252,19 @@ func TestAnotherAccountIsTried(t *testing.T) {
 		if v := b.try(h); v.Reason != limit.ReasonAccount {
 			b.Fatalf("%+v", v)
 		}
-		held := b.take(h.Elsewhere("us", b.outsides.For(b.File, us, h.Model)))
+		h.Account, h.Outside = "us", b.outsides.For(b.File, us, h.Model)
+		held := b.take(h)
+		if again := b.take(h); again.ID != held.ID {
+			b.Errorf("%s and %s", held.ID, again.ID)
+		}
 		b.taken("it is held once", b.Team("search"), 0, 7)
 		b.charge(held, 2)
 		b.ledger(map[string]int64{"us": 2})
 	})
 	const first = "019aa2c4-8f3e-7c11-9d3b-5e8a4f1c2b3d"
-	again := (&limit.Hold{ID: first}).Elsewhere("eu", nil).Elsewhere("us", nil)
-	if at := limit.MadeAt(again.ID); at.IsZero() || at != limit.MadeAt(first) {
-		t.Errorf("%s was made at %v", again.ID, at)
+	placed := (&limit.Hold{ID: first, Account: "eu"}).OnAccount()
+	if at := limit.MadeAt(placed.ID); at.IsZero() || at != limit.MadeAt(first) || limit.RequestOf(placed.ID) != first {
+		t.Errorf("%s of %s was made at %v", placed.ID, limit.RequestOf(placed.ID), at)
 	}
 }
 
