@@ -168,7 +168,7 @@ func (u *usage) past(ctx context.Context, s *requestState, query string, now tim
 	word, _ := asks(query, "by")
 	by, known := limit.LedgerBy(word)
 	if !known {
-		return p, done, refuse(refuseRules).say("by: given %s, allowed tag or key", policy.Brief(word))
+		return p, done, refuse(refuseRules).say("by: given %s, allowed tag, key or account", policy.Brief(word))
 	}
 	_, tags := asks(query, "tags")
 	_, keys := asks(query, "keys")

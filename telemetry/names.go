@@ -105,6 +105,7 @@ const (
 const (
 	ownTeam          = attribute.Key("sluice.team")
 	ownKey           = attribute.Key("sluice.key")
+	ownAccount       = attribute.Key("sluice.account")
 	ownTags          = attribute.Key("sluice.tag")
 	ownEndpoint      = attribute.Key("sluice.endpoint")
 	ownKind          = attribute.Key("sluice.kind")

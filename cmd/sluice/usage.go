@@ -28,7 +28,7 @@ type usageCommand struct {
 	From  string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To    string `placeholder:"D" help:"To this day; today if absent."`
 	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
-	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
+	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, by key, or by account at the service, instead of model and endpoint." xor:"by"`
 	Tags  bool   `help:"As --by tag." xor:"by"`
 	Kinds bool   `help:"By kind, such as cached input, with its spend and its price, instead of unit." xor:"by"`
 	JSON  bool   `help:"As JSON." xor:"form"`
@@ -95,7 +95,7 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	_, known := limit.LedgerBy(u.By)
 	switch {
 	case !known:
-		return "", "", errors.New("--by: allowed: tag, key")
+		return "", "", errors.New("--by: allowed: tag, key, account")
 	case u.Days != 0 && (from != "" || u.To != ""):
 		return "", "", errors.New("--days and --from with --to: allowed: one of them")
 	case u.Days < 0:

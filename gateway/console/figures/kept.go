@@ -20,7 +20,7 @@ import (
 
 // The sums of a day are a hash in Redis, of [Sum]s by the way they are added up:
 //
-//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, tag, key, kind: a sum
+//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum
 //	sl1:days:lead         string  10 s        the process that makes sums
 const (
 	sumsPrefix = "sl1:days:"
@@ -39,7 +39,7 @@ type DayBy struct {
 }
 
 // summed are the ways to add up a day. Each has all use, except that tag and key have no row for use without one, and kind no requests.
-var summed = []string{"team", "model", "endpoint", "tag", "key", "kind"}
+var summed = []string{"team", "model", "endpoint", "account", "tag", "key", "kind"}
 
 // RedisSums keeps sums in Redis, for all replicas. Create it with [NewRedisSums]. It is safe for concurrent use.
 type RedisSums struct {

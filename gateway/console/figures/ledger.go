@@ -100,6 +100,8 @@ func nameOf(row *limit.Row, by string) string {
 		return row.Model
 	case "endpoint":
 		return string(row.Endpoint)
+	case "account":
+		return limit.AccountName(row.Account)
 	case "tag":
 		return row.Tag
 	}

@@ -16,12 +16,12 @@ import (
 // MoneyQuery chooses what Money adds up.
 type MoneyQuery struct {
 	From, To string // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
-	By       string // day, team, model, endpoint, tag, key or kind, of which requests are none
+	By       string // day, team, model, endpoint, account, tag, key or kind, of which requests are none
 	Team     string // empty: all that the person sees
 }
 
 // ways are the ways to add up.
-var ways = []string{"day", "team", "model", "endpoint", "tag", "key", "kind"}
+var ways = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
 
 // Money is the spending that a query selects.
 type Money struct {

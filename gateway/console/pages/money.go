@@ -16,7 +16,7 @@ import (
 )
 
 // moneyBy are the ways in which Money adds up, with their columns' headings.
-var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
+var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"account", "Account"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
 
 type moneyView struct {
 	figures.Money
@@ -82,7 +82,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 func command(q figures.MoneyQuery) string {
 	text := "sluice usage"
 	switch q.By {
-	case "tag", "key":
+	case "account", "tag", "key":
 		text += " --by " + q.By
 	case "kind":
 		text += " --kinds"
