@@ -420,7 +420,7 @@ func TestAnAccountWithoutRoomIsPassedOver(t *testing.T) {
 		t.Error(got)
 	}
 	h.records.await(t, 6)
-	if open, _, err := h.accounts.Holds(t.Context()); err != nil || open != 0 {
+	if open, err := h.accounts.Open(t.Context(), "search"); err != nil || open != 0 {
 		t.Errorf("%d holds are open, %v", open, err)
 	}
 }
@@ -453,7 +453,7 @@ func TestARequestGoesOnWhereThereIsRoom(t *testing.T) {
 	if requests["a"] != 0 || requests["b"] != 1 || requests["c"] != 3 {
 		t.Errorf("the ledger has %v", requests)
 	}
-	if open, _, err := h.accounts.Holds(t.Context()); err != nil || open != 0 {
+	if open, err := h.accounts.Open(t.Context(), "search"); err != nil || open != 0 {
 		t.Errorf("%d holds are open, %v", open, err)
 	}
 }

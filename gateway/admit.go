@@ -75,11 +75,12 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		if attempt.Account == nil {
 			return a.refuseChoice(w, s, &choice, hold, full)
 		}
-		s.attempt = attempt
+		s.use(attempt)
 		hold = a.holdOn(&attempt, s, s.ID)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		switch {
 		case err != nil:
+			s.attempt.Drop()
 			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 		case verdict.Held != nil:
 			a.held(w, s, &verdict)
@@ -226,7 +227,7 @@ func (a *admission) report(s *requestState) func(first bool) {
 func streamedTask(s *requestState) *telemetry.Task {
 	return &telemetry.Task{
 		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
-		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream, Account: s.Account,
 		Submitted: s.Time, Started: s.Time,
 	}
 }

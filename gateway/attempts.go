@@ -60,7 +60,7 @@ func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 	next, ok := trials.Next(s.want(), func(to *accounts.Attempt) time.Duration { return t.move(s, to) })
 	if ok {
 		s.attempt.FailedOver(s.verdict.Outcome)
-		s.attempt = next
+		s.use(next)
 	}
 	return ok
 }

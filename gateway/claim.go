@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // claims finds the task that the answer to a creation names, and makes it the team's.
@@ -97,7 +95,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], House: s.held.In(teams.HouseID), Counted: s.held.In(teams.AccountQuotasID(cmp.Or(s.held.Account, teams.MainAccount))),
+			Images: s.size[limit.Images], House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount),
 		}
 		s.terms.Keep(&claim.Hold)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/account"
@@ -98,6 +99,9 @@ func (s *requestState) outcome() account.Answer {
 	}
 	return a
 }
+
+// use has the request use an account.
+func (s *requestState) use(attempt accounts.Attempt) { s.attempt, s.Account = attempt, attempt.Shown() }
 
 // want is the work for which an account is chosen.
 func (s *requestState) want() account.Want {

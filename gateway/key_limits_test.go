@@ -92,7 +92,7 @@ func TestUsageOfKeys(t *testing.T) {
 	if len(body.Ledger) == 0 || body.Ledger[0].Key != h.id("search") || body.Ledger[0].Unit != "requests" || body.Ledger[0].Used != "1" || body.Ledger[0].Model != "" {
 		t.Errorf("%+v", body.Ledger)
 	}
-	if got := h.ask("GET", "/sluice/v1/usage?by=colour", ""); got.status != 400 || !strings.Contains(got.body, "allowed tag or key") {
+	if got := h.ask("GET", "/sluice/v1/usage?by=colour", ""); got.status != 400 || !strings.Contains(got.body, "allowed tag, key or account") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

@@ -116,7 +116,7 @@ func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (
 	if maker == nil {
 		return answer{}, refuse(refuseUnreachable).say("The task's account at the service is not known to this gateway any more; the request was not sent.")
 	}
-	s.attempt = u.live.roster.Asks(maker)
+	s.use(u.live.roster.Asks(maker))
 	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
 	s.path = path
 	u.outbound(out, s)
@@ -229,7 +229,7 @@ var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
 func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 	info := telemetry.SpanInfo{
 		Operation: s.operation(), Model: s.Model, Label: s.Label, Team: s.Team, Task: s.Task, Stream: s.stream,
-		Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
+		Account: s.attempt.Shown(), Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
 	}
 	if info.Operation == telemetry.OperationNone {
 		info.Name = s.method + " " + s.route.path

@@ -20,7 +20,7 @@ var accountStates = [...]string{"ok", "cooling", "out", "draining"}
 
 // accounts adds metrics of the accounts at the service. An account that is removed from the accounts file leaves the page.
 func (b *builder) accounts(read func() []Account) {
-	b.intGauges(ownAccount, "", "1 for the state in which an account at the service is, 0 for the others", func(_ context.Context, o metric.Int64Observer) error {
+	b.intGauges(ownAccountState, "", "1 for the state in which an account at the service is, 0 for the others", func(_ context.Context, o metric.Int64Observer) error {
 		for _, a := range read() {
 			for _, state := range accountStates {
 				is := int64(0)

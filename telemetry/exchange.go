@@ -15,6 +15,7 @@ type SpanInfo struct {
 	Model      string // as the request named it
 	Label      string // the model in metrics, from a closed set
 	Team       string
+	Account    string // at the service; empty: there is only one
 	Task       string // the task that a query is about
 	Stream     bool
 	Parent     Span   // of the request; zero: no request, or it is not recorded

@@ -57,7 +57,7 @@ func fullRecord() Record {
 		Cost:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 1292, unit.Spend: 1_033_600}, Flag: "exact"},
 		Held:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 3000, unit.Images: 4, unit.Spend: 2_500_000_000}},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
-		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, TaskStatus: "SUCCEEDED",
+		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, Account: "eu", TaskStatus: "SUCCEEDED",
 	}
 	r.Usage = usageOf(`{"input_tokens":1250,"output_tokens":42,"cached_tokens":0,"plugins":{"search":{"seconds":0.5}}}`)
 	return r
@@ -78,7 +78,7 @@ var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team ke
 func fullTask() Task {
 	task := Task{
 		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
-		Team: "search", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
+		Team: "search", Account: "eu", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
 		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 2, unit.Spend: 400_000_000}, Flag: "exact"},
 		Held: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 4, unit.Spend: 800_000_000}}, SettledBy: "poll",
 	}

@@ -105,7 +105,7 @@ func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	if creation.IsValid() {
 		traceID = creation.TraceID().String()
 	}
-	record.AddAttrs(
+	attrs := []slog.Attr{
 		slog.String("id", t.Request),
 		slog.String("trace_id", traceID),
 		slog.String("team", t.Team),
@@ -123,6 +123,10 @@ func (t *Task) Log(logger *slog.Logger, at time.Time) {
 		slog.Int64("polls_served", t.Served),
 		slog.Int64("polls_sent", t.Sent),
 		slog.String("settled_by", t.SettledBy),
-	)
+	}
+	if t.Account != "" {
+		attrs = append(attrs, slog.String("account", t.Account))
+	}
+	record.AddAttrs(attrs...)
 	_ = handler.Handle(ctx, record) // as for any line
 }

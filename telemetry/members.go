@@ -44,6 +44,7 @@ var members = prefixed([]member{
 	{name: "bytes_in", number: func(r *Record) int64 { return r.BytesIn }},
 	{name: "bytes_out", number: func(r *Record) int64 { return r.BytesOut }},
 	{name: "upstream_status", number: func(r *Record) int64 { return int64(r.UpstreamStatus) }},
+	{name: "account", rare: true, text: func(r *Record) *string { return &r.Account }},
 	{name: "tag", rare: true, text: func(r *Record) *string { return &r.Tags }},
 	{name: "front", rare: true, text: func(r *Record) *string { return &r.Front }},
 	{name: "task_status", rare: true, text: func(r *Record) *string { return &r.TaskStatus }},

@@ -35,7 +35,7 @@ const (
 	ownDegraded     = "sluice.state.degraded"
 	ownReplicas     = "sluice.replicas"
 	ownBuild        = "sluice.build_info"
-	ownAccount      = "sluice.account.state"
+	ownAccountState = "sluice.account.state"
 	ownFailovers    = "sluice.account.failovers"
 	ownAccountBusy  = "sluice.account.in_flight"
 	ownWarnings     = "sluice.warnings"
@@ -110,6 +110,7 @@ const (
 const (
 	ownTeam          = attribute.Key("sluice.team")
 	ownKey           = attribute.Key("sluice.key")
+	ownAccount       = attribute.Key("sluice.account")
 	ownTags          = attribute.Key("sluice.tag")
 	ownEndpoint      = attribute.Key("sluice.endpoint")
 	ownKind          = attribute.Key("sluice.kind")

@@ -44,6 +44,7 @@ type Record struct {
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
 	UpstreamStatus int           // HTTP status of the service's answer; 0 if it was not asked or did not answer
+	Account        string        // at the service, that was asked last; without an accounts file it is empty and left out of the line
 	Tags           string        // for whom inside the team, such as project=alpha,user=42; empty is left out of the line
 	Front          string        // openai if the client spoke OpenAI's interface; empty is left out of the line
 	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line

@@ -114,6 +114,7 @@ func writeExchange(s *attributes, x *Exchange, result *Result) {
 		s.text(errorType, result.failure())
 	}
 	s.text(ownTeam, info.Team)
+	s.text(ownAccount, info.Account)
 	if info.Stream {
 		s.isTrue(genStream)
 	}

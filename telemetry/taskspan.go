@@ -18,6 +18,7 @@ type Task struct {
 	ID        string
 	Model     string
 	Team      string
+	Account   string    // at the service, that made it; empty: main
 	Outcome   string    // succeeded, failed, cancelled, unheard
 	Submitted time.Time // by the service's clock, or else when it was claimed
 	Started   time.Time // when it left the queue; zero: the service does not report it
@@ -77,6 +78,7 @@ func writeTask(s *attributes, task *Task) {
 	s.text(ownTask, task.ID)
 	s.text(genModel, task.Model)
 	s.text(ownTeam, task.Team)
+	s.text(ownAccount, task.Account)
 	s.text(ownTaskOutcome, task.Outcome)
 	s.int(ownPollsServed, task.Served)
 	s.int(ownPollsSent, task.Sent)

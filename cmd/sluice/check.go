@@ -84,7 +84,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 	for _, fault := range ignored {
 		c.warnings = append(c.warnings, fault.String())
 	}
-	c.warnings = append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...)
+	c.warnings = append(append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
 	return joined, true
 }
 

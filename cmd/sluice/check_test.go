@@ -47,14 +47,15 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 	}
 }
 
-// Where Redis has the directory, check shows it, and only warns if Redis is away.
+// Where Redis has the directory, check shows it, with what the house does not let its teams use, and only warns if Redis is away.
 func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	server := startRedis(t)
-	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url())
-	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps}]")); got.code != exitClean {
+	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams+"house: {quotas: {images: {day: 9}}}\n"), "SLUICE_REDIS_URL="+server.url())
+	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps, quotas: {images: {day: 10, month: 90}}}]")); got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
-	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks, of the directory\n") {
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks, of the directory\n") ||
+		strings.Count(got.stdout, "# warning: maps can never use its quota images per day: the house's is smaller\n") != 1 {
 		t.Errorf("%+v", got)
 	}
 	environ = with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL=redis://127.0.0.1:1")

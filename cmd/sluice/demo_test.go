@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
 
@@ -144,13 +145,25 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	}
 	rows, err := p.accounts.Rows(t.Context(), limit.Query{Days: days})
 	must(t, err)
-	ledger, used := map[int]bool{}, map[string]int64{}
+	ledger, used := map[int]limit.Amounts{}, map[string]int64{}
 	for _, row := range rows {
-		ledger[row.Day] = true
+		ledger[row.Day] = ledger[row.Day].Plus(row.Used)
 		used[row.Team] += row.Used[limit.Tokens] + row.Used[limit.Images]
 	}
 	if len(ledger) != len(days) || len(used) != len(demo.PastTeams) {
 		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(demo.PastTeams))
+	}
+	fillsTheHouse(t, made.File, ledger)
+	byKey, err := p.accounts.Rows(t.Context(), limit.Query{Days: days, By: limit.ScopeKey})
+	must(t, err)
+	keys := map[string]bool{}
+	for _, row := range byKey {
+		keys[row.Team+" "+row.Key] = true
+	}
+	for _, team := range made.File.List {
+		if !keys[team.ID+" "+team.Keys[0].ID] {
+			t.Errorf("nothing was used with the key of %s: %v", team.ID, keys)
+		}
 	}
 	if early := now.Truncate(24 * time.Hour); now.Sub(early) > time.Hour { // else the day is too short to show anything
 		today := days[len(days)-1]
@@ -167,6 +180,27 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 				t.Errorf("%s: the last requests have %+v, the ledger %v", team.ID, got, want)
 			}
 		}
+	}
+}
+
+// fillsTheHouse: the demonstration's house admits its past, and is neither empty nor full. A key has limits of its own.
+func fillsTheHouse(t *testing.T, file *teams.File, days map[int]limit.Amounts) {
+	t.Helper()
+	var most, all limit.Amounts
+	for _, used := range days {
+		for u := range used {
+			most[u] = max(most[u], used[u])
+		}
+		all = all.Plus(used)
+	}
+	for _, q := range file.House.Account.Quotas {
+		used := map[teams.Period]limit.Amounts{teams.PeriodDay: most, teams.PeriodMonth: all}[q.Period][limit.UnitIndex(q.Unit)]
+		if part := float64(used) / float64(q.Limit); part < 0.5 || part > 0.95 {
+			t.Errorf("the house's quota of %s a %s is used to %.2f", q.Unit, q.Period, part)
+		}
+	}
+	if file.House.Alert == nil || len(file.Team("ads").CountedKeys()) != 1 || len(file.Warnings()) != 0 {
+		t.Errorf("alerts %v, warnings %q, or no key has limits", file.House.Alert, file.Warnings())
 	}
 }
 

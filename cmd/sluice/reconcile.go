@@ -22,6 +22,7 @@ type reconcileCommand struct {
 	Map       string `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
 	From      string `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
 	To        string `placeholder:"D" help:"To this day; the bill's last if absent."`
+	Account   string `placeholder:"A" help:"Of one account at the service alone, by its id in the accounts file."`
 	Tolerance string `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
 	JSON      bool   `help:"As JSON." xor:"form"`
 	CSV       bool   `help:"As CSV." xor:"form"`
@@ -47,6 +48,7 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 	var ledger []invoice.Use
 	if err == nil {
 		ledger, err = report.Uses()
+		ledger = invoice.OnAccount(ledger, c.Account)
 	}
 	if err != nil {
 		return badInput{err}
@@ -57,7 +59,7 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 		}
 	}
 	compared := invoice.Compare(sums, ledger, tolerance.Quo(tolerance, big.NewRat(100, 1)))
-	r := admin.Reconciliation{Report: compared, Currency: report.Currency, From: report.From, To: report.To, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger)}
+	r := admin.Reconciliation{Report: compared, Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger)}
 	write := r.WriteText
 	switch {
 	case c.JSON:
@@ -73,6 +75,7 @@ func (c reconcileCommand) Run(ctx context.Context, p program) error {
 
 // span reads --from and --to.
 func (c reconcileCommand) span() (s invoice.Span, err error) {
+	s.Account = c.Account
 	for _, d := range []struct {
 		text string
 		day  *int

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +29,7 @@ type usageCommand struct {
 	From  string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To    string `placeholder:"D" help:"To this day; today if absent."`
 	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
-	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, or by key, instead of model and endpoint." xor:"by"`
+	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, by key, or by account at the service, instead of model and endpoint." xor:"by"`
 	Tags  bool   `help:"As --by tag." xor:"by"`
 	Kinds bool   `help:"By kind, such as cached input, with its spend and its price, instead of unit." xor:"by"`
 	JSON  bool   `help:"As JSON." xor:"form"`
@@ -57,7 +56,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		bill.Add(report.Rows)
 		return bill.Flush()
 	}
-	return cmp.Or(report.WriteTable(p.stdout, u.division()), report.WriteRaises(p.stdout))
+	return report.WriteText(p.stdout, u.division())
 }
 
 // division is what the report divides use by.
@@ -97,7 +96,7 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	_, known := limit.LedgerBy(u.By)
 	switch {
 	case !known:
-		return "", "", errors.New("--by: allowed: tag, key")
+		return "", "", errors.New("--by: allowed: tag, key, account")
 	case u.Days != 0 && (from != "" || u.To != ""):
 		return "", "", errors.New("--days and --from with --to: allowed: one of them")
 	case u.Days < 0:
@@ -137,13 +136,16 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 		file = &teams.File{}
 	}
 	by, _ := limit.LedgerBy(u.by())
-	rows, err := redisstore.New(client).Rows(ctx, limit.QueryOf(u.Team, days, by))
+	accounts := redisstore.New(client)
+	rows, err := accounts.Rows(ctx, limit.QueryOf(u.Team, days, by))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
 	report = admin.NewUsageReport(file.Currency, from, to, rows, u.division() == admin.ByKind)
-	report.Raises = admin.UsageRaises(store.InForce(ctx, s.directoryStore(client), file, time.Now()), u.Team)
-	return report, nil
+	inForce := store.InForce(ctx, s.directoryStore(client), file, time.Now())
+	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+		return redisstore.LookInside(ctx, accounts, t, k, at)
+	})
 }
 
 // openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.

@@ -71,6 +71,33 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	}
 }
 
+// sluice usage says what keys have left of their limits, from Redis and from the process that keeps the accounts in memory.
+func TestUsageOfLimitsOfKeys(t *testing.T) {
+	limited := someTeams + "        quotas: {images: {day: 2}}\n        rates: {requests: {per: 1h, limit: 5}}\n"
+	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url()}} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			variables := append(variables, "SLUICE_TEAMS_FILE="+write(t, limited))
+			c := openConsoled(t, variables...)
+			if status, text := c.send("POST", imageURL, strings.ReplaceAll(imageTask, "%d", "1"), "test", "X-Service-Async"); status != 200 {
+				t.Fatalf("%d: %s", status, text)
+			}
+			environ := append(variables, "SLUICE_ADMIN_LISTEN="+c.process.listeners.admin.Addr().String())
+			midnight := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1).Format(time.RFC3339)
+			for _, line := range []string{"search, key 7f3k9q2m4x1c, images a day: 1 left of 2, 0 used, 1 held, until " + midnight, "search, key 7f3k9q2m4x1c, requests per 1h: 4 left of 5, 1 used, 0 held, full at "} {
+				if got := command(t.Context(), environ, "usage"); got.code != exitClean || !strings.Contains(got.stdout, "\n"+line) {
+					t.Errorf("%q is not in %+v", line, got)
+				}
+			}
+			var report admin.UsageReport
+			got := command(t.Context(), environ, "usage", "--json", "--team", "search")
+			if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || len(report.Keys) != 2 || report.Keys[1].Left != "1" {
+				t.Errorf("%v: %+v", err, got)
+			}
+		})
+	}
+}
+
 // TestLedgerInRedis: the team's own ledger by GET /sluice/v1/usage, the same as sluice usage prints it.
 func TestLedgerInRedis(t *testing.T) {
 	t.Parallel()

@@ -103,6 +103,14 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 	}
 }
 
+// Shown is the account's id in the log and in spans; empty: there is only one.
+func (t *Attempt) Shown() string {
+	if t.roster.now.Load().sole == t.Account {
+		return ""
+	}
+	return t.ID
+}
+
 // Spec is the account as the file writes it; nil: there is no accounts file.
 func (t *Attempt) Spec() *teams.Account {
 	if t.roster.now.Load().sole == t.Account {

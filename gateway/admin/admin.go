@@ -27,8 +27,9 @@ type Deps struct {
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.
 	Currency func() string
-	// Teams returns the teams in force, of which /usage lists the raises; nil: none are listed.
-	Teams func() *teams.File
+	// Teams returns the teams in force, of which /usage lists the raises and the limits of keys; nil: none are listed.
+	Teams  func() *teams.File
+	Inside Inside // required with Teams
 	// Hosts are the allowed names in a request's Host, in lower case, without port. Localhost and addresses are always
 	// allowed. It may be empty.
 	Hosts []string

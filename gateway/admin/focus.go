@@ -49,7 +49,7 @@ func IsCurrency(code string) bool { return currencyForm.MatchString(code) }
 // ErrCurrency is the error of a currency that bills cannot be in.
 var ErrCurrency = errors.New("bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
 
-// Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model, endpoint and kind. Create it with [NewFocus].
+// Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model, endpoint, account and kind. Create it with [NewFocus].
 type Focus struct {
 	out                *csv.Writer
 	currency, provider string
@@ -65,8 +65,8 @@ func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
 	return f, nil
 }
 
-// Add writes rows of a report, in its order: by kind, or of a version before by unit. Those of one team, day, model and endpoint MUST be in
-// one call.
+// Add writes rows of a report, in its order: by kind, or of a version before by unit. Those of one team, day, model, endpoint and account
+// MUST be in one call.
 func (f *Focus) Add(rows []UsageRow) {
 	for len(rows) > 0 {
 		n := 1
@@ -95,8 +95,7 @@ func (f *Focus) Flush() error {
 // sameCharge reports whether a row of a report and the next one are of one charge. The requests are of no kind: they are in the charge of
 // the first.
 func sameCharge(a, b *UsageRow) bool {
-	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint &&
-		(a.Kind == "" || a.Kind == b.Kind && a.Size == b.Size)
+	return a.ofRow(b) && (a.Kind == "" || a.Kind == b.Kind && a.Size == b.Size)
 }
 
 // focusRow is one charge by column. A column that is left out is null.
@@ -108,7 +107,7 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	cost, service := amounts[teams.UnitSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
 	charge := map[string]string{
 		"BilledCost": cost, "ContractedCost": cost, "EffectiveCost": cost, "ListCost": cost,
-		"BillingAccountId": Cell(provider), "BillingCurrency": currency,
+		"BillingAccountId": Cell(cmp.Or(row.Account, provider)), "BillingAccountName": row.Account, "BillingCurrency": currency,
 		"BillingPeriodStart": month.Format(time.RFC3339), "BillingPeriodEnd": month.AddDate(0, 1, 0).Format(time.RFC3339),
 		"ChargePeriodStart": day.Format(time.RFC3339), "ChargePeriodEnd": day.AddDate(0, 0, 1).Format(time.RFC3339),
 		"InvoiceIssuerName": Cell(provider), "ProviderName": Cell(provider), "PublisherName": Cell(provider),

@@ -12,15 +12,17 @@ import (
 
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
 // Reconciliation is the service's bill beside the ledger, as sluice reconcile writes it.
 type Reconciliation struct {
 	invoice.Report
-	Currency    string // of the teams file; may be empty
-	From, To    string // the days that are compared, such as 2026-11-21
-	Accounts    []string
+	Currency    string   // of the teams file; may be empty
+	From, To    string   // the days that are compared, such as 2026-11-21
+	Account     string   // at the service, whose part of the ledger is compared; empty: all
+	Accounts    []string // that the bill names
 	Corrections []invoice.Correction
 }
 
@@ -32,6 +34,7 @@ type reconciled struct {
 	Currency    string                `json:"currency"`
 	From        string                `json:"from"`
 	To          string                `json:"to"`
+	Account     string                `json:"account,omitempty"`  // whose part of the ledger is compared
 	Accounts    []string              `json:"accounts,omitempty"` // that the bill names
 	Within      bool                  `json:"within"`             // the tolerance
 	Sums        map[unit.Name]sideSum `json:"sums"`               // spend, and tokens and images if the bill has quantities
@@ -77,7 +80,7 @@ type correction struct {
 
 func (r *Reconciliation) document() *reconciled {
 	d := &reconciled{
-		Currency: r.Currency, From: r.From, To: r.To, Accounts: r.Accounts, Within: r.Within, Sums: map[unit.Name]sideSum{},
+		Currency: r.Currency, From: r.From, To: r.To, Account: r.Account, Accounts: r.Accounts, Within: r.Within, Sums: map[unit.Name]sideSum{},
 		Differences: []difference{}, BillOnly: append([]string{}, r.BillOnly...), LedgerOnly: append([]string{}, r.LedgerOnly...), Corrections: []correction{},
 	}
 	for _, u := range r.units() {
@@ -91,10 +94,23 @@ func (r *Reconciliation) document() *reconciled {
 			limit.DayText(of.Day), of.Model, of.Kind, of.Unit, sum(of.Bill), sum(of.Ledger), estimatedPart{sum(of.Estimated), of.Requests},
 		})
 	}
-	for _, c := range r.Corrections {
+	for _, c := range r.corrections() {
 		d.Corrections = append(d.Corrections, correction{c.Team, c.Unit, json.Number(limit.Written(c.Unit, c.Delta))})
 	}
 	return d
+}
+
+// isOfAnother reports whether the ledger is that of another account than main.
+func (r *Reconciliation) isOfAnother() bool {
+	return limit.AccountName(r.Account) != teams.MainAccount
+}
+
+// corrections are those that sluice adjust can make: its row of the ledger is main's.
+func (r *Reconciliation) corrections() []invoice.Correction {
+	if r.isOfAnother() {
+		return nil
+	}
+	return r.Corrections
 }
 
 // units are those that both sides have, as indices of amounts.
@@ -148,10 +164,13 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\nmodels only %s: %s\n", side.where, Printable(strings.Join(side.models, ", ")))
 		}
 	}
-	if len(r.Corrections) > 0 {
+	if r.isOfAnother() {
+		fmt.Fprintf(&text, "\nsluice adjust corrects what account %s used: nothing would make the sums of account %s equal\n", teams.MainAccount, Printable(r.Account))
+	}
+	if len(r.corrections()) > 0 {
 		text.WriteString("\nThese would make the sums equal. They count in the current day and month:\n")
 	}
-	for _, c := range r.Corrections {
+	for _, c := range r.corrections() {
 		fmt.Fprintf(&text, "sluice adjust --team %s --unit %s --delta=%s --reason 'bill of %s to %s'\n", c.Team, c.Unit, limit.Written(c.Unit, c.Delta), r.From, r.To)
 	}
 	_, err := io.WriteString(w, text.String())
@@ -162,6 +181,9 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 func (r *Reconciliation) writeSums(w io.Writer) {
 	if len(r.Accounts) > 0 {
 		_, _ = fmt.Fprintf(w, "the bill is for account %s\n", Printable(strings.Join(r.Accounts, ", ")))
+	}
+	if r.Account != "" {
+		_, _ = fmt.Fprintf(w, "the ledger is that of account %s\n", Printable(r.Account))
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(out, "%s to %s\tBILL\tLEDGER\tDIFFERENCE\tESTIMATED BY THE LEDGER\n", r.From, r.To)

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
 	"sluice/policy/price"
+	"sluice/policy/teams"
 )
 
 // reconciliationOf is a report of a bill that charges more than the ledger, with estimates and with models of one side.
@@ -56,6 +57,24 @@ sluice adjust --team search --unit spend --delta=0.033 --reason 'bill of 2026-11
 	var got bytes.Buffer
 	if err := reconciliationOf().WriteText(&got); err != nil || columnsOf(got.String()) != columnsOf(want) {
 		t.Errorf("%v\n%s", err, got.String())
+	}
+}
+
+// Beside one account stands its part of the ledger. Corrections are main's.
+func TestAReconciliationOfAnAccount(t *testing.T) {
+	for account, want := range map[string]bool{"": true, teams.MainAccount: true, "eu": false} {
+		r := reconciliationOf()
+		r.Account = account
+		var text, doc bytes.Buffer
+		if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text.String(), "sluice adjust --team"); got != want || strings.Contains(doc.String(), `"corrections":[]`) == want {
+			t.Errorf("account %q: %s\n%s", account, text.String(), doc.String())
+		}
+		if says := strings.Contains(text.String(), "the ledger is that of account "+account+"\n"); says != (account != "") || strings.Contains(doc.String(), `"account":"`+account+`"`) != (account != "") {
+			t.Errorf("account %q: %s\n%s", account, text.String(), doc.String())
+		}
 	}
 }
 
@@ -106,6 +125,7 @@ func TestTheUseOfAReport(t *testing.T) {
 	rows := []limit.Row{
 		{Team: "ads", Day: 20261121, Model: "llm-max", Endpoint: "text", Used: limit.Amounts{2, 30, 0, 1}, Estimated: limit.Amounts{1, 20, 0, 1}},
 		{Team: "ads", Day: 20261121, Model: "llm-max", Endpoint: "multimodal", Used: limit.Amounts{1, 5, 0, 9_007_199_254_740_991}},
+		{Team: "ads", Day: 20261121, Model: "llm-max", Endpoint: "multimodal", Account: "eu", Used: limit.Amounts{1, 6, 0, 1}},
 		{Team: "ads", Day: 20261122, Endpoint: "other", Used: limit.Amounts{1, 0, 0, 0}},
 		{Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Endpoint: "other", Used: limit.Amounts{0, -7, 0, -123}},
 	}
@@ -117,7 +137,8 @@ func TestTheUseOfAReport(t *testing.T) {
 	uses, err := report.Uses()
 	want := []invoice.Use{
 		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[0].Used, Estimated: rows[0].Estimated}, {Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[1].Used},
-		{Team: "ads", Day: 20261122, Model: "other", Used: rows[2].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Used: rows[3].Used},
+		{Team: "ads", Day: 20261121, Account: "eu", Model: "llm-max", Used: rows[2].Used},
+		{Team: "ads", Day: 20261122, Model: "other", Used: rows[3].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Used: rows[4].Used},
 	}
 	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -20,9 +20,11 @@ type UsageReport struct {
 	Currency string     `json:"currency"` // of the teams file; may be empty
 	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
 	To       string     `json:"to"`       // last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag or key, kind, and unit; [] if nothing was used
+	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and account or tag or key, kind, and unit; [] if nothing was used
 	// Raises are what quotas have more at the moment; absent: nothing.
 	Raises []UsageRaise `json:"raises,omitempty"`
+	// Keys are how keys stand at the moment to limits of their own, those of one key together; absent: no key has any.
+	Keys []UsageKey `json:"keys,omitempty"`
 }
 
 // UsageRow is a team's usage in one unit.
@@ -43,13 +45,13 @@ func NewUsageReport(currency, from, to string, rows []limit.Row, kinds bool) Usa
 	return report
 }
 
-// Uses returns what the report says that teams used, one for each team, day, model, endpoint and kind. A request that names no model has
-// its endpoint in place of it, as in bills.
+// Uses returns what the report says that teams used, one for each team, day, model, endpoint, account and kind. A request that names no
+// model has its endpoint in place of it, as in bills.
 func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 	for i := range u.Rows {
 		row := &u.Rows[i]
 		if i == 0 || !sameUse(&u.Rows[i-1], row) {
-			all = append(all, invoice.Use{Team: row.Team, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
+			all = append(all, invoice.Use{Team: row.Team, Account: row.Account, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind})
 		}
 		use := &all[len(all)-1]
 		day, ok := limit.Days(row.Day, row.Day)
@@ -66,7 +68,12 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 
 // sameUse reports whether two rows are of one use. Pictures of all sizes are.
 func sameUse(a, b *UsageRow) bool {
-	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint && a.Kind == b.Kind
+	return a.ofRow(b) && a.Kind == b.Kind
+}
+
+// ofRow reports whether two rows are of one row of the ledger.
+func (r *UsageRow) ofRow(o *UsageRow) bool {
+	return r.Team == o.Team && r.Day == o.Day && r.Model == o.Model && r.Endpoint == o.Endpoint && r.Account == o.Account
 }
 
 // addAmount reports whether the number is one of the unit.
@@ -82,8 +89,10 @@ func addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
 // Ledger returns rows of the ledger.
 type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
+const usageAway = "usage is not available, please try again later"
+
 // usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
-// tags, with ?by=key with that of keys, with ?kinds by kind.
+// tags, with ?by=key with that of keys, with ?by=account by account at the service, with ?kinds by kind.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -101,7 +110,7 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	by, known := limit.LedgerBy(q.Get("by"))
 	if !known {
-		http.Error(w, "by: allowed: tag, key", http.StatusBadRequest)
+		http.Error(w, "by: allowed: tag, key, account", http.StatusBadRequest)
 		return
 	}
 	if q.Has("tags") {
@@ -109,12 +118,13 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, by))
 	if err != nil {
-		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
+		http.Error(w, usageAway, http.StatusServiceUnavailable)
 		return
 	}
 	report := NewUsageReport(d.Currency(), from, to, rows, q.Has("kinds"))
-	if d.Teams != nil {
-		report.Raises = UsageRaises(d.Teams(), q.Get("team"))
+	if d.Teams != nil && report.AddLimits(r.Context(), d.Teams(), q.Get("team"), d.Inside) != nil {
+		http.Error(w, usageAway, http.StatusServiceUnavailable)
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(report) // the client may have left

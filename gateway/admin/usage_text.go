@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -20,32 +21,45 @@ type Division string
 
 // The divisions.
 const (
-	ByModel Division = ""     // model, endpoint and unit
-	ByTag   Division = "tag"  // the teams' tag, and unit
-	ByKey   Division = "key"  // the team's key, and unit
-	ByKind  Division = "kind" // model, endpoint and kind
+	ByModel   Division = ""        // model, endpoint, account and unit
+	ByTag     Division = "tag"     // the teams' tag, and unit
+	ByKey     Division = "key"     // the team's key, and unit
+	ByAccount Division = "account" // the account at the service, and unit
+	ByKind    Division = "kind"    // model, endpoint, account and kind
 )
 
-// columns name what the use is divided by. They do not change: users' programs read the CSV by these names.
-func (d Division) columns() []string {
-	switch d {
-	case ByTag, ByKey:
-		return []string{string(d)}
-	case ByKind:
-		return []string{"model", "endpoint", "kind", "size"}
+// columns name what the use is divided by, with the account only if there is more than main. They do not change: users' programs read the
+// CSV by these names.
+func (u *UsageReport) columns(by Division) (names []string) {
+	switch by {
+	case ByTag, ByKey, ByAccount:
+		return []string{string(by)}
 	}
-	return []string{"model", "endpoint"}
+	if names = []string{"model", "endpoint"}; u.hasAccounts() {
+		names = append(names, "account")
+	}
+	if by == ByKind {
+		names = append(names, "kind", "size")
+	}
+	return names
+}
+
+// hasAccounts reports whether something was used on another account than main.
+func (u *UsageReport) hasAccounts() bool {
+	return slices.ContainsFunc(u.Rows, func(r UsageRow) bool { return limit.AccountName(r.Account) != teams.MainAccount })
 }
 
 // cells are those of a row for columns, with names as they are shown and the size of pictures as it is written.
-func (d Division) cells(r *UsageRow, shown, size func(string) string) []string {
-	switch d {
-	case ByTag, ByKey:
-		return []string{shown(r.Tag + r.Key)}
-	case ByKind:
-		return []string{shown(r.Model), shown(string(r.Endpoint)), r.Kind, shown(size(r.Size))}
+func (r *UsageRow) cells(columns []string, shown, size func(string) string) []string {
+	of := map[string]string{
+		"model": r.Model, "endpoint": string(r.Endpoint), "account": limit.AccountName(r.Account), "tag": r.Tag, "key": r.Key, "kind": r.Kind,
+		"size": size(r.Size),
 	}
-	return []string{shown(r.Model), shown(string(r.Endpoint))}
+	cells := make([]string, len(columns))
+	for i, name := range columns {
+		cells[i] = shown(of[name])
+	}
+	return cells
 }
 
 func asItIs(text string) string { return text }
@@ -68,11 +82,12 @@ func (d Division) amountsOf(r *UsageRow) []string {
 // WriteCSV writes the report as CSV, for programs: with sizes of pictures as the ledger has them.
 func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())) // Error has it
+	columns := u.columns(by)
+	_ = out.Write(slices.Concat([]string{"team", "day"}, columns, []string{"unit", "used", "estimated"}, by.amounts())) // Error has it
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, by.cells(r, Cell, asItIs), amounts, by.amountsOf(r)))
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, asItIs), amounts, by.amountsOf(r)))
 	}
 	out.Flush()
 	return out.Error()
@@ -81,13 +96,14 @@ func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 // WriteTable writes a table for people, and below it the sum of each team and unit with the share that is estimated.
 func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := slices.Concat([]string{"team", "day"}, by.columns(), []string{"unit", "used", "estimated"}, by.amounts())
+	columns := u.columns(by)
+	head := slices.Concat([]string{"team", "day"}, columns, []string{"unit", "used", "estimated"}, by.amounts())
 	_, _ = fmt.Fprintln(out, strings.ReplaceAll(strings.ToUpper(strings.Join(head, "\t")), "_", " "))
 	var sums usageSums
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, by.cells(r, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
+		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
 		sums.add(r)
 	}
 	for i := range sums {
@@ -96,7 +112,7 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 		if s.unit == teams.UnitSpend && u.Currency != "" {
 			unit += " " + u.Currency
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(by.columns())), unit,
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(columns)), unit,
 			limit.Written(s.unit, s.used), limit.Written(s.unit, s.estimated), s.share())
 	}
 	if len(u.Rows) == 0 {
@@ -105,8 +121,31 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	return out.Flush()
 }
 
-// WriteRaises writes a line for each quota that has raises: what it has by itself, and each raise.
-func (u UsageReport) WriteRaises(w io.Writer) error {
+// WriteText writes the report for people: the table, the raises, and what is left of the limits of keys.
+func (u *UsageReport) WriteText(w io.Writer, by Division) error {
+	return cmp.Or(u.WriteTable(w, by), u.writeRaises(w), u.writeKeys(w))
+}
+
+// writeKeys writes a line for each limit of a key.
+func (u *UsageReport) writeKeys(w io.Writer) error {
+	text := ""
+	for i := range u.Keys {
+		k := &u.Keys[i]
+		per, until := "a "+k.Period, "until"
+		if !slices.Contains(teams.Periods[:], teams.Period(k.Period)) {
+			per, until = "per "+k.Period, "full at"
+		}
+		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per, k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// writeRaises writes a line for each quota that has raises: what it has by itself, and each raise.
+func (u *UsageReport) writeRaises(w io.Writer) error {
 	text := ""
 	for i := range u.Raises {
 		a := &u.Raises[i]

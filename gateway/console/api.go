@@ -209,6 +209,7 @@ var routes = []route{
 	{http.MethodPost, "/teams/{id}/raises", nil, addRaise},
 	{http.MethodDelete, "/teams/{id}/raises/{raise}", []string{"reason"}, endRaise},
 	{http.MethodGet, "/teams/{id}/usage", []string{"from", "to", "by"}, (*api).usage},
+	{http.MethodGet, "/usage", []string{"from", "to", "by"}, usageOfAll},
 	{http.MethodPost, "/teams/{id}/adjust", nil, (*api).adjust},
 	{http.MethodGet, "/teams/{id}/tasks", []string{"state", "model", "cursor", "limit"}, (*api).tasks},
 	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},

@@ -154,16 +154,31 @@ func TestUsageOverHTTP(t *testing.T) {
 			Used map[string]json.Number
 		}
 	}
-	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other", "&by=kind": "unknown"} {
-		w.expect(viewer, "GET /teams/ads/usage?from=2026-11-01"+by, "", http.StatusOK, "").into(t, &u)
+	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other", "&by=account": "main", "&by=kind": "unknown", "&by=team": "ads"} {
+		path := "GET /teams/ads/usage"
+		if by == "&by=team" {
+			path = "GET /usage"
+		}
+		w.expect(viewer, path+"?from=2026-11-01"+by, "", http.StatusOK, "").into(t, &u)
 		if u.From != "2026-11-01" || u.To != "2026-11-22" || u.Currency != "CNY" || len(u.Data) != 1 || u.Data[0].Of != want || u.Data[0].Used["tokens"] != "120" || u.Data[0].Used["spend"] != "0.5" {
 			t.Errorf("%s: %+v", by, u)
 		}
 	}
 	for query, want := range map[string]string{
-		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=Tag": "invalid by",
+		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=Tag": "invalid by", "?by=team": "invalid by",
 	} {
 		w.expect(viewer, "GET /teams/ads/usage"+query, "", http.StatusBadRequest, want)
+	}
+	w.expect(viewer, "GET /usage?by=key", "", http.StatusBadRequest, "invalid by")
+	for _, by := range []string{"account", "model", "day"} { // all that the caller may look at
+		w.expect(viewer, "GET /usage?from=2026-11-01&by="+by, "", http.StatusOK, "").into(t, &u)
+		if len(u.Data) != 1 || u.Data[0].Used["tokens"] != "120" {
+			t.Errorf("all, by %s: %+v", by, u)
+		}
+		w.expect(member, "GET /usage?from=2026-11-01&by="+by, "", http.StatusOK, "").into(t, &u)
+		if len(u.Data) != 0 {
+			t.Errorf("a member of another team sees %+v", u)
+		}
 	}
 	for body, want := range map[string]string{
 		`{"unit":"tokens","delta":1}`:                       "invalid reason",

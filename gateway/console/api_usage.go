@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,7 +21,7 @@ import (
 // mostRows bounds the rows of the ledger that one report adds up.
 const mostRows = 200_000
 
-// Usage is what a team used, by day, model, endpoint, tag, key or kind.
+// Usage is what a team used, or all that the caller sees, by day, team, model, endpoint, account, tag, key or kind.
 type Usage struct {
 	Currency string `json:"currency"` // may be empty
 	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
@@ -29,9 +30,9 @@ type Usage struct {
 	Data     []Use  `json:"data"` // sorted by For; [] if nothing was used
 }
 
-// Use is the use of all units for one day, model, endpoint, tag, key or kind. Requests are of no kind.
+// Use is the use of all units for one day, team, model, endpoint, account, tag, key or kind. Requests are of no kind.
 type Use struct {
-	Of        string  `json:"of"`            // the day, the model, the endpoint, the tag, the key or the kind
+	Of        string  `json:"of"`            // the day, the team, the model, the endpoint, the account, the tag, the key or the kind
 	Size      string  `json:"size,omitzero"` // by kind: of pictures, their size in the price list
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
@@ -45,10 +46,18 @@ var by = map[string]func(limit.Row) string{
 	},
 	"model":    func(r limit.Row) string { return r.Model },
 	"endpoint": func(r limit.Row) string { return string(r.Endpoint) },
+	"account":  func(r limit.Row) string { return limit.AccountName(r.Account) },
 	"tag":      func(r limit.Row) string { return r.Tag },
 	"key":      func(r limit.Row) string { return r.Key },
 	"kind":     nil, // addUpKinds
+	"team":     func(r limit.Row) string { return r.Team },
 }
+
+// The ways to add up what one team used, and what all did.
+var (
+	waysOfTeam = []string{"day", "model", "endpoint", "account", "tag", "key", "kind"}
+	waysOfAll  = []string{"day", "team", "model", "endpoint", "account", "kind"}
+)
 
 // inside are the ways that have a ledger of their own.
 var inside = map[string]limit.ScopeKind{"tag": limit.ScopeTag, "key": limit.ScopeKey}
@@ -58,19 +67,33 @@ func (a *api) usage(c *call) error {
 	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil {
 		return err
 	}
+	return report(a, c, []string{id}, waysOfTeam)
+}
+
+// usageOfAll reports what all teams used that the caller sees.
+func usageOfAll(a *api, c *call) error {
+	ids := append([]string{}, c.who.Teams...)
+	if c.who.SeesAll() {
+		ids = nil
+	}
+	return report(a, c, ids, waysOfAll)
+}
+
+// report answers with what teams used, in one of the ways.
+func report(a *api, c *call, ids, ways []string) error {
 	today := a.Now().UTC().Format(limit.DayForm)
 	u := Usage{Currency: a.Currency(), From: c.query.Get("from"), To: cmp.Or(c.query.Get("to"), today), By: cmp.Or(c.query.Get("by"), "day")}
 	u.From = cmp.Or(u.From, u.To)
 	days, ok := limit.Days(u.From, u.To)
-	of, known := by[u.By]
+	of := by[u.By]
 	switch {
 	case !ok:
 		return invalid("from", "no such days",
 			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
-	case !known:
-		return invalid("by", "no such way to add up", "day, model, endpoint, tag, key or kind")
+	case !slices.Contains(ways, u.By):
+		return invalid("by", "no such way to add up", strings.Join(ways[:len(ways)-1], ", ")+" or "+ways[len(ways)-1])
 	}
-	rows, err := a.rows(c.r.Context(), id, u.By, days)
+	rows, err := a.rows(c.r.Context(), ids, u.By, days)
 	switch {
 	case errors.Is(err, limit.ErrRows):
 		return &teams.Problem{
@@ -91,13 +114,13 @@ func (a *api) usage(c *call) error {
 // insideDays is how many days of the ledger of tags or keys are read together: a day has up to 1,001 rows.
 const insideDays = 31
 
-// rows reads a ledger of a team.
-func (a *api) rows(ctx context.Context, team, by string, days []int) (rows []limit.Row, err error) {
+// rows reads a ledger of some teams, or of all if ids is nil.
+func (a *api) rows(ctx context.Context, ids []string, by string, days []int) (rows []limit.Row, err error) {
 	if inside[by] == limit.ScopeTeam {
-		return a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, Most: mostRows})
+		return a.Ledger.Rows(ctx, limit.Query{Teams: ids, Days: days, Most: mostRows})
 	}
 	for part := range slices.Chunk(days, insideDays) {
-		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: part, By: inside[by]})
+		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: ids, Days: part, By: inside[by]})
 		if err != nil {
 			return nil, err
 		}

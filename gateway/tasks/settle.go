@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
-	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -182,10 +180,10 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
-		held.AddOther(teams.HouseID)
+		held.AddOther(limit.ScopeHouse)
 	}
 	if claim.Hold.Counted {
-		held.AddOther(teams.AccountQuotasID(cmp.Or(claim.Account, teams.MainAccount)))
+		held.AddOther(limit.ScopeAccount)
 	}
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
@@ -215,7 +213,7 @@ func (s *settler) reportEnd(claim *cache.Claim, end *End) {
 	s.deps.Metrics.Settlement(end.Outcome)
 	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), end.amounts())
 	task := telemetry.Task{
-		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: claim.Account, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: end.Cost(), Held: Cost(HeldBy(&claim.Hold), ""), Estimated: end.Estimated, SettledBy: end.By,
 	}

@@ -40,7 +40,7 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	word, _ := asks(a.Query, "by")
 	by, known := limit.LedgerBy(word)
 	if !known {
-		return p, done, &ErrQuery{fmt.Sprintf("by: given %s, allowed tag or key", policy.Brief(word))}
+		return p, done, &ErrQuery{fmt.Sprintf("by: given %s, allowed tag, key or account", policy.Brief(word))}
 	}
 	_, tags := asks(a.Query, "tags")
 	_, keys := asks(a.Query, "keys")
@@ -82,7 +82,7 @@ func asks(query, name string) (value string, ok bool) {
 func (u *Reports) tags(ctx context.Context, team *teams.Team, at time.Time) (list []usageTag, err error) {
 	list = []usageTag{}
 	if len(team.TagQuotas) > 0 {
-		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, readLimit(s, at)}) })
+		err = u.inside(ctx, team, limit.ScopeTag, at, func(s *limit.Standing) { list = append(list, usageTag{s.Of, s.Entry(at)}) })
 	}
 	return list, err
 }
@@ -92,7 +92,7 @@ func (u *Reports) keys(ctx context.Context, a *Asker, all bool, at time.Time) (l
 	list = []usageKey{}
 	err = u.inside(ctx, a.Team, limit.ScopeKey, at, func(s *limit.Standing) {
 		if all || s.Of == a.Holder {
-			list = append(list, usageKey{s.Of, readLimit(s, at)})
+			list = append(list, usageKey{s.Of, s.Entry(at)})
 		}
 	})
 	return list, err
@@ -124,11 +124,11 @@ func (u *Reports) ledger(ctx context.Context, team string, by limit.ScopeKind, d
 func (u *Reports) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
-	done, err = turn(waiting, u.loads.Of(team).Reading)
+	done, err = takeRoom(waiting, u.loads.Of(team).Reading)
 	if err != nil {
 		return done, err
 	}
-	ended, err := turn(waiting, u.reading)
+	ended, err := takeRoom(waiting, u.reading)
 	if err != nil {
 		return done, err
 	}
@@ -138,8 +138,8 @@ func (u *Reports) inTurn(ctx context.Context, team string, read func(context.Con
 	return done, read(ctx)
 }
 
-// turn waits for room. The caller MUST call done, which makes room again.
-func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
+// takeRoom waits for room. The caller MUST call done, which makes room again.
+func takeRoom(ctx context.Context, room chan struct{}) (done func(), err error) {
 	select {
 	case room <- struct{}{}:
 		return func() { <-room }, nil

@@ -20,15 +20,15 @@ import (
 
 // usageBody is the answer.
 type usageBody struct {
-	RequestID  string       `json:"request_id"`
-	Team       string       `json:"team"`
-	Models     []string     `json:"models"`
-	Endpoints  []string     `json:"endpoints"`
-	Limits     []usageLimit `json:"limits"`
-	Concurrent usageCount   `json:"concurrent"`
-	OpenTasks  usageTasks   `json:"open_tasks"`
-	Tags       []usageTag   `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	Keys       []usageKey   `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	RequestID  string             `json:"request_id"`
+	Team       string             `json:"team"`
+	Models     []string           `json:"models"`
+	Endpoints  []string           `json:"endpoints"`
+	Limits     []limit.LimitEntry `json:"limits"`
+	Concurrent usageCount         `json:"concurrent"`
+	OpenTasks  usageTasks         `json:"open_tasks"`
+	Tags       []usageTag         `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
+	Keys       []usageKey         `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
 	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
@@ -36,25 +36,13 @@ type usageBody struct {
 // usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
 type usageTag struct {
 	Tag string `json:"tag"`
-	usageLimit
+	limit.LimitEntry
 }
 
 // usageKey is a limit of one key.
 type usageKey struct {
 	Key string `json:"key"`
-	usageLimit
-}
-
-// usageLimit is one limit. Amounts are units, spend is in the currency.
-type usageLimit struct {
-	Unit   teams.Unit  `json:"unit"`
-	Period string      `json:"period"` // a rate's per as the teams file writes it, or day or month
-	Limit  json.Number `json:"limit"`
-	Used   json.Number `json:"used"`
-	Held   json.Number `json:"held"`
-	Left   json.Number `json:"left"`
-	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
-	limit.Raises
+	limit.LimitEntry
 }
 
 // usageCount is the number under way and its limit; nil: no limit.
@@ -133,7 +121,7 @@ func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(
 		return nil, done, err
 	}
 	body := usageBody{
-		RequestID: a.ID, Team: a.Team.ID, Models: allOr(a.Team.Models), Endpoints: endpointsOf(a.Team), Limits: make([]usageLimit, len(report.Limits)),
+		RequestID: a.ID, Team: a.Team.ID, Models: allOr(a.Team.Models), Endpoints: endpointsOf(a.Team), Limits: make([]limit.LimitEntry, len(report.Limits)),
 		Concurrent: countOf(u.loads.Most(a.Team.Concurrent), u.loads.Of(a.Team.ID).Requests.Load()),
 		OpenTasks:  usageTasks{countOf(int64(a.Team.OpenTasks), report.Tasks), u.openTasks(ctx, a.Team.ID)},
 		Tags:       past.tags,
@@ -141,19 +129,11 @@ func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(
 		Ledger:     past.ledger,
 	}
 	for i := range report.Limits {
-		body.Limits[i] = readLimit(&report.Limits[i], report.At)
+		body.Limits[i] = report.Limits[i].Entry(report.At)
 		body.Limits[i].Raises = limit.RaisesOf(a.Team, report.Limits[i].Unit, report.Limits[i].Period)
 	}
 	text, err = json.Marshal(body)
 	return text, done, err
-}
-
-func readLimit(s *limit.Standing, at time.Time) usageLimit {
-	number := func(n int64) json.Number { return json.Number(limit.Written(s.Unit, n)) }
-	return usageLimit{
-		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
-		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),
-	}
 }
 
 // openTasks lists the team's newest tasks that have not ended.

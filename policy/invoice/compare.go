@@ -28,12 +28,18 @@ func (d *Difference) Quantity() int64 { return d.Bill.Quantity - d.Ledger.Quanti
 
 // Use is what a team used of a model on a day, by the ledger.
 type Use struct {
-	Team  string
-	Day   int // in UTC, as 20261121
-	Model string
-	Kind  string // a name of price.Table or Unknown; "": the ledger knows no kinds of it
+	Team    string
+	Account string // at the service; empty: main
+	Day     int    // in UTC, as 20261121
+	Model   string
+	Kind    string // a name of price.Table or Unknown; "": the ledger knows no kinds of it
 
 	Used, Estimated limit.Amounts // the estimated part is of Used
+}
+
+// OnAccount returns what was used on one account at the service; empty: on all.
+func OnAccount(ledger []Use, account string) []Use {
+	return slices.DeleteFunc(ledger, func(u Use) bool { return account != "" && limit.AccountName(u.Account) != account })
 }
 
 // Report is a bill beside the ledger.

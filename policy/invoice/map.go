@@ -19,7 +19,7 @@ import (
 // Map says which columns of a bill mean what.
 type Map struct {
 	Date     Date             `yaml:"date"`
-	Account  Column           `yaml:"account"` // optional
+	Account  Account          `yaml:"account"` // optional
 	Model    Column           `yaml:"model"`
 	Kind     Column           `yaml:"kind"`     // optional: every line is of the kind unknown
 	Quantity Quantity         `yaml:"quantity"` // optional: only money is compared
@@ -32,6 +32,20 @@ type Map struct {
 // Column names a column of the bill by its head.
 type Column struct {
 	Name string `yaml:"column"`
+}
+
+// Account is the column of the account that a line is for.
+type Account struct {
+	Column `yaml:",inline"`
+	Names  map[string]string `yaml:"names"` // the accounts at the service by the bill's words; absent: the words are their ids
+}
+
+// of is the account at the service of a word of the bill.
+func (a *Account) of(word string) string {
+	if name, named := a.Names[word]; named {
+		return name
+	}
+	return limit.AccountName(word)
 }
 
 // Date is the column of a line's time.
@@ -67,7 +81,7 @@ var imageKind = price.Image.String()
 // Focus is the map of Sluice's own bills, in the form of FOCUS 1.2.
 var Focus = Map{
 	Date:     Date{Column: Column{"ChargePeriodStart"}, Format: time.RFC3339},
-	Account:  Column{"BillingAccountId"},
+	Account:  Account{Column: Column{"BillingAccountName"}},
 	Model:    Column{"ServiceName"},
 	Kind:     Column{"x_Kind"},
 	Quantity: Quantity{Column{"PricingQuantity"}, Column{"PricingUnit"}},

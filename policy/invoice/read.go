@@ -27,8 +27,11 @@ type Sum struct {
 	Amount   int64 // in the smallest amount of the currency
 }
 
-// Span is the days of a bill that are compared, both included, as 20261121. A zero is no bound.
-type Span struct{ From, To int }
+// Span is the part of a bill that is compared: days, both included, as 20261121, and an account at the service. A zero is no bound.
+type Span struct {
+	From, To int
+	Account  string // a bill without a column of accounts is for it alone
+}
 
 // Sums is a bill, added up.
 type Sums struct {
@@ -121,7 +124,7 @@ func newReader(m *Map, head []string) (*reader, error) {
 		return nil, fmt.Errorf("date.zone: %w", err)
 	}
 	r := &reader{
-		m: m, zone: zone, date: place(m.Date.Column), account: place(m.Account), model: place(m.Model), kind: place(m.Kind),
+		m: m, zone: zone, date: place(m.Date.Column), account: place(m.Account.Column), model: place(m.Model), kind: place(m.Kind),
 		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount),
 		sums: map[Item]Sum{}, kinds: map[string]string{}, days: map[string]int{}, accounts: map[string]bool{},
 	}
@@ -145,6 +148,9 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 			return "", 0
 		}
 	}
+	if r.account >= 0 && span.Account != "" && r.m.Account.of(line[r.account]) != span.Account {
+		return "", 0
+	}
 	day, ok := r.dayOf(line[r.date])
 	if !ok {
 		return fmt.Sprintf("given %q; allowed: a date as %s", line[r.date], r.m.Date.format()), r.date
@@ -161,7 +167,7 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 			return fault, column
 		}
 	}
-	if r.account >= 0 && !r.accounts[line[r.account]] && len(r.accounts) < mostAccounts {
+	if r.account >= 0 && line[r.account] != "" && !r.accounts[line[r.account]] && len(r.accounts) < mostAccounts {
 		r.accounts[strings.Clone(line[r.account])] = true
 	}
 	if !r.addSum(Item{Day: day, Model: line[r.model], Kind: r.kindOf(line)}, sum) {

@@ -106,7 +106,7 @@ func ByAccount(rows []Row) []Row {
 	}
 	at, sums := map[of]int{}, rows[:0]
 	for _, r := range rows {
-		r.Account = cmp.Or(r.Account, teams.MainAccount)
+		r.Account = AccountName(r.Account)
 		name := of{r.Team, r.Day, r.Account}
 		i, known := at[name]
 		if !known {
@@ -123,7 +123,7 @@ func ByAccount(rows []Row) []Row {
 
 // Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key.
 func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
-	for id, a := range m.accounts(q.Teams) {
+	for id, a := range accountsOf(m, q.Teams) {
 		for _, day := range q.Days {
 			if rows = a.addRows(rows, id, day, q.By); q.Most > 0 && len(rows) > q.Most {
 				return nil, ErrRows
@@ -137,8 +137,8 @@ func (m *Memory) Rows(_ context.Context, q Query) (rows []Row, err error) {
 	return rows, nil
 }
 
-// accounts returns those of some teams, or of all if ids is nil.
-func (m *Memory) accounts(ids []string) map[string]*account {
+// accountsOf returns those of some teams, or of all if ids is nil.
+func accountsOf(m *Memory, ids []string) map[string]*account {
 	some := make(map[string]*account, len(ids))
 	for _, id := range ids {
 		if a := m.teams.Known(id); a != nil {

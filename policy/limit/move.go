@@ -20,7 +20,7 @@ func MoveOf(from *Held, to *Hold) *Move {
 	own.ID, own.Amounts = from.ID, from.Amounts
 	m := &Move{From: from, To: &own}
 	for _, o := range own.Others() {
-		if isOfAccount(o.Team.ID) && !from.In(o.Team.ID) {
+		if isOfAccount(o.Team.ID) && !from.alsoIn(o.Team.ID) {
 			m.Place = o
 		}
 	}

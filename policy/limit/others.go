@@ -50,14 +50,26 @@ func (s *Scope) holds(amounts *Amounts) Amounts {
 	return a
 }
 
-// AddOther adds the hold in an account outside of the teams, by its id, that another process placed with this one.
-func (h *Held) AddOther(id string) {
-	h.Others = append(h.Others, &Held{ID: h.ID, Team: id, Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task})
+// AddOther adds the hold in the house, or in the quotas of its account, that another process placed with this one.
+func (h *Held) AddOther(k ScopeKind) {
+	h.Others = append(h.Others, &Held{
+		ID: h.ID, Team: outsideID(k, h.Account), Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task,
+	})
 }
 
-// In reports whether the request is also held in an account outside of the teams, by its id.
-func (h *Held) In(id string) bool {
+// In reports whether the request is also held in the house, or in the quotas of its account.
+func (h *Held) In(k ScopeKind) bool { return h.alsoIn(outsideID(k, h.Account)) }
+
+func (h *Held) alsoIn(id string) bool {
 	return slices.ContainsFunc(h.Others, func(o *Held) bool { return o.Team == id })
+}
+
+// outsideID is the id of the account outside of the teams that holds the quotas of a kind of scopes.
+func outsideID(k ScopeKind, account string) string {
+	if k == ScopeHouse {
+		return teams.HouseID
+	}
+	return teams.AccountQuotasID(AccountName(account))
 }
 
 // Uncounted calls a function with the id of each account outside of its team whose work the hold is, but whose quotas do not count it.

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"strings"
 	"sync/atomic"
 
@@ -105,6 +106,9 @@ func accountOf(id string) string {
 	}
 	return id
 }
+
+// AccountName is an account's id as reports have it: main, if it is empty.
+func AccountName(id string) string { return cmp.Or(id, teams.MainAccount) }
 
 // AccountMark is an account's mark in a hold's text, behind the team, and in the ledger, behind the endpoint: @ and the id. That of main is
 // empty, so rows and holds from before there were accounts are main's.

@@ -55,7 +55,7 @@ func raise(m *Memory, id string) {
 		switch {
 		case teams.IsOutside(id):
 		case only:
-			missing = missing.Plus(a.takenAt(accountOf(at), &date))
+			missing = missing.Plus(takenAt(a, accountOf(at), &date))
 		default:
 			_, of := a.taken()
 			missing = missing.Plus(of)
@@ -80,8 +80,8 @@ func (a *account) taken() (date Calendar, t Taken) {
 	return date, TakenOf(&b)
 }
 
-// takenAt is what the account used and holds on one at the service, on a date and in its month.
-func (a *account) takenAt(at string, date *Calendar) (t Taken) {
+// takenAt is what an account used and holds on one at the service, on a date and in its month.
+func takenAt(a *account, at string, date *Calendar) (t Taken) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for day, rows := range a.ledger {

@@ -65,19 +65,36 @@ func readHouse(n node) *House {
 	if given != nil && len(h.Account.Quotas) == 0 {
 		n.fault(Fault{Given: "no quota", Allowed: "quotas of the house, or no such line"})
 	}
+	h.Account.warnQuotas(n, "the house")
 	return h
 }
 
-// warnHouse warns of a team's quota that the house's never lets it use up.
-func (f *File) warnHouse(n node, team *Team) {
-	if f.House == nil {
-		return
+// BeyondHouse warns of quotas of an owner's teams that the house's never let them use up. The teams file's are among [File.Warnings].
+func (f *File) BeyondHouse(owner Owner) (warnings []string) {
+	for _, team := range f.List {
+		if team.Owner == owner {
+			warnings = append(warnings, f.House.beyond(team)...)
+		}
 	}
+	return warnings
+}
+
+// beyond warns of a team's quotas that the house's never let it use up.
+func (h *House) beyond(team *Team) (warnings []string) {
 	for _, q := range team.Quotas {
-		for _, most := range f.House.Account.Quotas {
+		for _, most := range h.Quotas().quotas() {
 			if q.Unit == most.Unit && q.Period == most.Period && q.Limit > most.Limit {
-				n.warn(team.ID + " can never use its quota " + string(q.Unit) + " per " + string(q.Period) + ": the house's is smaller")
+				warnings = append(warnings, team.ID+" can never use its quota "+q.named()+": the house's is smaller")
 			}
 		}
 	}
+	return warnings
+}
+
+// quotas are those of a team; a nil Team has none.
+func (t *Team) quotas() []Quota {
+	if t == nil {
+		return nil
+	}
+	return t.Quotas
 }

@@ -56,6 +56,9 @@ type Quota struct {
 	Limit  int64  // 0 to MaxAmount, for UnitSpend in 10⁻⁹ of the currency; 0 allows nothing
 }
 
+// named is how warnings name the quota: images per day.
+func (q Quota) named() string { return string(q.Unit) + " per " + string(q.Period) }
+
 // AccountLimit is a limit of an account at the service, shared by all teams that it serves.
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all

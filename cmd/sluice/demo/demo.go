@@ -1,4 +1,4 @@
-// Package demo has what sluice demo shows: two teams with keys and prices, the lines to paste, a varied load, and a made-up month of use.
+// Package demo has what sluice demo shows: two teams with keys, prices and a house, the lines to paste, a varied load, and a made-up month of use.
 //
 // It opens nothing: the command starts the gateway and the simulator, and hands in where they keep what they know.
 package demo
@@ -17,8 +17,12 @@ import (
 //go:embed prices.yaml
 var prices string
 
-// house is the part of the demonstration's teams file before its teams.
-var house = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n"
+// head is the part of the demonstration's teams file before its teams. The made-up past fills about three quarters of the house's quotas.
+var head = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\n" +
+	"house: {quotas: {images: {day: 60000}, spend: {day: 10000, month: 250000}}, alert: [50, 80, 95]}\nteams:\n"
+
+// adsLimits are limits of its own of the key of team ads.
+const adsLimits = "        quotas: {images: {day: 16000}}\n        rates: {requests: {per: 1m, limit: 300}}\n        concurrent: 16\n"
 
 // Teams are the teams of the demonstration, with new keys.
 type Teams struct {
@@ -36,9 +40,9 @@ func MintTeams() (Teams, error) {
 	if err != nil {
 		return Teams{}, err
 	}
-	file, err := teams.Parse([]byte(house +
+	file, err := teams.Parse([]byte(head +
 		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
-		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
+		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines() + adsLimits))
 	if err != nil {
 		return Teams{}, fmt.Errorf("the demonstration's teams: %w", err)
 	}

@@ -163,7 +163,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
-		ID: rand.Text(), Team: t.ID, Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
+		ID: rand.Text(), Team: t.ID, Key: m.keyOf(t.ID), Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
 		Duration: time.Duration(200+m.random.IntN(1800)) * time.Millisecond, Overhead: time.Duration(80+m.random.IntN(400)) * time.Microsecond,
 		BytesIn: 400 + m.random.Int64N(2000), BytesOut: 600 + m.random.Int64N(4000),
 	}
@@ -205,6 +205,14 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	return r
 }
 
+// keyOf is the id of the key with which a team of the teams file sent its requests; empty: it is of the directory, and has none.
+func (m *past) keyOf(team string) string {
+	if t := m.Teams.Team(team); t != nil {
+		return t.Keys[0].ID
+	}
+	return ""
+}
+
 // bill is that of a request at a price. Of the input of texts a part hits the cache.
 func (m *past) bill(p *price.Price, images int64) price.Bill {
 	used := price.Usage{Images: images, Pixels: 1 << 20}
@@ -219,7 +227,9 @@ func (m *past) bill(p *price.Price, images int64) price.Bill {
 func (m *past) post(at time.Time) {
 	m.Clock.set(at)
 	for row, due := range m.due {
-		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute}
+		hold := &limit.Hold{
+			ID: rand.Text(), Team: &teams.Team{ID: row.team}, Key: m.keyOf(row.team), Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute,
+		}
 		verdict, err := m.Accounts.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
 			_, _ = m.Accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})

@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // ledger reads the daily use of teams, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a
@@ -103,7 +101,7 @@ func nameOf(row *limit.Row, by string) string {
 	case "endpoint":
 		return string(row.Endpoint)
 	case "account":
-		return cmp.Or(row.Account, teams.MainAccount)
+		return limit.AccountName(row.Account)
 	case "tag":
 		return row.Tag
 	}

@@ -40,6 +40,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 					for range rapid.IntRange(0, 12).Draw(rt, "charges") {
 						s.Move(time.Duration(rapid.IntRange(0, 60).Draw(rt, "hours")) * time.Hour)
 						s.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
+						s.account = rapid.SampledFrom([]string{"", "main", "eu"}).Draw(rt, "account")
 						s.key = rapid.SampledFrom([]string{"", "7f3k9q2m4x1c", "jwt:indexer"}).Draw(rt, "key")
 						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d", ""}).Draw(rt, "model"),
 							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
@@ -105,7 +106,7 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
 		}
 		use.Used[unit], use.Estimated[unit] = used, estimated
-		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint)}[q.By], use)
+		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint), "account": limit.AccountName(row.Account)}[q.By], use)
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}

@@ -47,19 +47,19 @@ type accounts interface {
 type stand struct {
 	*testing.T
 	*limittest.Clock
-	accounts accounts
-	recent   *recent.Collector
-	lately   Lately
-	claims   *cache.Claims
-	file     *teams.File
-	figures  *Figures
-	holds    int
-	tag, key string // of the next charges
-	endpoint policy.Endpoint
-	kept     Keeper
-	versions func(ctx context.Context, days []int) ([]uint64, error)
-	client   redis.UniversalClient
-	close    func() // before the end of the test
+	accounts          accounts
+	recent            *recent.Collector
+	lately            Lately
+	claims            *cache.Claims
+	file              *teams.File
+	figures           *Figures
+	holds             int
+	account, tag, key string // of the next charges
+	endpoint          policy.Endpoint
+	kept              Keeper
+	versions          func(ctx context.Context, days []int) ([]uint64, error)
+	client            redis.UniversalClient
+	close             func() // before the end of the test
 }
 
 const someTeams = `
@@ -131,7 +131,7 @@ func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool
 func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
 	s.Helper()
 	s.holds++
-	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Tag: s.tag, Key: s.key}
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Account: s.account, Tag: s.tag, Key: s.key}
 	v, err := s.accounts.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)

@@ -48,6 +48,9 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 	if s.Reset > 0 && !at.IsZero() {
 		row.Resets = at.Add(s.Reset)
 	}
+	if s.Period != "" {
+		row.Resets = row.Resets.Round(time.Minute) // the standing may be from a moment before or after
+	}
 	row.Bar = newLimitBar(s.Used, s.Held, most)
 	return row
 }

@@ -204,8 +204,8 @@ func (b *books) extend(id string, due time.Time) bool {
 	return s == nil || s.state == maybeInRedis
 }
 
-// move changes the account under which what runs here is charged.
-func (b *books) move(h *limit.Held) {
+// moveHere changes the account under which what runs here is charged.
+func moveHere(b *books, h *limit.Held) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.running[h.ID]; s != nil {

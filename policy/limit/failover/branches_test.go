@@ -304,7 +304,7 @@ func TestAHoldMovesWithoutRedis(t *testing.T) {
 }
 
 // A replica without the quotas of an account, of an earlier release or with another file, charges the ledger alone. The others add that
-// within a minute.
+// within ten minutes.
 func TestReplicasWithoutTheQuotasOfAnAccount(t *testing.T) {
 	file, err := teams.Parse([]byte("teams: [{id: shop}]"))
 	if err != nil {
@@ -324,7 +324,7 @@ func TestReplicasWithoutTheQuotasOfAnAccount(t *testing.T) {
 		first.clock.Move(time.Second)
 		_ = other.Maintain(t.Context())
 		b.charge(b.take(b.on(none, "shop", 2)), 2)
-		first.clock.Move(checkEvery)
+		first.clock.Move(checkAtService)
 		_ = first.Maintain(t.Context())
 		a.taken(fmt.Sprint("round ", n), with.Quotas, 1+2*int64(n+1), 0)
 	}

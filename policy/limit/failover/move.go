@@ -39,7 +39,7 @@ func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (
 	moved := m.Done(placed)
 	moved.Shared = shared
 	b := s.teams.Get(from.Team)
-	if b.move(moved); b.extend(moved.ID, s.Now()) {
+	if moveHere(b, moved); b.extend(moved.ID, s.Now()) {
 		s.queue.add(job{extend: moved}) // so that Redis knows its account
 	}
 	if m.Back != nil {
@@ -77,7 +77,7 @@ func (s *Failover) moveRates(ctx context.Context, m *limit.Move) (fault teams.Ra
 	}
 	call := timedFrom(ctx, s.Timeout)
 	defer call.end()
-	if fault, wait, err = s.Store.MoveRated(call, m); err == nil {
+	if fault, wait, err = redisstore.MoveRated(call, s.Store, m); err == nil {
 		if s.heard(nil); wait == 0 && !s.Refuse {
 			s.rates.Moved(m)
 		}

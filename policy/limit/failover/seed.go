@@ -15,10 +15,7 @@ import (
 )
 
 // seeds says of each account outside of the teams whether it counts all that the teams used of it here.
-type seeds struct {
-	of      limit.PerTeam[seed]
-	checked time.Time
-}
+type seeds struct{ of limit.PerTeam[seed] }
 
 // seed is that of one account. It does not count all after a request that was admitted without it: until then it had no quotas.
 type seed struct {
@@ -26,6 +23,8 @@ type seed struct {
 	memory atomic.Int64 // of Redis, by link.memory, in which it counts all
 	turn   *semaphore.Weighted
 	listed atomic.Bool // this replica is in its list
+
+	checked time.Time // when checkSeeds looked last
 }
 
 func newSeed(string) *seed { return &seed{turn: semaphore.NewWeighted(1)} }
@@ -38,11 +37,13 @@ const (
 	seeded
 )
 
-// checkEvery is how often a replica looks whether others charge the teams alone.
-const checkEvery = time.Minute
-
-// seedTime is how long seeding may take: that of an account at the service reads the month's ledger.
-const seedTime = 30 * time.Second
+// How often a replica looks whether others charge the teams alone. For an account at the service it may have to read the month's ledger, also
+// if the others only had no request on it; so does seeding, which may take seedTime then.
+const (
+	checkEvery     = time.Minute
+	checkAtService = 10 * time.Minute
+	seedTime       = 30 * time.Second
+)
 
 // without notes that a request was admitted without an account outside of its team.
 func (s *seeds) without(account string) {
@@ -76,10 +77,15 @@ func (s *settler) seeded(ctx context.Context, account string) error {
 
 // seedTimeOf is how long seeding an account may take: patience, unless it reads the ledger.
 func seedTimeOf(account string, patience time.Duration) time.Duration {
-	if _, at := teams.AccountOfQuotas(account); at {
-		return max(patience, seedTime)
+	return unlessAtService(account, patience, max(patience, seedTime))
+}
+
+// unlessAtService is usual, or at if the account holds the quotas of one at the service.
+func unlessAtService(account string, usual, at time.Duration) time.Duration {
+	if _, is := teams.AccountOfQuotas(account); is {
+		return at
 	}
-	return patience
+	return usual
 }
 
 // seed seeds an account. Its caller has the turn.
@@ -97,16 +103,16 @@ func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 	return nil
 }
 
-// checkSeeds looks once a minute whether another replica charged the teams alone, whose use is added then. A replica that does so itself
+// checkSeeds looks once in a while whether another replica charged the teams alone, whose use is added then. A replica that does so itself
 // leaves the list, so that the others notice.
 func (s *settler) checkSeeds(ctx context.Context) (errs error) {
-	now := s.Now()
-	if now.Sub(s.seeds.checked) < checkEvery || s.away.Load() != nil {
+	if s.away.Load() != nil {
 		return nil
 	}
+	now := s.Now()
 	s.seeds.of.Each(func(account string, of *seed) {
-		if of.listed.Load() {
-			s.seeds.checked = now
+		if of.listed.Load() && now.Sub(of.checked) >= unlessAtService(account, checkEvery, checkAtService) {
+			of.checked = now
 			errs = errors.Join(errs, s.checkSeed(ctx, account, of))
 		}
 	})

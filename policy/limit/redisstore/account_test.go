@@ -1,11 +1,14 @@
 package redisstore
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
@@ -179,4 +182,37 @@ func accountLess(t *testing.T, source string) string {
 		t.Fatalf("the script lacks %q", now)
 	}
 	return old
+}
+
+// Whatever a client calls a model or a key, the text of a hold has its account, and an entry of the ledger, too.
+func TestNamesDoNotHideAccounts(t *testing.T) {
+	name := rapid.StringOfN(rapid.RuneFrom([]rune("a@|#/:*ü-")), 1, 20, -1)
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &limit.Held{
+			ID: "a", Team: rapid.SampledFrom([]string{"search", "a-b", teams.HouseID}).Draw(rt, "team"), Model: name.Draw(rt, "model"), Endpoint: "text",
+			Key: limit.InnerOf(name.Draw(rt, "key"), rapid.Bool().Draw(rt, "counted")), Amounts: limit.Amounts{1, 2, 3, 4}, Day: 20261121, Month: 202611,
+		}
+		if h.Team != teams.HouseID {
+			h.Account = rapid.SampledFrom([]string{"", "eu", "us-1"}).Draw(rt, "account")
+		}
+		at, _, _, ok := readHeld(heldText(h, 1))
+		if want := cmp.Or(h.Account, teams.MainAccount); h.Team != teams.HouseID && (!ok || at != want) {
+			rt.Fatalf("%s is on %q", heldText(h, 1), at)
+		}
+		var all reading
+		scan := &dayScan{team: &team{teamKeys: keysOf("search")}, day: 20261121}
+		all.readField(scan, limit.LedgerName(h.Model, h.Endpoint, h.Account)+"|tokens", "7")
+		if len(scan.rows) != 1 || scan.rows[0].Model != h.Model || scan.rows[0].Endpoint != h.Endpoint || scan.rows[0].Account != h.Account {
+			rt.Fatalf("%+v of %+v", scan.rows, h)
+		}
+	})
+}
+
+func FuzzReadHeld(f *testing.F) {
+	f.Add("held 0 0 1 20261121 202611 1 2 3 4 0 0 0 0 a search@eu/@k m|text#t")
+	f.Fuzz(func(t *testing.T, text string) {
+		if at, _, _, ok := readHeld(text); ok && at == "" {
+			t.Errorf("%q is on no account", text)
+		}
+	})
 }

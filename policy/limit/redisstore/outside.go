@@ -49,7 +49,7 @@ func (w *wire) takeOutside(ctx context.Context, h *limit.Hold) (fault teams.Rate
 
 // MoveRated takes a moving hold from the rates of its new account, and gives back to those of the old one, or does neither. It returns the
 // rate with the longest wait.
-func (r *Store) MoveRated(ctx context.Context, m *limit.Move) (fault teams.Rate, wait time.Duration, err error) {
+func MoveRated(ctx context.Context, r *Store, m *limit.Move) (fault teams.Rate, wait time.Duration, err error) {
 	var rows outsideRows
 	rated := m.To.Rated()
 	for i := range rated {

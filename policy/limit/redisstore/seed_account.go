@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // takenAt is what all teams used and hold on an account at the service, on a date and in its month: by their open holds and the ledger. It
@@ -94,8 +93,6 @@ func readHeld(text string) (account string, day int, amounts limit.Amounts, ok b
 		}
 	}
 	name, _, _ := strings.Cut(words[team], "/")
-	if _, account, _ = strings.Cut(name, "@"); account == "" {
-		account = teams.MainAccount
-	}
-	return account, day, amounts, err == nil
+	_, account, _ = strings.Cut(name, "@")
+	return limit.AccountName(account), day, amounts, err == nil
 }
