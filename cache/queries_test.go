@@ -109,6 +109,33 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	}
 }
 
+// Each account has its own rate, in both forms; one that names none has the rate of all.
+func TestEachAccountHasARateOfItsOwn(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	server := miniredis.RunT(t)
+	server.SetTime(now)
+	for form, allow := range map[string]func(context.Context, cache.Wish) (bool, error){
+		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
+		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
+	} {
+		got := map[string]int{}
+		for range 30 {
+			for account, rate := range map[string]int{"": 0, "cancel": 7, "north": 0} {
+				ok, err := allow(t.Context(), cache.Wish{Account: account, Rate: rate, Team: "search"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ok {
+					got[account]++
+				}
+			}
+		}
+		if got[""] != 20 || got["cancel"] != 7 || got["north"] != 20 {
+			t.Errorf("%s: %v", form, got)
+		}
+	}
+}
+
 // All replicas together keep to the rate of queries.
 func TestQueriesOverReplicas(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
