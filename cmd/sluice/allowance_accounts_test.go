@@ -31,7 +31,7 @@ type teamBooks struct {
 const readBooks = `
 local requests, images, tasks = 0, 0, 0
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local task, r, i = string.match(redis.call('GET', KEYS[2] .. id) or '', '^held %d (%d) %d %d+ %d+ (%d+) %d+ (%d+) ')
+  local task, r, i = string.match(redis.call('GET', KEYS[2] .. id) or '', '^held %d (%d) %d+ %d+ %d+ (%d+) %d+ (%d+) ')
   requests, images, tasks = requests + (r or 0), images + (i or 0), tasks + (task or 0)
 end
 return {{requests, images, tasks}, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]), redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6])}`

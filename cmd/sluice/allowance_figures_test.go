@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/policy/teams"
 )
 
 // results are the figures of a lane.
@@ -27,15 +29,61 @@ func (h *heat) figuresOf(i int) results {
 	now := h.service.Tally()
 	f := results{admitted: h.counts[i].admitted.Load() * l.amount(), limit: l.limit}
 	f.upstream = int64(now.Executed[l.request.endpoint]-h.from.Executed[l.request.endpoint]) * l.amount()
-	of := h.booksOf(l.team(h.n))
-	f.ledger, f.open = of.charged.of(l.unit), of.held.of(l.unit)
+	h.read(&f, l.team(h.n), l.unit)
+	return f
+}
+
+// read reads an account's figures in Redis.
+func (h *heat) read(f *results, account, unit string) {
+	h.Helper()
+	of := h.booksOf(account)
+	f.ledger, f.open = of.charged.of(unit), of.held.of(unit)
 	for replica, aside := range of.aside {
-		f.aside += aside.of(l.unit)
+		f.aside += aside.of(unit)
 		if !h.lives(replica) {
-			f.dead += aside.of(l.unit)
+			f.dead += aside.of(unit)
 		}
 	}
+}
+
+// houseFigures are the current figures of the house, in images.
+func (h *heat) houseFigures() results {
+	h.Helper()
+	f, now := results{limit: h.house - h.fromHouse}, h.service.Tally()
+	for i := range h.lanes {
+		of := &h.lanes[i].request
+		f.admitted += h.counts[i].admitted.Load() * of.images
+		f.upstream += int64(now.Executed[of.endpoint]-h.from.Executed[of.endpoint]) * of.images
+	}
+	h.read(&f, teams.HouseID, "images")
+	f.ledger -= h.fromHouse
 	return f
+}
+
+// total is what is charged and held.
+func (f results) total() int64 { return f.ledger + f.open }
+
+// figures are those of each lane, and behind them those of the house if there is one.
+func (h *heat) figures() (all []results) {
+	h.Helper()
+	for i := range h.lanes {
+		all = append(all, h.figuresOf(i))
+	}
+	if h.house > 0 {
+		all = append(all, h.houseFigures())
+	}
+	return all
+}
+
+// row is the name of a row of figures, its requests with 503, and the most that one request takes of its limit.
+func (h *heat) row(i int) (name string, away, amount int64) {
+	if i < len(h.lanes) {
+		return h.lanes[i].name, h.counts[i].away.Load(), h.lanes[i].amount()
+	}
+	for n := range h.lanes {
+		away, amount = away+h.counts[n].away.Load(), max(amount, h.lanes[n].request.images)
+	}
+	return "house", away, amount
 }
 
 // idleTurns is the number of maintenance turns of each replica without a change after which no change is expected.
@@ -48,8 +96,7 @@ func (h *heat) settled(agree func(i int, f results) bool) {
 	turns := turnCount{race: h.race}
 	for begun := time.Now(); time.Since(begun) < 2*patience; time.Sleep(50 * time.Millisecond) {
 		now, all := "", true
-		for i := range h.lanes {
-			f := h.figuresOf(i)
+		for i, f := range h.figures() {
 			now += fmt.Sprint(f)
 			all = all && agree(i, f)
 		}
@@ -89,14 +136,14 @@ func (c *turnCount) least() int {
 }
 
 // agrees reports whether ledger and holds have exactly upstream's work.
-func agrees(_ int, f results) bool { return f.ledger+f.open == f.upstream }
+func agrees(_ int, f results) bool { return f.total() == f.upstream }
 
 // tell logs a lane's figures, as a row of the table in docs/performance.md.
 func (h *heat) tell(about string, i int, f results) {
 	h.Helper()
-	count := &h.counts[i]
+	name, away, _ := h.row(i)
 	h.Logf("| %-24s | %-8s | admitted %5d | upstream %5d | limit %5d | over %5d | ledger %5d | open %4d | set aside %3d | 503 %5d |",
-		about, h.lanes[i].name, f.admitted, f.upstream, f.limit, f.upstream-f.limit, f.ledger, f.open, f.aside, count.away.Load())
+		about, name, f.admitted, f.upstream, f.limit, f.upstream-f.limit, f.ledger, f.open, f.aside, away)
 }
 
 // exact checks the first promise: no limit was exceeded, and the accounts agree with upstream's work. Including the amounts set
@@ -105,19 +152,20 @@ func (h *heat) tell(about string, i int, f results) {
 func (h *heat) exact(about string) {
 	h.Helper()
 	h.settled(agrees)
-	for i := range h.lanes {
-		f := h.figuresOf(i)
+	for i, f := range h.figures() {
+		name, _, _ := h.row(i)
 		h.tell(about, i, f)
 		if f.upstream > f.limit {
-			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
+			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, name, f.limit)
 		}
 		if !agrees(i, f) {
-			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, h.lanes[i].name, f.ledger, f.open, f.upstream)
+			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, name, f.ledger, f.open, f.upstream)
 		}
 		if f.admitted == 0 {
 			h.Errorf("%s: nothing was admitted", about)
 		}
 	}
+	h.partsHold(about, 0)
 }
 
 // bounded checks the promises that hold even if a replica was killed. Spending that it did not report is in neither ledger nor
@@ -126,24 +174,32 @@ func (h *heat) exact(about string) {
 func (h *heat) bounded(about string) {
 	h.Helper()
 	known := func(i int, f results) bool {
-		return f.upstream <= f.ledger+f.open+f.dead && f.ledger+f.open <= f.upstream+h.left(i)
+		return f.upstream <= f.total()+f.dead && f.total() <= f.upstream+h.left(i)
 	}
 	h.settled(known)
-	for i := range h.lanes {
-		f := h.figuresOf(i)
+	for i, f := range h.figures() {
+		name, _, _ := h.row(i)
 		h.tell(about, i, f)
 		if f.upstream > f.limit {
-			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
+			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, name, f.limit)
 		}
 		if !known(i, f) {
 			h.Errorf("%s: of %s the ledger has %d, %d are held and %d set aside for who is gone, upstream did %d; at most %d are held for nothing",
-				about, h.lanes[i].name, f.ledger, f.open, f.dead, f.upstream, h.left(i))
+				about, name, f.ledger, f.open, f.dead, f.upstream, h.left(i))
 		}
 	}
+	h.partsHold(about, 0)
 }
 
 // left is the largest amount of a lane's unit for which killed replicas may have left needless holds.
 func (h *heat) left(i int) (n int64) {
+	if i == len(h.lanes) { // the house
+		for lane := range h.lanes {
+			l := &h.lanes[lane]
+			n += h.left(lane) / l.amount() * l.request.images
+		}
+		return n
+	}
 	for _, g := range h.killed {
 		n += g.asking[i] + g.turnedAway[i].Load()
 	}
@@ -157,16 +213,17 @@ const underWay = 128
 func (h *heat) remembered(about string) {
 	h.Helper()
 	h.settled(agrees)
-	for i := range h.lanes {
-		f := h.figuresOf(i)
+	for i, f := range h.figures() {
+		name, _, amount := h.row(i)
 		h.tell(about, i, f)
-		if f.upstream > f.limit+underWay*h.lanes[i].amount() {
-			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
+		if f.upstream > f.limit+underWay*amount {
+			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, name, f.limit)
 		}
-		if f.ledger+f.open < f.upstream-underWay*h.lanes[i].amount() {
-			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, h.lanes[i].name, f.ledger, f.open, f.upstream)
+		if f.total() < f.upstream-underWay*amount {
+			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, name, f.ledger, f.open, f.upstream)
 		}
 	}
+	h.partsHold(about, underWay)
 }
 
 // tasksAreKnown polls every task at every replica: a replica may answer that it does not know at the moment, but never that the
@@ -207,7 +264,7 @@ func (h *heat) deniesTask(lane, replica int, id string) bool {
 		h.Error(err)
 		return true
 	}
-	request.Header.Set("Authorization", "Bearer "+h.lanes[lane].key(h.n))
+	request.Header.Set("Authorization", "Bearer "+h.lanes[lane].keys()[0].secret(h.n))
 	answer, err := h.client.Do(request)
 	if err != nil {
 		h.Error(err)

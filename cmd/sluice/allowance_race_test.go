@@ -1,12 +1,12 @@
 package main
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,71 +26,33 @@ type race struct {
 	proxies []*toxiproxy.Proxy         // before Redis, one for each replica
 	gates   []atomic.Pointer[raceGate] // one at each place, also while another replaces it
 	environ []string
-	binary  string // that is launched
-	heats   int    // number of heats; each has its own teams
+	binary  string       // that is launched
+	heats   int          // number of heats; each has its own teams
+	house   int64        // images that all teams may make in a month; 0: any number
+	ahead   atomic.Int64 // of the service's clock, a duration: tasks run for an hour
 }
-
-// lane is a team and its requests.
-type lane struct {
-	name    string
-	limits  string // lines of the teams file
-	workers int
-	pause   time.Duration // of a worker, after each request
-	limit   int64
-	unit    string // of the limit; empty: open tasks
-	request raceRequest
-	streams bool // every other worker of texts asks for a stream
-}
-
-// raceRequest is a request, and the amount that the service counts for it.
-type raceRequest struct {
-	path, body, endpoint string
-	creates              bool
-	images               int64
-}
-
-var (
-	oneText  = raceRequest{path: textURL, body: demoText, endpoint: simulator.EndpointText}
-	oneImage = raceRequest{path: "/api/v1" + multimodalPath, body: demoPicture, endpoint: simulator.EndpointMultimodal, images: 1}
-	oneTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 1), endpoint: simulator.EndpointImage, creates: true, images: 1}
-	twoTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 2), endpoint: simulator.EndpointImage, creates: true, images: 2}
-	oldTask  = raceRequest{
-		path: "/api/v1/services/aigc/text2image/image-synthesis", body: `{"model":"gen2.5-t2i","input":{"prompt":"A lighthouse"},"parameters":{"n":1}}`,
-		endpoint: simulator.EndpointSynthesis, creates: true, images: 1,
-	}
-)
-
-// theLanes are the lanes of docs/performance.md: 1,000 requests, 600 images, and tasks; 64 workers in total.
-var theLanes = []lane{
-	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 34, limit: 1000, unit: "requests", request: oneText},
-	{name: "images", limits: "quotas: {images: {month: 600}}", workers: 20, limit: 600, unit: "images", request: oneImage},
-	{name: "tasks", limits: "open_tasks: 300", workers: 10, limit: 300, request: oneTask},
-}
-
-const raceHeats = 64 // the most of one race, except a soak
 
 // newRace starts replicas, each with this number as its setting. Their teams are those of the lanes, with new ones for each
-// heat.
+// heat. If some lane has parts, there is a house.
 func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string) *race {
 	t.Helper()
-	return newRaceOf(t, os.Args[0], replicas, told, lanes, variables...)
+	house := int64(0)
+	if slices.ContainsFunc(lanes, func(l lane) bool { return l.parts > 0 }) {
+		house = houseLimit
+	}
+	return newRaceOf(t, os.Args[0], replicas, told, lanes, house, variables...)
 }
 
-// newRaceOf is newRace of another binary of sluice.
-func newRaceOf(t *testing.T, binary string, replicas, told int, lanes []lane, variables ...string) *race {
+// newRaceOf is newRace of another binary of sluice, or with another limit of the house.
+func newRaceOf(t *testing.T, binary string, replicas, told int, lanes []lane, house int64, variables ...string) *race {
 	t.Helper()
-	r := &race{T: t, binary: binary, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas)}
-	service, upstream := newService(t, simulator.Config{Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1})
+	r := &race{T: t, binary: binary, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas), house: house}
+	service, upstream := newService(t, simulator.Config{
+		Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1, Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
+	})
 	r.service = service
-	var doc strings.Builder
-	doc.WriteString("currency: CNY\nprices: [{model: \"*\", image: 0.20}]\nteams:\n")
-	for heat := range raceHeats {
-		for _, l := range lanes {
-			fmt.Fprintf(&doc, "  - id: %s\n    keys:\n      - id: %s\n        sha256: %x\n    %s\n", l.team(heat), l.keyID(heat), sha256.Sum256([]byte(l.key(heat))), l.limits)
-		}
-	}
 	r.environ = append([]string{
-		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, doc.String()),
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, raceTeams(lanes, house)),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_POLL_INTERVAL=10s",
 		"SLUICE_REDIS_TIMEOUT=" + redisTimeout.String(), fmt.Sprintf("SLUICE_REPLICAS=%d", told), "SLUICE_LOG_LEVEL=warn",
 	}, variables...)
@@ -101,23 +63,21 @@ func newRaceOf(t *testing.T, binary string, replicas, told int, lanes []lane, va
 	return r
 }
 
-func (l *lane) team(heat int) string  { return fmt.Sprintf("%s-%d", l.name, heat) }
-func (l *lane) key(heat int) string   { return "race-" + l.team(heat) }
-func (l *lane) keyID(heat int) string { return fmt.Sprintf("%.4s%08d", l.name+"0000", heat) }
-
 // heat is one load on all lanes.
 type heat struct {
 	*race
-	n        int
-	lanes    []lane
-	counts   []laneCount
-	client   *http.Client
-	from     simulator.Tally
-	stop     chan struct{}
-	ending   sync.Once
-	working  sync.WaitGroup
-	answered atomic.Int64
-	killed   []victim
+	n         int
+	lanes     []lane
+	counts    []laneCount
+	client    *http.Client
+	from      simulator.Tally
+	fromHouse int64 // images that the house had used or held
+	begun     time.Time
+	stop      chan struct{}
+	ending    sync.Once
+	working   sync.WaitGroup
+	answered  atomic.Int64
+	killed    []victim
 }
 
 // laneCount counts the outcomes of a lane's requests.
@@ -126,15 +86,22 @@ type laneCount struct {
 	late                          atomic.Int64 // admitted, and sent after another had been refused
 	mu                            sync.Mutex
 	tasks                         []string
+	parts                         map[string]int64 // how many were admitted with each key, and for each value of the tag
 }
 
 // heat begins a load on lanes of teams without earlier requests.
 func (r *race) heat(lanes []lane) *heat {
 	r.Helper()
-	h := &heat{race: r, n: r.heats % raceHeats, lanes: lanes, counts: make([]laneCount, len(lanes)), client: newClient(r.T), from: r.service.Tally(), stop: make(chan struct{})}
+	h := &heat{
+		race: r, n: r.heats % raceHeats, lanes: lanes, counts: make([]laneCount, len(lanes)), client: newClient(r.T), from: r.service.Tally(),
+		stop: make(chan struct{}), begun: time.Now(),
+	}
 	r.heats++
 	if r.heats > raceHeats {
 		r.Fatal("no more heats")
+	}
+	if r.house > 0 {
+		h.fromHouse = h.houseFigures().total()
 	}
 	h.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
 	r.Cleanup(h.end) // a test that fails ends here
@@ -184,7 +151,11 @@ func (h *heat) ask(i, worker int) {
 		h.Error(err)
 		return
 	}
-	request.Header.Set("Authorization", "Bearer "+l.key(h.n))
+	key, tag := l.keyOf(worker), l.tagOf(worker)
+	request.Header.Set("Authorization", "Bearer "+key.secret(h.n))
+	if tag != "" {
+		request.Header.Set("Sluice-Tag", "project="+tag)
+	}
 	request.Header.Set("Content-Type", "application/json")
 	switch {
 	case l.request.creates:
@@ -205,7 +176,7 @@ func (h *heat) ask(i, worker int) {
 	gate.answered(i, answer.StatusCode == http.StatusOK, alone)
 	switch answer.StatusCode {
 	case http.StatusOK:
-		count.admit(text, late)
+		count.admit(text, late, "key "+key.name, "tag "+tag)
 	case http.StatusTooManyRequests:
 		count.refused.Add(1)
 		pause = max(pause, turnedAwayPause)
@@ -222,7 +193,7 @@ func (h *heat) ask(i, worker int) {
 // turnedAway counts the requests that were answered and not admitted.
 func (c *laneCount) turnedAway() int64 { return c.refused.Load() + c.away.Load() }
 
-func (c *laneCount) admit(text []byte, late bool) {
+func (c *laneCount) admit(text []byte, late bool, parts ...string) {
 	var body struct {
 		Output struct {
 			ID string `json:"task_id"`
@@ -233,6 +204,12 @@ func (c *laneCount) admit(text []byte, late bool) {
 	defer c.mu.Unlock()
 	if body.Output.ID != "" {
 		c.tasks = append(c.tasks, body.Output.ID)
+	}
+	if c.parts == nil {
+		c.parts = map[string]int64{}
+	}
+	for _, part := range parts {
+		c.parts[part]++
 	}
 	if late {
 		c.late.Add(1)

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"sluice/policy/teams"
 )
 
 // raceGate is one replica.
@@ -101,16 +103,28 @@ func (h *heat) prepare() {
 		}
 	}
 	wait(h.T, "each replica has an allowance of each lane", func() bool {
-		for i := range h.lanes {
-			aside := h.booksOf(h.lanes[i].team(h.n)).aside
-			for place := range h.gates {
-				if of := aside[h.gates[place].Load().id]; of.of(h.lanes[i].unit) == 0 {
-					return false
-				}
+		if h.house > 0 && !h.haveAllowances(teams.HouseID, "images") {
+			return false
+		}
+		for i := range h.lanes { // without Redis nothing is admitted in parts
+			if l := &h.lanes[i]; l.parts == 0 && !h.haveAllowances(l.team(h.n), l.unit) {
+				return false
 			}
 		}
 		return true
 	})
+}
+
+// haveAllowances reports whether each replica has an allowance of an account.
+func (h *heat) haveAllowances(account, unit string) bool {
+	h.Helper()
+	aside := h.booksOf(account).aside
+	for place := range h.gates {
+		if of := aside[h.gates[place].Load().id]; of.of(unit) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // well waits until no replica limits a team by itself.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,7 @@ var mishaps = map[string]func(h *heat){
 	cutOffAndKilled: func(h *heat) { h.killAlone(1) },
 }
 
-// TestLimitsHoldWhateverHappensToRedis: whatever happens to Redis or the network while 64 workers send more requests to three
+// TestLimitsHoldWhateverHappensToRedis: whatever happens to Redis or the network while 82 workers send more requests to three
 // replicas than the limits allow, no limit is exceeded, and the accounts agree with upstream's work. For the page's times, and
 // ten minutes of load: LONG=1 go test -v -timeout 30m -run TestLimitsHoldWhateverHappensToRedis ./cmd/sluice.
 func TestLimitsHoldWhateverHappensToRedis(t *testing.T) {
@@ -103,9 +104,10 @@ func soak(t *testing.T, d time.Duration) {
 			all = append(all, about)
 		}
 	}
+	const laps = 10
 	for begun := time.Now(); time.Since(begun) < d; {
-		r := newRace(t, 3, 1+rand.IntN(4), theLanes)
-		for range 10 {
+		r := newRaceOf(t, os.Args[0], 3, 1+rand.IntN(4), theLanes, laps*houseLimit)
+		for range laps {
 			r.lap(all[rand.IntN(len(all))])
 		}
 	}
@@ -116,6 +118,7 @@ var theMemoryLanes = []lane{
 	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 30, limit: 1000, unit: "requests", request: oneText},
 	{name: "images", limits: "quotas: {images: {month: 600}}\n    open_tasks: 2000", workers: 17, limit: 600, unit: "images", request: twoTask},
 	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
+	{name: "parts", limits: partLimits(150, 80), workers: 18, limit: 150, unit: "images", request: oneImage, parts: 80},
 }
 
 // TestLostMemoryPassesNoLimit: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
@@ -39,6 +41,8 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File
 			values := []any{"day", day}
 			for m, model := range []string{"llm-plus", "llm-max", "gen2.6-image"} {
 				name := model + "|text|"
+				digest := sha1.Sum([]byte(model + "|text"))
+				values = append(values, string(digest[:6]), benchKinds(m))
 				values = append(values, name+"requests", 100+n+m, name+"tokens", 90_000+n, name+"spend", 72_000_000+day, name+"spend|estimated", m)
 			}
 			pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", team, day), values...)
@@ -52,6 +56,20 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File
 		b.Fatal(err)
 	}
 	return read
+}
+
+// benchKinds is what a row used by kind: three kinds of tokens, one more, or pictures of two sizes.
+func benchKinds(m int) string {
+	var s price.Sum
+	for i, kind := range [][]price.Kind{{price.Input, price.Cached, price.Output}, {price.Input, price.Cached, price.Output, price.Thinking}, {price.Image, price.Image}}[m] {
+		var b price.Bill
+		b[kind] = price.Line{Kind: kind, Quantity: 30_000, Rate: 800_000_000, Amount: 24_000_000}
+		if kind == price.Image {
+			b[kind].Size = fmt.Sprint(1 << 20 << (2 * i))
+		}
+		s.AddBill(&b)
+	}
+	return string(s.ByKind())
 }
 
 // BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: a process's first reading, and the
@@ -85,6 +103,7 @@ func BenchmarkPages(b *testing.B) {
 		{"Money of 30 days", money(30, "team")},
 		{"Money of 400 days", money(benchDays, "team")},
 		{"Money of 400 days by model", money(benchDays, "model")},
+		{"Money of 400 days by kind", money(benchDays, "kind")},
 		{"Now", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
 		{"Teams", func(f *Figures) error { _, err := f.Lines(b.Context(), operator); return err }},
 		{"Team", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},

@@ -175,7 +175,7 @@ func (w *world) admit(r *replica, k kind) answer {
 func (w *world) admitAs(r *replica, k kind, n int) answer {
 	now := time.Now()
 	h := limit.Hold{
-		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.house, Model: k.model, Endpoint: k.endpoint, Amounts: k.amounts, Task: k.task, Lease: requestLease,
+		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.house, Model: k.model, Endpoint: k.endpoint, Tag: k.tag, Key: k.key, Amounts: k.amounts, Task: k.task, Lease: requestLease,
 	}
 	sure := r.wire.sure()
 	v, err := r.shared.Admit(context.Background(), &h)
@@ -201,11 +201,13 @@ func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
 	}
 	counts["200"]++
 	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure(), aside: r.counted(k.team, k.amounts)}
+	q.terms = limit.TermsFor(r.teams[k.team], k.key)
 	w.requests = append(w.requests, q)
 	w.blurred = w.blurred || !q.told && w.story.start != "at noon"
 	w.dayIsRight(q)
 	w.withinLimits(q)
 	w.withinTheHouse(q)
+	w.withinParts(q)
 }
 
 func (w *world) look(r *replica) {

@@ -153,6 +153,9 @@ func (w *world) refusedRightly(k kind, v limit.Verdict) {
 	}
 	today := limit.CalendarOf(time.Now())
 	probe := &request{kind: k, held: &limit.Held{Day: today.Day, Month: today.Month}}
+	if w.partsLack(probe) {
+		return
+	}
 	t := w.limits(k.team)
 	for quota, most := range t.Quotas {
 		unit := quota / 2

@@ -84,9 +84,12 @@ type openHold struct {
 	day, month int
 	task       bool
 	amounts    limit.Amounts
+	parts      [limit.InnerScopes]string // the names of the scopes inside the team whose quotas count it, behind @
 }
 
-var holdForm = regexp.MustCompile(`^(\w+) (\d) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) `)
+// holdForm is the text of a hold. Behind the amounts are the team, with /@ and the key whose quotas count it, and the entry of the ledger, with
+// #@ and the value of the tag.
+var holdForm = regexp.MustCompile(`^(\w+) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (?:\d+ ){4}\S+ [^ /]+(?:/(\S+))? [^#]*(?:#(.*))?$`)
 
 // openHolds reads the open holds of a team directly, without a script.
 func (w *world) openHolds(team string) (list []openHold) {
@@ -98,11 +101,11 @@ func (w *world) openHolds(team string) (list []openHold) {
 		if found == nil || found[1] != "held" {
 			w.fail("held: the open hold %s is %q", id, text)
 		}
-		n := make([]int64, len(found))
-		for i := 2; i < len(found); i++ {
+		n := make([]int64, 11)
+		for i := 2; i < len(n); i++ {
 			n[i], _ = strconv.ParseInt(found[i], 10, 64)
 		}
-		list = append(list, openHold{id: id, task: n[3] == 1, day: int(n[5]), month: int(n[6]), amounts: limit.Amounts(n[7:11])})
+		list = append(list, openHold{id: id, task: n[3] == 1, day: int(n[5]), month: int(n[6]), amounts: limit.Amounts(n[7:]), parts: [...]string{found[12], found[11]}})
 	}
 	return list
 }
@@ -117,7 +120,8 @@ func (w *world) count(team, field string) int64 {
 func (w *world) heldAddsUp() {
 	for _, team := range worldAccounts {
 		sums, tasks := map[string]int64{}, int64(0)
-		for _, h := range w.openHolds(team) {
+		holds := w.openHolds(team)
+		for _, h := range holds {
 			for unit, n := range h.amounts {
 				sums[fmt.Sprintf("%d:%s:held", h.day, teams.Units[unit])] += n
 				sums[fmt.Sprintf("%d:%s:held", h.month, teams.Units[unit])] += n
@@ -127,6 +131,7 @@ func (w *world) heldAddsUp() {
 			}
 		}
 		w.noteAllowances(team)
+		w.partsHold(team, holds)
 		fields, _ := w.server.HKeys("sl1:{" + team + "}:quota")
 		for _, field := range fields {
 			if strings.HasSuffix(field, ":held") {

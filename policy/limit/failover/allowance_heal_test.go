@@ -43,6 +43,7 @@ func (w *world) heal() {
 		w.balance(team)
 	}
 	w.houseAddsUp()
+	w.rateHolds()
 }
 
 // stopAll stops the replicas, and checks for leftovers.

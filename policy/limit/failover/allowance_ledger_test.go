@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
@@ -18,12 +17,8 @@ type balance struct{ exact, estimated limit.Amounts }
 // ledgerOf adds up the ledger of a team.
 func (w *world) ledgerOf(team int) (all balance, rows map[string]balance, months map[int]limit.Amounts) {
 	rows, months = map[string]balance{}, map[int]limit.Amounts{}
-	days := map[int]bool{}
-	for d := starts[w.story.start]; d.Before(time.Now().AddDate(0, 0, 1)); d = d.AddDate(0, 0, 1) {
-		days[limit.CalendarOf(d).Day] = true
-	}
 	accounts := redisstore.New(w.admin)
-	for day := range days {
+	for _, day := range w.days() {
 		list, err := accounts.Rows(context.Background(), limit.QueryOf(worldTeams[team], []int{day}, limit.ScopeTeam))
 		if err != nil {
 			w.fail("the ledger: %v", err)
@@ -64,7 +59,7 @@ func (w *world) reckon(team int) reckoning {
 		if q.team != team {
 			continue
 		}
-		one, name := q.balance(), w.rowName(q.held.Day, q.held.What())
+		one, name := q.balance(), w.rowName(q.held.Day, limit.LedgerName(q.model, q.endpoint))
 		if !q.orphaned() {
 			r.sure = r.sure.plus(one)
 			r.rows[name] = r.rows[name].plus(one)
@@ -123,6 +118,7 @@ func (w *world) balance(team int) {
 	if !r.died {
 		w.sameRows(team, rows, r.rows)
 	}
+	w.partsAddUp(team, r.died)
 }
 
 // isRemembered checks that the ledger has all work of upstream although Redis lost its memory, except for use that no live
@@ -197,11 +193,12 @@ func (w *world) inAGap(q *request) bool {
 	return false
 }
 
-// counted returns the amounts that a quota of the team counts, and so an allowance.
+// counted returns the amounts that a quota of the team counts, and so an allowance. Of a unit that quotas of the tag's values count nothing
+// is set aside.
 func (r *replica) counted(team int, a limit.Amounts) limit.Amounts {
 	t := limit.TermsOf(r.teams[team])
 	for unit := range a {
-		if !t.Counts(unit) {
+		if !t.Counts(unit) || t.Of(limit.ScopeTag).Counts(unit) {
 			a[unit] = 0
 		}
 	}

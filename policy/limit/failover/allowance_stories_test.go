@@ -94,9 +94,14 @@ func TestHistoriesThatAreEasyToGetWrong(t *testing.T) {
 			ask("AC", 1, task), {do: takesOver, who: "B", times: 1, truth: "all"}, fare("BC", neverGoes), ask("BC", 5, "3 pictures"), fare("C", works), does("A", forgets), settle("C"), does("A", forgets),
 		}},
 		"a team's first request is its replica's last": {acts: []act{ask("A", 1, "3 pictures"), does("A", dies)}},
-		"midnight without Redis":                       {start: "20s before midnight", acts: []act{fare("A", isAway), after(11 * time.Second), ask("A", 3, text), ask("B", 100, text), fare("A", works)}},
-		"another limit while cut off":                  {acts: []act{fare("A", isAway), {do: reads, who: everywhere, limit: "half"}, ask("A", 3, text), after(11 * time.Minute), after(5 * time.Second), ask("B", 40, text), fare("A", works)}},
-		"slow calls and a renewal at once":             {acts: []act{fare(everywhere, isSlow), ask(everywhere, 20, text), {do: fares, who: "A", lets: neverComes, calls: 2}, ask(everywhere, 5, text), fare(everywhere, works)}},
+		// The quotas of a key are known in Redis alone: without it the team's allowance is for requests that none of them counts.
+		"a key's quota without Redis": {acts: []act{
+			ask(everywhere, 3, "a text with a key"), ask(everywhere, 3, "a text with another key"), settle("A"), after(11 * time.Second), fare("A", isAway),
+			ask("A", 1, "a text with a key"), ask("A", 3, "a text with another key"), settle("A"), fare("A", works), ask("BC", 20, "a text with a key"),
+		}},
+		"midnight without Redis":           {start: "20s before midnight", acts: []act{fare("A", isAway), after(11 * time.Second), ask("A", 3, text), ask("B", 100, text), fare("A", works)}},
+		"another limit while cut off":      {acts: []act{fare("A", isAway), {do: reads, who: everywhere, limit: "half"}, ask("A", 3, text), after(11 * time.Minute), after(5 * time.Second), ask("B", 40, text), fare("A", works)}},
+		"slow calls and a renewal at once": {acts: []act{fare(everywhere, isSlow), ask(everywhere, 20, text), {do: fares, who: "A", lets: neverComes, calls: 2}, ask(everywhere, 5, text), fare(everywhere, works)}},
 	} {
 		s.acts = append(awake[:len(awake):len(awake)], s.acts...)
 		s.isTold(t, about)

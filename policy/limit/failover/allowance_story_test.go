@@ -2,6 +2,7 @@ package failover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func actsOf(menu []verb) *rapid.Generator[act] {
 func (a *act) draw(t *rapid.T) {
 	switch a.do {
 	case asks:
-		a.kind = rapid.SampledFrom([]string{"a task of 4 images", "3 pictures", "a text"}).Draw(t, "kind")
+		a.kind = rapid.SampledFrom(slices.Sorted(maps.Keys(kinds))).Draw(t, "kind")
 		a.times = rapid.SampledFrom([]int{1, 5, 20}).Draw(t, "times")
 	case settles, takesOver:
 		a.times = rapid.SampledFrom([]int{1, 5, 50}).Draw(t, "times")

@@ -19,14 +19,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// worldTeams are the teams of the world.
-var worldTeams = []string{"search", "shop"}
+// worldTeams are the teams of the world. Requests of labs count in the quotas of the house, the team, the key and the tag's value, all four.
+var worldTeams = []string{"search", "shop", "labs"}
 
 // worldHouse is the cap of all teams together.
 var worldHouse = []limit.Scope{limit.HouseOf(&teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{
-	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 150},
-	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 2000},
-	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 300},
+	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 180},
+	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 2400},
+	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 340},
 }})}
 
 // worldAccounts are those of the teams and the house.
@@ -34,24 +34,29 @@ var worldAccounts = append(slices.Clone(worldTeams), teams.HouseID)
 
 // editions are the limits that a replica may have read.
 var editions = map[string][]*teams.Team{
-	"as it was":     readEdition(bothTeams(1, 1)),
-	"half":          readEdition(bothTeams(1, 2)),
-	"double":        readEdition(bothTeams(2, 1)),
-	"requests only": readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n"),
+	"as it was": readEdition(allTeams(1, 1)),
+	"half":      readEdition(allTeams(1, 2)),
+	"double":    readEdition(allTeams(2, 1)),
+	"requests only": readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n" +
+		"  - id: labs\n    quotas: {requests: {day: 100}}\n"),
 }
 
-// bothTeams are the teams with a part of their limits.
-func bothTeams(part, of int) string {
+// allTeams are the teams with a part of their limits.
+func allTeams(part, of int) string {
 	const doc = "teams:\n  - id: search\n    quotas: {requests: {day: %d}, images: {day: %d, month: %d}, spend: {month: %d}}\n    open_tasks: %d\n" +
-		"  - id: shop\n    quotas: {requests: {day: %d}, tokens: {day: %d, month: %d}}\n"
-	parts := []any{100, 240, 320, 56, 30, 100, 2400, 2800}
+		"  - id: shop\n    quotas: {requests: {day: %d}, tokens: {day: %d, month: %d}}\n" +
+		"  - id: labs\n    quotas: {requests: {day: %d}, tokens: {month: %d}, images: {day: %d}}\n    open_tasks: %d\n" +
+		"    tag_key: project\n    tag_quotas: {images: {day: %d}}\n    keys:\n" +
+		"      - {id: aaaaaaaaaaaa, sha256: \"%064[17]d\", quotas: {requests: {day: %[14]d}, images: {month: %[15]d}}}\n" +
+		"      - {id: bbbbbbbbbbbb, sha256: \"%064[18]d\", quotas: {images: {day: %[16]d}}, rates: {requests: {per: 1h, limit: %[19]d}}}\n"
+	parts := []any{100, 240, 320, 56, 30, 100, 2400, 2800, 120, 2400, 110, 40, 60, 24, 50, 40}
 	for i := range parts {
 		parts[i] = parts[i].(int) * part / of
 	}
-	return fmt.Sprintf(doc, parts...)
+	return fmt.Sprintf(doc, append(parts, 1, 2, worldRate)...)
 }
 
-// readEdition reads the two teams of an edition.
+// readEdition reads the teams of an edition.
 func readEdition(doc string) []*teams.Team {
 	file, err := teams.Parse([]byte(doc))
 	if err != nil {
@@ -67,14 +72,19 @@ type kind struct {
 	endpoint policy.Endpoint
 	amounts  limit.Amounts
 	task     bool
+	tag, key string
 }
 
 const imagePrice = teams.Nano / 5
 
 var kinds = map[string]kind{
-	"a task of 4 images": {0, "gen2.6-image", policy.EndpointImage, limit.Amounts{1, 0, 4, 4 * imagePrice}, true},
-	"3 pictures":         {0, "llm-image", policy.EndpointMultimodal, limit.Amounts{1, 0, 3, 3 * imagePrice}, false},
-	"a text":             {1, "llm-max", policy.EndpointText, limit.Amounts{1, 30, 0, 300}, false},
+	"a task of 4 images":      {team: 0, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 4, 4 * imagePrice}, task: true},
+	"3 pictures":              {team: 0, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 3, 3 * imagePrice}},
+	"a text":                  {team: 1, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 30, 0, 300}},
+	"2 pictures with a key":   {team: 2, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 2, 2 * imagePrice}, tag: "mill", key: "aaaaaaaaaaaa"},
+	"a text with a key":       {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "aaaaaaaaaaaa"},
+	"a task with another key": {team: 2, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 1, imagePrice}, task: true, tag: "mill", key: "bbbbbbbbbbbb"},
+	"a text with another key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "bbbbbbbbbbbb"},
 }
 
 // mostOf is the larger of each amount.
@@ -153,6 +163,7 @@ type request struct {
 	due      time.Time     // the earliest end of its lease
 	told     bool          // Redis admitted it, and the reply arrived
 	aside    limit.Amounts // the amounts that its replica's limits counted when it was admitted
+	terms    limit.Terms   // those limits
 	settled  bool
 	used     limit.Amounts
 	guess    bool

@@ -108,7 +108,7 @@ func TestManyTeamsOverASlowNetwork(t *testing.T) {
 		r := w.replicas[0]
 		r.teams = readEdition(doc)
 		for i := range teams {
-			w.admit(r, kind{i, "m", "text", limit.Amounts{1, 0, 0, 0}, false})
+			w.admit(r, kind{team: i, model: "m", endpoint: "text", amounts: limit.Amounts{1, 0, 0, 0}})
 		}
 		r.client.AddHook(slow{20 * time.Millisecond})
 		longest := time.Duration(0)
