@@ -164,7 +164,7 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\nmodels only %s: %s\n", side.where, Printable(strings.Join(side.models, ", ")))
 		}
 	}
-	if r.isOfAnother() {
+	if r.isOfAnother() && len(r.Corrections) > 0 {
 		fmt.Fprintf(&text, "\nsluice adjust corrects what account %s used: nothing would make the sums of account %s equal\n", teams.MainAccount, Printable(r.Account))
 	}
 	if len(r.corrections()) > 0 {

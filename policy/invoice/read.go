@@ -37,7 +37,7 @@ type Span struct {
 type Sums struct {
 	Of       map[Item]Sum
 	Counted  bool     // the bill has quantities
-	Accounts []string // that it is for, in order, the first hundred; nil if the map names no column of them
+	Accounts []string // that it is for, in order, the first hundred; nil if none is named
 }
 
 // Days are the first and the last day of the bill; 0: it has none.
@@ -103,6 +103,7 @@ type reader struct {
 	kinds                                              map[string]string // of words of the bill that were seen
 	days                                               map[string]int    // likewise
 	accounts                                           map[string]bool   // likewise
+	named                                              bool              // some line names its account
 }
 
 func newReader(m *Map, head []string) (*reader, error) {
@@ -138,7 +139,11 @@ func newReader(m *Map, head []string) (*reader, error) {
 }
 
 func (r *reader) end() *Sums {
-	return &Sums{Of: r.sums, Counted: r.quantity >= 0, Accounts: slices.Sorted(maps.Keys(r.accounts))}
+	s := &Sums{Of: r.sums, Counted: r.quantity >= 0}
+	if r.named {
+		s.Accounts = slices.Sorted(maps.Keys(r.accounts))
+	}
+	return s
 }
 
 // add adds a line. It returns its fault and the place of the faulty column, "" if there is none.
@@ -167,13 +172,21 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 			return fault, column
 		}
 	}
-	if r.account >= 0 && line[r.account] != "" && !r.accounts[line[r.account]] && len(r.accounts) < mostAccounts {
-		r.accounts[strings.Clone(line[r.account])] = true
+	if r.account >= 0 {
+		r.noteAccount(line[r.account])
 	}
 	if !r.addSum(Item{Day: day, Model: line[r.model], Kind: r.kindOf(line)}, sum) {
 		return "the sum of its model and kind on that day is beyond what can be counted", r.amount
 	}
 	return "", 0
+}
+
+// noteAccount notes the account of a line, which is main's without a word.
+func (r *reader) noteAccount(word string) {
+	r.named = r.named || word != ""
+	if word = limit.AccountName(word); !r.accounts[word] && len(r.accounts) < mostAccounts {
+		r.accounts[strings.Clone(word)] = true
+	}
 }
 
 // quantityOf is a line's quantity in tokens or pictures.

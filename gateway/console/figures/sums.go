@@ -214,7 +214,7 @@ func (l *ledger) maintain(ctx context.Context) time.Duration {
 func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, err error) {
 	_, past := l.split(lastDays(l.now(), limit.LedgerDays))
 	slices.Reverse(past)
-	newest := []string{"endpoint", "kind", "account"} // a version before has no sums by kind, or by account
+	newest := []string{"endpoint", "account"} // a version before has no sums by account
 	sums, versions, err := l.load(ctx, past, newest)
 	if err != nil {
 		return nil, nil, err
