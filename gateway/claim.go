@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
 )
@@ -56,10 +57,10 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 		k.live.roster.Secrets().RedactKeys(text)
 		k.claimAnswer(s, text, true)
 	}
-	kept.Body = &bounded{ReadCloser: struct {
+	kept.Body = &upstream.Bounded{ReadCloser: struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
+	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, Over: errEndless}
 	return nil
 }
 

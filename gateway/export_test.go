@@ -29,7 +29,7 @@ func (g *Gateway) SetDrainTime(d time.Duration) {
 
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
-	config := g.rosterConfig()
+	config := rosterConfig(&g.config, &g.deps)
 	change(&config.Client)
 	g.live.roster = accounts.New(config, g.deps.Upstream)
 }

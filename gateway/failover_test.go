@@ -180,3 +180,28 @@ func TestNoRequestIsExecutedTwice(t *testing.T) {
 		}
 	}
 }
+
+// Each attempt has a span of its own, with its account, its address and what became of it.
+func TestEachAttemptHasASpan(t *testing.T) {
+	h, _ := shared(t, []string{"id: a, weight: 1000", "id: b"})
+	h.sim.SetFault(throttled("a", "1"))
+	h.ask("POST", textPath, textBody)
+	record := h.records.await(t, 1)[0]
+	if record.Account != "b" {
+		t.Errorf("the log names the account %q", record.Account)
+	}
+	h.spansNamed(t)
+	seen := map[string]string{}
+	for _, span := range h.spans.spans {
+		told := map[string]string{}
+		for _, a := range span.GetAttributes() {
+			told[a.GetKey()] = a.GetValue().GetStringValue()
+		}
+		if account := told["sluice.account"]; account != "" {
+			seen[account] = told["error.type"] + " " + told["server.address"]
+		}
+	}
+	if len(seen) != 2 || seen["a"] != "Throttling.RateQuota 127.0.0.1" || seen["b"] != " 127.0.0.1" {
+		t.Errorf("spans: %v", seen)
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/telemetry"
@@ -60,22 +60,6 @@ func (f *forward) rewrite(pr *httputil.ProxyRequest) {
 	f.service.outbound(pr.Out, stateOf(pr.In.Context()))
 }
 
-// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
-// query are sent unchanged.
-func (s *requestState) target() *url.URL {
-	switch {
-	case s.path != "":
-		return s.way.Base().JoinPath(s.path)
-	case !s.route.prefix:
-		return s.way.Target(s.route.path)
-	}
-	u := *s.way.Base()
-	u.RawPath = u.EscapedPath() + "/" + s.rest
-	u.Path, _ = url.PathUnescape(u.RawPath) // routes has unescaped it already
-	u.RawQuery = s.query
-	return &u
-}
-
 // receive turns the service's answer into one that the team may see, and claims the task that it names.
 func (f *forward) receive(answer *http.Response) error {
 	s := stateOf(answer.Request.Context())
@@ -90,7 +74,7 @@ func (f *forward) receive(answer *http.Response) error {
 	case s.creates:
 		return f.claims.claimWhole(answer, s)
 	}
-	s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
+	s.room.body = upstream.Bounded{ReadCloser: answer.Body, Over: errEndless}
 	answer.Body = &s.room.body
 	return nil
 }

@@ -108,7 +108,7 @@ func New(config Config, deps Deps) *Gateway {
 		deps.takeTurns()
 	}
 	g := &Gateway{config: config, deps: deps, live: new(live)}
-	g.live.roster = accounts.New(g.rosterConfig(), deps.Upstream)
+	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps), deps.Upstream)
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
 	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)

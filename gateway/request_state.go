@@ -102,7 +102,7 @@ func stateOf(ctx context.Context) *requestState {
 // room is what a request and its exchange with the service need, beside their state.
 type room struct {
 	judged policy.Request
-	body   bounded // of the answer
+	body   upstream.Bounded // of the answer
 }
 
 // values makes the values of an answer's header, several with one allocation. net/http and wrappers of the answer may keep them

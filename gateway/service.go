@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +41,12 @@ func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms
 }
 
 // rosterConfig has the settings of the ways to the service.
-func (g *Gateway) rosterConfig() accounts.Config {
+func rosterConfig(c *Config, d *Deps) accounts.Config {
 	return accounts.Config{
-		Base: g.config.UpstreamURL, Shared: g.deps.Cooling, Now: g.deps.Now, Logger: g.deps.Logger,
+		Base: c.UpstreamURL, Shared: d.Cooling, Now: d.Now, Logger: d.Logger,
 		Client: upstream.Config{
-			ConnectTimeout: g.config.ConnectTimeout, HeaderTimeout: g.config.HeaderTimeout, IdleTimeout: g.config.IdleTimeout,
-			Keep: answerNames, DrainTime: drainTime, Now: g.deps.Now, Surplus: g.deps.Metrics.Surplus,
+			ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
+			Keep: answerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
 		},
 	}
 }
@@ -70,6 +71,22 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	if parent := s.clientSpan.SentTraceparent(); parent != "" {
 		out.Header["Traceparent"] = s.values.one(parent)
 	}
+}
+
+// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
+// query are sent unchanged.
+func (s *requestState) target() *url.URL {
+	switch {
+	case s.path != "":
+		return s.way.Base().JoinPath(s.path)
+	case !s.route.prefix:
+		return s.way.Target(s.route.path)
+	}
+	u := *s.way.Base()
+	u.RawPath = u.EscapedPath() + "/" + s.rest
+	u.Path, _ = url.PathUnescape(u.RawPath) // routes has unescaped it already
+	u.RawQuery = s.query
+	return &u
 }
 
 // receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
@@ -157,6 +174,7 @@ var (
 	errRedirected = errors.New("the service answered with a redirect")
 	errEncoded    = errors.New("the service sent a compressed answer without being asked")
 	errOurKey     = errors.New("the service refused the gateway's own key")
+	errEndless    = refuse(refuseAnswer)
 )
 
 // checkAnswer refuses an answer that is unfit for any team.
@@ -235,7 +253,7 @@ func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 		info.Name = s.method + " " + s.route.path
 	}
 	if u.deps.Traces != nil {
-		info.Secrets = u.live.roster
+		info.Secrets, info.Address = u.live.roster, s.way.Base()
 	}
 	return info
 }
@@ -254,20 +272,3 @@ func (s *requestState) operation() string {
 	}
 	return telemetry.OperationGenerate
 }
-
-// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(refuseAnswer)
-	}
-	return n, err
-}
-
-// longestAnswer bounds an answer that is not a stream. It is passed on as it arrives; the bound ends endless answers.
-const longestAnswer = 256 << 20

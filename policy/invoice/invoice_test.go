@@ -128,45 +128,6 @@ func TestABillOfOneAccount(t *testing.T) {
 	}
 }
 
-// A bill of several accounts is laid beside one. Its words are the ids of accounts, or the map names them. A line without one is main's.
-func TestABillOfOneAccount(t *testing.T) {
-	const head = "d,m,a,c\n"
-	for _, tt := range []struct{ about, names, account, want string }{
-		{"all", "", "", "20261121 m unknown 0 15000000000"},
-		{"by its id", "", "eu", "20261121 m unknown 0 2000000000"},
-		{"main by its id, or without", "", "main", "20261121 m unknown 0 5000000000"},
-		{"by a name", ", names: {\"4711\": us, eu: eu}", "us", "20261121 m unknown 0 8000000000"},
-		{"by two names", ", names: {\"4711\": eu, eu: eu}", "eu", "20261121 m unknown 0 10000000000"},
-		{"of none", "", "us", ""},
-	} {
-		m, err := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c" + tt.names + "}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := "2026-11-21,m,1,main\n2026-11-21,m,2,eu\n2026-11-21,m,4,\n2026-11-21,m,8,4711\n"
-		sums, err := invoice.Read(strings.NewReader(head+lines), m, invoice.Span{Account: tt.account})
-		if got := written(sums); err != nil || got != tt.want {
-			t.Errorf("%s: %s %v", tt.about, got, err)
-		}
-	}
-	m, _ := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}"))
-	if sums, err := invoice.Read(strings.NewReader("d,m,a\n2026-11-21,m,1\n"), m, invoice.Span{Account: "eu"}); err != nil || len(sums.Of) != 1 {
-		t.Errorf("a bill without accounts is for the one asked for: %v, %v", sums, err)
-	}
-	ledger := func() []invoice.Use {
-		return []invoice.Use{{Team: "a"}, {Team: "b", Account: "eu"}, {Team: "c", Account: "main"}}
-	}
-	for account, want := range map[string]string{"": "abc", "main": "ac", "eu": "b", "us": ""} {
-		got := ""
-		for _, u := range invoice.OnAccount(ledger(), account) {
-			got += u.Team
-		}
-		if got != want {
-			t.Errorf("the ledger of account %q is that of %q", account, got)
-		}
-	}
-}
-
 func TestDaysOutsideOfTheSpanAreLeftOut(t *testing.T) {
 	m, _ := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}"))
 	sums, err := invoice.Read(strings.NewReader("\ufeffd,m,a\n2026-11-20,x,1\n2026-11-21,x,2\n2026-11-22,x,4\n2026-11-23,x,8\n"), m, invoice.Span{From: 20261121, To: 20261122})
