@@ -33,7 +33,7 @@ type store interface {
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	Forget(ctx context.Context, claim *cache.Claim) error
 	Maintain(ctx context.Context) error
-	Allow(ctx context.Context, team string, spare bool) (bool, error)
+	Allow(ctx context.Context, w cache.Wish) (bool, error)
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (cache.Outcome, bool, error)
 	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)

@@ -1,24 +1,34 @@
 package cache
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Queries keeps the account's rate of task queries, shared fairly by the teams that have wishes: a team that wants little gets
-// it, and the rest is left to those that want more. A token bucket would allow the queries of two windows within one, and knows
-// no shares. It is safe for concurrent use. Create it with [NewQueries].
+// Queries keeps the rates of task queries of the accounts at the service, each shared fairly by the teams that have wishes: a team that
+// wants little gets it, and the rest is left to those that want more. A token bucket would allow the queries of two windows within one,
+// and knows no shares. It is safe for concurrent use. Create it with [NewQueries].
 type Queries struct {
 	rate int
 	now  func() time.Time
 
-	mu     sync.Mutex
-	wishes []wish // of the last window, granted or not
+	mu   sync.Mutex
+	last map[string][]past // of the last window by account, granted or not
 }
 
-// wish is a team's call of Allow.
-type wish struct {
+// Wish is a query that a team wants to make now.
+type Wish struct {
+	Account string // at the service; empty: main
+	Rate    int    // of the account, a second; 0: the one that all accounts have
+	Team    string
+	Spare   bool // it is granted only what clients are unlikely to want
+}
+
+// past is a wish of the last window.
+type past struct {
 	at      time.Time
 	team    string
 	granted bool
@@ -27,41 +37,36 @@ type wish struct {
 // queryWindow is a second, and a margin: queries may move closer together on their way to the service.
 const queryWindow = time.Second + 50*time.Millisecond
 
-// NewQueries allows that many queries a second.
+// NewQueries allows that many queries a second of each account that has no rate of its own.
 func NewQueries(perSecond int, now func() time.Time) *Queries {
-	return &Queries{rate: perSecond, now: now}
+	return &Queries{rate: perSecond, now: now, last: map[string][]past{}}
 }
 
-// Allow reports whether a team may query now. With spare it may have only what clients are unlikely to want.
-func (q *Queries) Allow(_ context.Context, team string, spare bool) (bool, error) {
+// Allow reports whether a team may query now.
+func (q *Queries) Allow(_ context.Context, w Wish) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.now()
-	kept := q.wishes[:0]
-	for _, a := range q.wishes {
+	now, list := q.now(), q.last[w.Account]
+	kept := list[:0]
+	for _, a := range list {
 		if now.Sub(a.at) < queryWindow {
 			kept = append(kept, a)
 		}
 	}
-	q.wishes = kept
-	granted := fair(q.rate, q.wishes, team, spare)
-	if granted || !spare && !q.denied(team) { // one denied wish in a window is enough to show that the team waits
-		q.wishes = append(q.wishes, wish{now, team, granted})
+	granted := fair(cmp.Or(w.Rate, q.rate), kept, w.Team, w.Spare)
+	if granted || !w.Spare && !denied(kept, w.Team) { // one denied wish in a window is enough to show that the team waits
+		kept = append(kept, past{now, w.Team, granted})
 	}
+	q.last[w.Account] = kept
 	return granted, nil
 }
 
-func (q *Queries) denied(team string) bool {
-	for _, a := range q.wishes {
-		if a.team == team && !a.granted {
-			return true
-		}
-	}
-	return false
+func denied(window []past, team string) bool {
+	return slices.ContainsFunc(window, func(a past) bool { return a.team == team && !a.granted })
 }
 
 // fair decides over a window: a team may have its share, and whatever the others leave of theirs.
-func fair(rate int, window []wish, team string, spare bool) bool {
+func fair(rate int, window []past, team string, spare bool) bool {
 	used, granted, waiting := map[string]int{team: 0}, 0, 0
 	for _, a := range window {
 		n := used[a.team]

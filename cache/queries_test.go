@@ -22,7 +22,7 @@ func TestQueriesInNoSecondTooMany(t *testing.T) {
 		for range rapid.IntRange(1, 300).Draw(t, "asks") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * time.Millisecond)
 			team := fmt.Sprint("team", rapid.IntRange(0, 4).Draw(t, "team"))
-			if ok, _ := queries.Allow(t.Context(), team, rapid.Bool().Draw(t, "spare")); ok {
+			if ok, _ := queries.Allow(t.Context(), cache.Wish{Team: team, Spare: rapid.Bool().Draw(t, "spare")}); ok {
 				granted = append(granted, now)
 			}
 		}
@@ -42,7 +42,7 @@ func TestQueriesAreShared(t *testing.T) {
 	for ms := range 10_000 {
 		now = now.Add(time.Millisecond)
 		ask := func(team string) {
-			if ok, _ := queries.Allow(t.Context(), team, false); ok {
+			if ok, _ := queries.Allow(t.Context(), cache.Wish{Team: team}); ok {
 				got[team]++
 			}
 		}
@@ -87,14 +87,14 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	server := miniredis.RunT(t)
 	server.SetTime(now)
-	for form, allow := range map[string]func(context.Context, string, bool) (bool, error){
+	for form, allow := range map[string]func(context.Context, cache.Wish) (bool, error){
 		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
 		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
 	} {
 		got := map[bool]int{}
 		for _, finisher := range []bool{true, false} {
 			for range 30 { // of 20 in a window
-				ok, err := allow(t.Context(), "search", finisher)
+				ok, err := allow(t.Context(), cache.Wish{Team: "search", Spare: finisher})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,13 +109,40 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	}
 }
 
+// Each account has its own rate, in both forms; one that names none has the rate of all.
+func TestEachAccountHasARateOfItsOwn(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	server := miniredis.RunT(t)
+	server.SetTime(now)
+	for form, allow := range map[string]func(context.Context, cache.Wish) (bool, error){
+		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
+		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
+	} {
+		got := map[string]int{}
+		for range 30 {
+			for account, rate := range map[string]int{"": 0, "cancel": 7, "north": 0} {
+				ok, err := allow(t.Context(), cache.Wish{Account: account, Rate: rate, Team: "search"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ok {
+					got[account]++
+				}
+			}
+		}
+		if got[""] != 20 || got["cancel"] != 7 || got["north"] != 20 {
+			t.Errorf("%s: %v", form, got)
+		}
+	}
+}
+
 // All replicas together keep to the rate of queries.
 func TestQueriesOverReplicas(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		views := []*replica{open(), open(), open()}
 		begun, granted := time.Now(), 0
 		for n := range 200 {
-			ok, err := views[n%3].Allow(t.Context(), fmt.Sprint("team", n%4), false)
+			ok, err := views[n%3].Allow(t.Context(), cache.Wish{Team: fmt.Sprint("team", n%4)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,14 +161,14 @@ func TestCancelsOfReplicas(t *testing.T) {
 	socket, at := realRedis(t), time.Now()
 	a, b, gone := open(t, "unix", socket), open(t, "unix", socket), dial(t, "unix", socket)
 	for range 30 {
-		_, _ = a.Allow(t.Context(), "search", false)
+		_, _ = a.Allow(t.Context(), cache.Wish{Team: "search"})
 	}
 	_ = gone.Close()
 	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }})
 	for about, cancels := range map[string][2]*cache.RedisQueries{"together": {a.redis.Cancels, b.redis.Cancels}, "without Redis": {alone.Cancels, alone.Cancels}} {
 		n := 0
 		for i := range 60 {
-			if ok, err := cancels[i%2].Allow(t.Context(), "search", false); err != nil {
+			if ok, err := cancels[i%2].Allow(t.Context(), cache.Wish{Team: "search"}); err != nil {
 				t.Fatal(err)
 			} else if ok {
 				n++

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -90,7 +91,7 @@ func (p *pendingWrites) flush(ctx context.Context) error {
 	return nil
 }
 
-// RedisQueries keeps the account's rate of task queries, or of cancels, in Redis. It is safe for concurrent use.
+// RedisQueries keeps the accounts' rates of task queries, or of cancels, in Redis. It is safe for concurrent use.
 type RedisQueries struct {
 	*store
 	key string
@@ -98,11 +99,15 @@ type RedisQueries struct {
 }
 
 // Allow keeps all replicas together within the account's rate. Without Redis this process uses the whole rate.
-func (q *RedisQueries) Allow(ctx context.Context, team string, spare bool) (bool, error) {
-	n, err := q.run(ctx, queriesScript, []string{q.key},
-		"rate", q.Rate, "window", queryWindow.Microseconds(), "team", team, "spare", flag(spare), "unique", rand.Text()).Int()
+func (q *RedisQueries) Allow(ctx context.Context, w Wish) (bool, error) {
+	key := q.key
+	if w.Account != "" {
+		key += ofAccount + w.Account
+	}
+	n, err := q.run(ctx, queriesScript, []string{key},
+		"rate", cmp.Or(w.Rate, q.Rate), "window", queryWindow.Microseconds(), "team", w.Team, "spare", flag(w.Spare), "unique", rand.Text()).Int()
 	if err != nil {
-		return q.own.Allow(ctx, team, spare)
+		return q.own.Allow(ctx, w)
 	}
 	return n == 1, nil
 }

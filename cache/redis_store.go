@@ -58,7 +58,7 @@ type RedisConfig struct {
 	Timeout time.Duration         // of one call that a request waits for
 	TTL     time.Duration         // how long the service knows a task
 	Fresh   time.Duration         // how long an answer that is not final is not looked up again
-	Rate    int                   // task queries a second, of all replicas; as many cancels
+	Rate    int                   // task queries a second of an account that has no rate of its own, of all replicas; as many cancels
 	Now     func() time.Time
 	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory,
 	// was restarted, or went back to an older copy. Nil: only the counts of claims show that.
@@ -202,8 +202,10 @@ func flag(on bool) int {
 //
 //	key                        what                                            kept for                   written by
 //	sl1:teams                  the ids of all teams                            ever                       policy/limit
-//	sl1:queries                the account's wishes for task queries           1 min                      queries.lua
+//	sl1:queries                the account main's wishes for task queries      1 min                      queries.lua
 //	sl1:queries:cancel         the same for cancels                            1 min                      queries.lua
+//	sl1:queries:of:ACCOUNT     the same of another account at the service      1 min                      queries.lua
+//	sl1:queries:cancel:of:…    the same for cancels                            1 min                      queries.lua
 //	sl1:task:ID                the team that claimed the task                  TTL and an hour            redisClaims
 //	sl1:{TEAM}:task:ID         the claim and the last answer                   TTL; an hour more if open  put.lua, hear.lua
 //	sl1:{TEAM}:task:ID:asking  who queries the service about it, or a pause    as long as that lasts      redisClaims, put.lua
@@ -221,6 +223,7 @@ const (
 	teamsKey   = KeyPrefix + "teams"
 	queriesKey = KeyPrefix + "queries"
 	cancelsKey = queriesKey + ":cancel"
+	ofAccount  = ":of:"              // and the account, behind the two above; main has none
 	ownerKey   = KeyPrefix + "task:" // and the task
 )
 

@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
+	"sluice/policy"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -50,6 +53,7 @@ func (a *admission) admit(next handler) handler {
 			return err
 		}
 		defer a.settle(r.Context(), s)
+		defer s.attempt.Drop()
 		return next(w, r, s)
 	}
 }
@@ -60,26 +64,66 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 	return err
 }
 
+// hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
+// passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	hold := &limit.Hold{
-		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, nil, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
-		Amounts: s.size, Task: s.creates, Lease: a.lease,
+	want := s.want()
+	var hold *limit.Hold
+	var full *limit.Verdict // of the accounts without room the one that has some first
+	for {
+		attempt, choice := a.live.roster.Choose(want)
+		if attempt.Account == nil {
+			return a.refuseChoice(w, s, &choice, hold, full)
+		}
+		s.use(attempt)
+		hold = a.holdOn(&attempt, s, s.ID)
+		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
+		switch {
+		case err != nil:
+			s.attempt.Drop()
+			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+		case verdict.Held != nil:
+			a.held(w, s, &verdict)
+			return nil
+		}
+		s.attempt.Drop()
+		if verdict.Reason != limit.ReasonAccount || !a.live.roster.Several() {
+			return a.refuse(w, s, &verdict, hold)
+		}
+		if want.Spent == nil {
+			want.Spent = map[string]time.Duration{}
+		}
+		want.Spent[attempt.ID] = max(verdict.Wait, time.Millisecond)
+		if full == nil || verdict.Wait < full.Wait {
+			full = &verdict
+		}
 	}
-	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-	if err != nil {
-		return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+}
+
+// holdOn is what the request holds for its team and on the account of an attempt.
+func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
+	return &limit.Hold{
+		ID: id, Team: s.team, Account: on.ID, Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
-	if policy, left := verdict.Fields(); policy != "" {
-		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
+}
+
+// move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
+func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
+	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, a.holdOn(to, s, s.held.ID))
+	switch {
+	case err != nil:
+		return time.Second // it is not known whether there is room
+	case verdict.Held == nil:
+		return max(verdict.Wait, time.Millisecond)
 	}
-	if verdict.Held == nil {
-		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
-		now := a.deps.Now()
-		a.refusals.remember(s.Team, &verdict, recentRefusal{
-			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
-		})
-		return refused
-	}
+	s.held = verdict.Held
+	return 0
+}
+
+// held notes the hold that was placed.
+func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
+	tellLimits(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
 		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 	}
@@ -88,7 +132,38 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
 	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
-	return nil
+}
+
+// tellLimits sets the headers that report the team's limits.
+func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
+	if policy, left := verdict.Fields(); policy != "" {
+		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
+	}
+}
+
+// refuse is the refusal of a limit.
+func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, hold *limit.Hold) error {
+	tellLimits(w, s, verdict)
+	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
+	now := a.deps.Now()
+	a.refusals.remember(s.Team, verdict, recentRefusal{
+		refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
+	})
+	return refused
+}
+
+// refuseChoice is the refusal if no account can be chosen. full is the verdict of an account without room; nil: all have other reasons.
+func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, hold *limit.Hold, full *limit.Verdict) error {
+	switch {
+	case choice.Refusal == account.Unserved:
+		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
+	case choice.Refusal == account.AllOut:
+		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
+	case full != nil && full.Wait <= choice.Wait:
+		return a.refuse(w, s, full, hold)
+	}
+	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
+		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.
@@ -152,9 +227,17 @@ func (a *admission) report(s *requestState) func(first bool) {
 func streamedTask(s *requestState) *telemetry.Task {
 	return &telemetry.Task{
 		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
-		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream, Account: s.Account,
 		Submitted: s.Time, Started: s.Time,
 	}
+}
+
+// quotasOf is the account outside of the teams with this id: the house's, or that of an account at the service; nil: it is no more.
+func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
+	if of, ok := teams.AccountOfQuotas(id); ok {
+		return a.live.roster.Quotas(of)
+	}
+	return file.House.Quotas()
 }
 
 // chargeTask charges what a task's creation holds.
@@ -163,9 +246,7 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	file := a.live.teams.Load()
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
-		if h.Team == teams.HouseID {
-			h.Document = file.House.Quotas()
-		}
+		h.Document = a.quotasOf(file, h.Team)
 	}
 	charge.Taken = func(first bool) {
 		a.refusals.forget(team) // as in report

@@ -31,8 +31,8 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			switch {
 			case ok:
 				s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, key.ID, &key.KeyLimits, key.ID
-			case live.key.Load().Is(presented):
-				alarms.Raise(telemetry.AlarmKeyPresented, errUpstreamKeySeen.Error())
+			case live.roster.Holder(presented) != "":
+				alarms.Raise(telemetry.AlarmKeyPresented, live.roster.Holder(presented), errUpstreamKeySeen.Error())
 				return refuseKeyBecause(errUpstreamKeySeen)
 			case identities != nil && oidc.IsToken(presented):
 				if err := identify(r, s, identities, presented); err != nil {

@@ -248,7 +248,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	log.Tee(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: gateway.OneAccount("upstream"), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())

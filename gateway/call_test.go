@@ -18,7 +18,7 @@ func used(g *Gateway) *call {
 	s.ID, s.Team, s.body = "id", "team", []byte("body")
 	s.values.one("value")
 	s.exchange.Client, s.exchange.Listener = s.client, s
-	c.room.body.left, c.room.judged.Model = 1, "model"
+	c.room.body.Over, c.room.judged.Model = errEndless, "model"
 	w.ended, w.wrote = true, true
 	return c
 }

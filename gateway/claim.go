@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
 )
@@ -34,7 +35,7 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 	if err != nil {
 		return err
 	}
-	k.live.key.Load().RedactKeys(text) // the task may have failed already, and its message may quote the key
+	k.live.roster.Secrets().RedactKeys(text) // the task may have failed already, and its message may quote the key
 	if k.claimAnswer(s, text, true) {
 		return nil
 	}
@@ -53,13 +54,13 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 		return err
 	}
 	if len(text) <= wholeAnswer {
-		k.live.key.Load().RedactKeys(text)
+		k.live.roster.Secrets().RedactKeys(text)
 		k.claimAnswer(s, text, true)
 	}
-	kept.Body = &bounded{ReadCloser: struct {
+	kept.Body = &upstream.Bounded{ReadCloser: struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
+	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, Over: errEndless}
 	return nil
 }
 
@@ -83,7 +84,7 @@ func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 // cannotClaim notes that the answer names a task that cannot be the team's, and logs it for the operator.
 func (k *claims) cannotClaim(s *requestState, task, why string) {
 	s.unclaimable = true
-	task = k.live.cover(task)
+	task = k.live.roster.Cover(task)
 	k.logger.LogAttrs(context.Background(), slog.LevelError, why,
 		slog.String("id", s.ID), slog.String("team", s.Team), slog.String("task", task[:min(len(task), tasks.LongestID)]))
 }
@@ -91,7 +92,7 @@ func (k *claims) cannotClaim(s *requestState, task, why string) {
 // claim makes the task the team's. It reports false if another team has claimed it.
 func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole bool) bool {
 	trace := s.clientSpan.OwnTraceparent()
-	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace}
+	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace, Account: s.attempt.Name()}
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
@@ -150,7 +151,7 @@ func (k *claims) claimUnseen(s *requestState) {
 		} `json:"output"`
 		Request string `json:"request_id"`
 	}
-	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, k.live.cover(read.ResponseID)
+	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, k.live.roster.Cover(read.ResponseID)
 	text, err := json.Marshal(body)
 	if err == nil {
 		k.claimAnswer(s, text, false)

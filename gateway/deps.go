@@ -2,20 +2,19 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
 
-	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
+	"sluice/gateway/stores"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
-	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -30,7 +29,7 @@ const (
 // Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice
 // has the defaults and checks the values.
 type Config struct {
-	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1
+	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1; an account may have another
 
 	HeaderPrefix   string   // the service's header word with its dashes, "X-Service-"
 	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
@@ -71,14 +70,21 @@ type Config struct {
 // Secret is a string that must not be shown; see [upstream.Secret].
 type Secret = upstream.Secret
 
+// Upstream is the accounts at the service and their keys.
+type Upstream = accounts.Set
+
+// OneAccount is the Upstream without an accounts file.
+func OneAccount(key Secret) Upstream { return accounts.Main(key) }
+
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
 	Now           func() time.Time               // the clock for times and durations; time.Now outside tests
 	Teams         *teams.File                    // the teams to start with; SetTeams replaces them
-	UpstreamKey   Secret                         // the key to start with; SetUpstreamKey replaces it
+	Upstream      Upstream                       // the accounts at the service to start with, and their keys; SetUpstream replaces them
+	Cooling       accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims        Claims                         // the teams' tasks
-	Queries       Queries                        // the rate of task queries of the account
-	Cancels       Queries                        // the rate of cancels of the account
+	Queries       Queries                        // the rates of task queries of the accounts
+	Cancels       Queries                        // the rates of cancels of the accounts
 	Outcomes      Outcomes                       // of creations with an Idempotency-Key
 	Identities    Identities                     // verifies tokens in place of keys; nil: tokens are refused
 	Accounts      Accounts                       // what teams may still spend
@@ -92,52 +98,11 @@ type Deps struct {
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
 
-// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
-// process's memory, and in Redis.
-type Accounts interface {
-	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
-	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
-	// Extend MUST keep an open hold open for the lease from now.
-	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST be
-	// kept and retried.
-	Settle(ctx context.Context, c *limit.Charge) (bool, error)
-	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
-	SettleLater(c *limit.Charge)
+// Accounts keeps what teams may still spend.
+type Accounts = stores.Accounts
 
-	// Look MUST report a team's standing and change nothing.
-	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookInside MUST report the standing of each part of a team at that time: of its tag's values as [limit.TagStandings] does, of its
-	// keys as [limit.KeyStandings] does.
-	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
-	// OpenTasks MUST return the last known number of a team's open tasks, without waiting.
-	OpenTasks(team string) int64
-	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
-	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
-	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
-
-	// First MUST report each name once, as [quotas.Accounts] says.
-	First(ctx context.Context, account, name string) (bool, error)
-	// Maintain MUST do the background work that is due. One goroutine calls it. Its error is for the operator's log.
-	Maintain(ctx context.Context) error
-}
-
-// Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
-// memory, and in Redis.
-type Outcomes interface {
-	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or one without a
-	// status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended, MUST NOT
-	// take the name, however late it reaches the store.
-	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
-	// Join MUST atomically find which of several equal requests an attempt belongs to, as [cache.Outcomes.Join] does, and what is
-	// remembered of it; or let the attempt run under the name that it returns. Its tokens are as in Begin.
-	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
-	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead, provided that
-	// the name still belongs to the request with its token.
-	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
-	// Leave notes, as a best effort, that an attempt's client left without the answer, as [cache.Outcomes.Leave] does.
-	Leave(ctx context.Context, name cache.IdempotencyName)
-}
+// Outcomes remembers the outcomes of creations with an Idempotency-Key.
+type Outcomes = stores.Outcomes
 
 // Claims keeps the tasks of teams.
 type Claims = tasks.Claims
@@ -151,7 +116,7 @@ type Identities interface {
 	Identify(ctx context.Context, token string) (oidc.Workload, error)
 }
 
-// Queries keeps the account's rate of task queries, or of cancels.
+// Queries keeps the accounts' rates of task queries, or of cancels.
 type Queries = tasks.Rate
 
 // Remote configures the use of stores outside this process, such as Redis.
@@ -169,77 +134,15 @@ func (d *Deps) takeTurns() {
 	calls := tasks.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
 	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
-	d.Outcomes = &outcomesInTurn{d.Outcomes, calls}
-	d.Accounts = &accountsInTurn{d.Accounts, calls}
-}
-
-type outcomesInTurn struct {
-	Outcomes
-	calls *tasks.Calls
-}
-
-func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error) {
-	err = o.calls.InTurn(ctx, name.Team, func() error {
-		was, first, err = o.Outcomes.Begin(ctx, name, body, token)
-		return err
-	})
-	return was, first, err
-}
-
-func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
-	err = o.calls.InTurn(ctx, all.Team, func() error {
-		name, was, runs, err = o.Outcomes.Join(ctx, all, body, a)
-		return err
-	})
-	return name, was, runs, err
-}
-
-func (o *outcomesInTurn) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
-	defer o.calls.Must(name.Team).Leave()
-	o.Outcomes.End(ctx, name, body, outcome)
-}
-
-func (o *outcomesInTurn) Leave(ctx context.Context, name cache.IdempotencyName) {
-	defer o.calls.Must(name.Team).Leave()
-	o.Outcomes.Leave(ctx, name)
-}
-
-type accountsInTurn struct {
-	Accounts
-	calls *tasks.Calls
-}
-
-func (a *accountsInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
-	place, err := a.calls.ToAdmit(ctx, h.Team.ID)
-	if err != nil {
-		return limit.Verdict{}, err
-	}
-	defer place.Leave()
-	return a.Accounts.Admit(ctx, h)
-}
-
-func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
-	err = a.calls.InTurn(ctx, team.ID, func() error {
-		report, err = a.Accounts.Look(ctx, team)
-		return err
-	})
-	return report, err
-}
-
-func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
-	err = a.calls.InTurn(ctx, team.ID, func() error {
-		list, err = a.Accounts.LookInside(ctx, team, k, at)
-		return err
-	})
-	return list, err
+	d.Outcomes, d.Accounts = stores.OutcomesInTurn(d.Outcomes, calls), stores.AccountsInTurn(d.Accounts, calls)
 }
 
 // live holds the parts that may change while the gateway runs.
 type live struct {
 	teams    atomic.Pointer[teams.File]
-	key      atomic.Pointer[upstream.Credential]
-	draining atomic.Bool // every answer ends its connection
-	stopping atomic.Bool // new requests are refused
+	roster   *accounts.Roster // the accounts at the service
+	draining atomic.Bool      // every answer ends its connection
+	stopping atomic.Bool      // new requests are refused
 }
 
 // label is the name of a model in metrics.
@@ -247,6 +150,3 @@ func (l *live) label(model string) string { return l.teams.Load().Label(model) }
 
 // money is what amounts of money count in.
 func (l *live) money() unit.Money { return l.teams.Load().Money }
-
-// cover hides the service's key and address in a text.
-func (l *live) cover(text string) string { return l.key.Load().Cover(text) }

@@ -6,6 +6,7 @@ import (
 	"net/http/httputil"
 	"time"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 )
@@ -23,15 +24,14 @@ func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) {
-	config := g.forward.service.clientConfig()
-	config.DrainTime = d
-	g.setClient(config)
+	g.setClient(func(config *upstream.Config) { config.DrainTime = d })
 }
 
-// setClient replaces the way to the service.
-func (g *Gateway) setClient(config upstream.Config) {
-	g.forward.service.client = upstream.New(config)
-	g.forward.proxy.Transport, g.forward.streams.Transport = g.forward.service.client, g.forward.service.client
+// setClient replaces the ways to the service.
+func (g *Gateway) setClient(change func(*upstream.Config)) {
+	config := rosterConfig(&g.config, &g.deps)
+	change(&config.Client)
+	g.live.roster = accounts.New(config, g.deps.Upstream)
 }
 
 // SetLease shortens the lease of a request's hold.
@@ -50,9 +50,7 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
 
 // TrustUpstream makes these certificates the roots for upstream's.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
-	config := g.forward.service.clientConfig()
-	config.Roots = roots
-	g.setClient(config)
+	g.setClient(func(config *upstream.Config) { config.Roots = roots })
 }
 
 // Finish runs one round of the finisher.

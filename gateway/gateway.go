@@ -13,10 +13,12 @@ import (
 	"slices"
 	"time"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/loads"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
+	"sluice/gateway/usage"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/telemetry"
@@ -38,7 +40,7 @@ type Gateway struct {
 	admission    *admission
 	forward      *forward
 	polls        *polls
-	usage        *usage
+	usage        *usage.Reports
 	fronts       *fronts
 
 	quotas *quotas.Watch
@@ -52,7 +54,7 @@ func (g *Gateway) table() []route {
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
 	list := chain(g.polls.list, g.authenticate)
-	usage := chain(g.usage.usage, g.authenticate)
+	usage := chain(usageOf(g.usage), g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -106,6 +108,7 @@ func New(config Config, deps Deps) *Gateway {
 		deps.takeTurns()
 	}
 	g := &Gateway{config: config, deps: deps, live: new(live)}
+	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps), deps.Upstream)
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
 	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
@@ -120,18 +123,18 @@ func New(config Config, deps Deps) *Gateway {
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.cover,
+		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
+		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate,
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
 	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease}
-	g.forward = newForward(service, claims)
+	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
-	g.usage = &usage{accounts: g.deps.Accounts, loads: loads, tasks: tasks, reading: make(chan struct{}, 1)}
+	g.usage = usage.New(g.deps.Accounts, loads, tasks)
 	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams.Load, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Passed: deps.HousePassed})
 	g.SetTeams(deps.Teams)
-	g.SetUpstreamKey(deps.UpstreamKey)
-	g.routes = newRoutes(config.UpstreamURL, g.table())
+	g.routes = newRoutes(g.table())
 	if config.OpenAI {
 		g.fronts = newFronts(&g.config, headers, buffers, g.polls, g.routes.exact)
 		g.routes.add(g.frontTable())

@@ -24,6 +24,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/gateway/accounts"
 	"sluice/gateway/quotas"
 	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
@@ -66,6 +67,7 @@ type harness struct {
 	teamsDoc string
 
 	upstreamHost string // host:port
+	seen         int    // requests of the simulator that a test has counted
 	accounts     *limit.Memory
 	tells        *telemetry.Telemetry
 	spans        *spanSink
@@ -78,7 +80,9 @@ type plan struct {
 	upstream  http.Handler // nil: the simulator
 	address   string       // of an upstream that the test runs itself: its URL
 	now       func() time.Time
-	claims    gateway.Claims // nil: in memory
+	claims    gateway.Claims   // nil: in memory
+	service   gateway.Upstream // its accounts; zero: one, whose key is upstreamKey
+	cooling   accounts.Shared
 	telemetry telemetry.Config
 	queryRate int                   // 0: a million a second
 	accounts  gateway.Accounts      // nil: in memory
@@ -107,6 +111,9 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	for _, change := range changes {
 		change(p)
 	}
+	if p.service.Keys == nil {
+		p.service = gateway.OneAccount(upstreamKey)
+	}
 	h := &harness{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)
 	p.config.UpstreamURL, h.upstreamHost = base, base.Host
@@ -125,7 +132,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
+		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
 		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway"
 	"sluice/policy/teams"
 )
 
@@ -151,7 +152,7 @@ func parse(t testing.TB, doc string) *teams.File {
 func TestUpstreamKeyIsReplaced(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Keys = []string{upstreamKey, "sk-second"} })
 	h.ask("POST", textPath, textBody)
-	h.gateway.SetUpstreamKey("sk-second")
+	h.gateway.SetUpstream(gateway.OneAccount("sk-second"))
 	h.ask("POST", textPath, textBody)
 	for i, want := range []string{upstreamKey, "sk-second"} {
 		if got := h.sim.Requests()[i].Header["Authorization"]; len(got) != 1 || got[0] != "Bearer "+want {

@@ -66,7 +66,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 	s := w.state
 	if refused.inside != nil { // it may quote what the service sent
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
-			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
+			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.roster.Cover(refused.inside.Error())))
 	}
 	if !w.refuse(refused) {
 		panic(http.ErrAbortHandler)

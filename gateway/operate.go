@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/tasks"
-	"sluice/gateway/upstream"
+	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -32,6 +32,7 @@ func (g *Gateway) Work(ctx context.Context) {
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
+	working.Go(func() { g.live.roster.Run(ctx) })
 }
 
 func every(ctx context.Context, do func()) {
@@ -80,10 +81,12 @@ func (g *Gateway) Currency() unit.Currency { return g.live.teams.Load().In() }
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (g *Gateway) House() string { return g.quotas.House() }
 
-// SetUpstreamKey replaces the service's key for every request that has not been sent yet.
-func (g *Gateway) SetUpstreamKey(key Secret) {
-	g.live.key.Store(upstream.NewCredential(key, g.config.UpstreamURL, g.live.key.Load()))
-}
+// SetUpstream replaces the accounts at the service and their keys for every request that has not been sent yet. Calls MUST follow one
+// another.
+func (g *Gateway) SetUpstream(set Upstream) { g.live.roster.Replace(set) }
+
+// Standings are the accounts at the service as operators are shown them.
+func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves.
@@ -93,7 +96,7 @@ func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
 func (g *Gateway) BeginStop() { g.live.stopping.Store(true) }
 
 // Close closes the idle connections to the service. It leaves running requests alone.
-func (g *Gateway) Close() { g.forward.service.client.Close() }
+func (g *Gateway) Close() { g.live.roster.Close() }
 
 var (
 	// ErrNoTask is the error of a task that is not the team's, or that is no longer known.
@@ -120,7 +123,7 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 	switch {
 	case err != nil:
 		return err
-	case !g.polls.tasks.MayCancel(ctx, team):
+	case !g.polls.tasks.MayCancel(ctx, &claim):
 		return ErrCancelRate
 	}
 	got, err := g.polls.service.cancelTask(ctx, &claim)

@@ -430,10 +430,10 @@ func TestFinisherBesideClients(t *testing.T) {
 	for range 600 {
 		clock.move(1100 * time.Millisecond)
 		for team := range 9 {
-			_, _ = queries.Allow(t.Context(), fmt.Sprint("team", team), false)
+			_, _ = queries.Allow(t.Context(), cache.Wish{Team: fmt.Sprint("team", team)})
 		}
 		for range 20 {
-			if ok, _ := queries.Allow(t.Context(), "finished", true); ok {
+			if ok, _ := queries.Allow(t.Context(), cache.Wish{Team: "finished", Spare: true}); ok {
 				finished++
 			}
 		}

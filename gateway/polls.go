@@ -88,7 +88,7 @@ func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) er
 	var fresh answer
 	known, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
 		var err error
-		fresh, err = p.service.do(s, get, "tasks/"+s.task)
+		fresh, err = p.service.do(s, &claim, get, "tasks/"+s.task)
 		return tasks.Reply{Status: fresh.status, Body: fresh.body}, err
 	})
 	if !passes {
@@ -145,10 +145,10 @@ func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return err
 	}
-	if !p.tasks.MayCancel(r.Context(), s.Team) {
+	if !p.tasks.MayCancel(r.Context(), &claim) {
 		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).retry(time.Second)
 	}
-	got, err := p.service.do(s, post, "tasks/"+s.task+"/cancel")
+	got, err := p.service.do(s, &claim, post, "tasks/"+s.task+"/cancel")
 	if err != nil {
 		return err
 	}

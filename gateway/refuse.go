@@ -44,6 +44,7 @@ var (
 	refuseRate        = row("admit/rate", http.StatusTooManyRequests, "Throttling.RateQuota")
 	refuseTasks       = row("admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota")
 	refuseAccount     = row("admit/account", http.StatusTooManyRequests, "Throttling.RateQuota")
+	refuseOut         = row("admit/account", http.StatusServiceUnavailable, "ServiceUnavailable")
 	refuseQuota       = row("admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota")
 	refuseHouse       = row("admit/house", http.StatusTooManyRequests, "Throttling.AllocationQuota")
 	refuseState       = row("admit/state", http.StatusServiceUnavailable, "ServiceUnavailable")

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/loads"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -62,6 +64,11 @@ type requestState struct {
 
 	// The exchange with the service.
 
+	attempt    accounts.Attempt // with the account that does the work, or made the task
+	way        *accounts.Way    // to it, as the request is sent
+	path       string           // of the service, for requests about a task; empty: the route's
+	retryAfter time.Duration    // that the answer asks for; 0: it does not say
+	verdict    account.Verdict  // what the answer says about the account
 	exchange   *upstream.Exchange
 	room       *room                 // for what the exchange needs
 	values     values                // of that header
@@ -95,7 +102,7 @@ func stateOf(ctx context.Context) *requestState {
 // room is what a request and its exchange with the service need, beside their state.
 type room struct {
 	judged policy.Request
-	body   bounded // of the answer
+	body   upstream.Bounded // of the answer
 }
 
 // values makes the values of an answer's header, several with one allocation. net/http and wrappers of the answer may keep them

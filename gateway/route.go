@@ -37,20 +37,18 @@ type route struct {
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
 
-	name   string   // the path's template as clients write it
-	target *url.URL // the address at the service, if the path is fixed
+	name string // the path's template as clients write it
 }
 
 // routes finds a request's route. net/http's ServeMux does not fit: it redirects paths with // or .., answers 404
 // and 405 in plain text, and decodes %2F inside a wildcard.
 type routes struct {
-	base     *url.URL // of the service
 	exact    map[string]*route
 	prefixes []*route
 }
 
-func newRoutes(base *url.URL, table []route) *routes {
-	rs := &routes{base: base, exact: make(map[string]*route)}
+func newRoutes(table []route) *routes {
+	rs := &routes{exact: make(map[string]*route)}
 	rs.add(table)
 	// The longest prefix wins, in whatever order the operator lists them.
 	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
@@ -60,7 +58,7 @@ func newRoutes(base *url.URL, table []route) *routes {
 func (rs *routes) add(table []route) {
 	for i := range table {
 		r := &table[i]
-		r.target, r.name = rs.base.JoinPath(r.path), r.path
+		r.name = r.path
 		if r.path[0] != '/' {
 			r.name = versionPrefix + r.path
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/accounts"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -31,26 +33,29 @@ type service struct {
 	live    *live
 	alarms  *telemetry.Alarms
 	headers *headers
-	client  *upstream.Client
 	lease   time.Duration // of a request's hold
 }
 
 func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms, headers *headers, lease time.Duration) *service {
-	u := &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
-	u.client = upstream.New(u.clientConfig())
-	return u
+	return &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
 }
 
-func (u *service) clientConfig() upstream.Config {
-	return upstream.Config{
-		URL: u.config.UpstreamURL, ConnectTimeout: u.config.ConnectTimeout, HeaderTimeout: u.config.HeaderTimeout, IdleTimeout: u.config.IdleTimeout,
-		Keep: answerNames, DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
+// rosterConfig has the settings of the ways to the service.
+func rosterConfig(c *Config, d *Deps) accounts.Config {
+	return accounts.Config{
+		Base: c.UpstreamURL, Shared: d.Cooling, Now: d.Now, Logger: d.Logger,
+		Client: upstream.Config{
+			ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
+			Keep: answerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
+		},
 	}
 }
 
-// outbound fills in a request to the service, and begins its exchange. The header is made from nothing.
+// outbound fills in a request to the request's account at the service, and begins its exchange. The header is made from nothing.
 func (u *service) outbound(out *http.Request, s *requestState) {
-	out.Header = u.headers.outbound(s, u.live.key.Load().Authorization())
+	s.way = s.attempt.Way()
+	out.URL, out.Host = s.target(), ""
+	out.Header = u.headers.outbound(s, s.way.Authorization())
 	out.Body, out.GetBody, out.ContentLength = http.NoBody, nil, int64(len(s.body))
 	if len(s.body) > 0 {
 		body := s.body
@@ -68,21 +73,32 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	}
 }
 
+// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
+// query are sent unchanged.
+func (s *requestState) target() *url.URL {
+	switch {
+	case s.path != "":
+		return s.way.Base().JoinPath(s.path)
+	case !s.route.prefix:
+		return s.way.Target(s.route.path)
+	}
+	u := *s.way.Base()
+	u.RawPath = u.EscapedPath() + "/" + s.rest
+	u.Path, _ = url.PathUnescape(u.RawPath) // routes has unescaped it already
+	u.RawQuery = s.query
+	return &u
+}
+
 // receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
 // a stream before they leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
-	key := u.live.key.Load()
-	s.UpstreamStatus = answer.StatusCode
-	key.CoverHeader(answer.Header, inboundNames[:])
+	secrets := u.live.roster.Secrets()
+	secrets.CoverHeader(answer.Header, inboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
 	if err := u.checkAnswer(answer); err != nil {
 		s.fault = asRefusal(err).name
 		s.exchange.Abandon()
 		return err
-	}
-	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
-		s.meter = meters.Get().(*meter.Meter)
-		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
 	}
 	inbound(answer.Header)
 	setLength(answer, &s.values)
@@ -92,9 +108,9 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 		if err != nil {
 			return err
 		}
-		key.Redact(text)
+		secrets.Redact(text)
 	case isStream(answer.Header):
-		answer.Body = upstream.NewStream(answer.Body, key, watch)
+		answer.Body = upstream.NewStream(answer.Body, secrets, watch)
 	}
 	return nil
 }
@@ -111,12 +127,17 @@ func (u *service) failed(s *requestState, err error) error {
 	return err
 }
 
-// do makes a small request without a body and reads its answer whole.
-func (u *service) do(s *requestState, method, path string) (answer, error) {
-	target := u.config.UpstreamURL.JoinPath(path)
-	out := (&http.Request{Method: method, URL: target, Host: target.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
+// do makes a small request about a task to the account that made it, and reads the answer whole.
+func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
+	maker := u.live.roster.Of(claim.Account)
+	if maker == nil {
+		return answer{}, refuse(refuseUnreachable).say("The task's account at the service is not known to this gateway any more; the request was not sent.")
+	}
+	s.use(u.live.roster.Asks(maker))
+	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
+	s.path = path
 	u.outbound(out, s)
-	got, err := u.client.RoundTrip(out)
+	got, err := u.try(out, s)
 	if err != nil {
 		return answer{}, u.failed(s, err)
 	}
@@ -127,7 +148,7 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	u.live.key.Load().RedactKeys(body) // a failed task is reported with status 200
+	u.live.roster.Secrets().RedactKeys(body) // a failed task is reported with status 200
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
@@ -141,7 +162,7 @@ var (
 func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, error) {
 	s := u.ownRequest(context.Background(), queryRoute, claim)
 	s.finisher, s.Span = by.Finisher, by.Span
-	got, err := u.do(s, get, "tasks/"+claim.Task)
+	got, err := u.do(s, claim, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
 }
 
@@ -153,6 +174,7 @@ var (
 	errRedirected = errors.New("the service answered with a redirect")
 	errEncoded    = errors.New("the service sent a compressed answer without being asked")
 	errOurKey     = errors.New("the service refused the gateway's own key")
+	errEndless    = refuse(refuseAnswer)
 )
 
 // checkAnswer refuses an answer that is unfit for any team.
@@ -166,7 +188,6 @@ func (u *service) checkAnswer(answer *http.Response) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		u.alarms.Raise(telemetry.AlarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
 		return broken(errEncoded)
@@ -210,7 +231,7 @@ func first(values []string) string {
 
 // cancelTask asks the service to cancel a task, without a client's request.
 func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, error) {
-	return u.do(u.ownRequest(ctx, cancelRoute, claim), post, "tasks/"+claim.Task+"/cancel")
+	return u.do(u.ownRequest(ctx, cancelRoute, claim), claim, post, "tasks/"+claim.Task+"/cancel")
 }
 
 // ownRequest is a request of the gateway's own about a task.
@@ -226,13 +247,13 @@ var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
 func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 	info := telemetry.SpanInfo{
 		Operation: s.operation(), Model: s.Model, Label: s.Label, Team: s.Team, Task: s.Task, Stream: s.stream,
-		Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
+		Account: s.attempt.Shown(), Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
 	}
 	if info.Operation == telemetry.OperationNone {
 		info.Name = s.method + " " + s.route.path
 	}
 	if u.deps.Traces != nil {
-		info.Secrets = u.live.key.Load()
+		info.Secrets, info.Address = u.live.roster, s.way.Base()
 	}
 	return info
 }
@@ -251,20 +272,3 @@ func (s *requestState) operation() string {
 	}
 	return telemetry.OperationGenerate
 }
-
-// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(refuseAnswer)
-	}
-	return n, err
-}
-
-// longestAnswer bounds an answer that is not a stream. It is passed on as it arrives; the bound ends endless answers.
-const longestAnswer = 256 << 20

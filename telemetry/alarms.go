@@ -17,9 +17,6 @@ const (
 	AlarmKeyPresented = "KeyPresented" // a client holds the service's key
 )
 
-// billing are the service's codes for an account that does not pay. Every request fails until the operator acts.
-var billing = map[string]bool{"Arrearage": true, "CommodityNotPurchased": true, "PrepaidBillOverdue": true, "PostpaidBillOverdue": true}
-
 // Alarms reports faults that only an operator can fix. Create it with [NewAlarms]; it is safe for concurrent use.
 type Alarms struct {
 	now     func() time.Time
@@ -27,30 +24,28 @@ type Alarms struct {
 	logger  *slog.Logger
 
 	mu     sync.Mutex
-	logged map[string]*rate.Limiter // of the log lines, by code
+	logged map[alarm]*rate.Limiter // of the log lines
 }
+
+// alarm is what is wrong, and with which account at the service.
+type alarm struct{ code, account string }
 
 // NewAlarms returns Alarms that are counted in the metrics, which may be nil, and logged.
 func NewAlarms(now func() time.Time, metrics *Metrics, logger *slog.Logger) *Alarms {
-	return &Alarms{now: now, metrics: metrics, logger: logger, logged: make(map[string]*rate.Limiter)}
+	return &Alarms{now: now, metrics: metrics, logger: logger, logged: make(map[alarm]*rate.Limiter)}
 }
 
-// Raise counts an alarm, and logs it unless it was logged a moment ago: the same fault may occur with every request.
-func (a *Alarms) Raise(code, text string) {
+// Raise counts an alarm about an account at the service, and logs it unless it was logged a moment ago: the same fault may occur with
+// every request.
+func (a *Alarms) Raise(code, account, text string) {
 	a.metrics.Alarm(code)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.logged[code] == nil {
-		a.logged[code] = rate.NewLimiter(rate.Every(alarmEvery), 1)
+	of := alarm{code, account}
+	if a.logged[of] == nil {
+		a.logged[of] = rate.NewLimiter(rate.Every(alarmEvery), 1)
 	}
-	if a.logged[code].AllowN(a.now(), 1) {
-		a.logger.Error("alarm", slog.String("code", code), slog.String("error", text))
-	}
-}
-
-// CheckBilling raises an alarm if the service's error code means that its account does not pay.
-func (a *Alarms) CheckBilling(code string) {
-	if billing[code] {
-		a.Raise(code, "the service says that its account does not pay")
+	if a.logged[of].AllowN(a.now(), 1) {
+		a.logger.Error("alarm", slog.String("code", code), slog.String("account", account), slog.String("error", text))
 	}
 }

@@ -26,20 +26,20 @@ type Config struct {
 	Exporter sdktrace.SpanExporter
 }
 
-// upstream is the service's host and port; empty and 0: not in spans.
-func (c *Config) upstream() (host string, port int64) {
-	if c.Upstream == nil {
+// serverOf is an address's host and port. Nil: empty and 0, which are not in spans.
+func serverOf(address *url.URL) (host string, port int64) {
+	if address == nil {
 		return "", 0
 	}
-	port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64)
+	port, err := strconv.ParseInt(address.Port(), 10, 64)
 	switch {
 	case err == nil:
-	case c.Upstream.Scheme == "https":
+	case address.Scheme == "https":
 		port = 443
 	default:
 		port = 80
 	}
-	return c.Upstream.Hostname(), port
+	return address.Hostname(), port
 }
 
 // scope is the instrumentation scope's name for OpenTelemetry.

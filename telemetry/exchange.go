@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -15,8 +16,9 @@ type SpanInfo struct {
 	Model      string // as the request named it
 	Label      string // the model in metrics, from a closed set
 	Team       string
-	Account    string // at the service; empty: there is only one
-	Task       string // the task that a query is about
+	Account    string   // at the service; empty: there is only one
+	Address    *url.URL // where that is; nil: where the service is
+	Task       string   // the task that a query is about
 	Stream     bool
 	Parent     Span   // of the request; zero: no request, or it is not recorded
 	Alone      bool   // no request caused the exchange, so it may begin a trace

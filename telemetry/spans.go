@@ -105,8 +105,12 @@ func writeExchange(s *attributes, x *Exchange, result *Result) {
 		s.text(genProvider, x.traces.config.Provider)
 		s.text(genModel, info.Model)
 	}
-	s.text(serverHost, x.traces.host)
-	s.known(serverPort, x.traces.port)
+	host, port := x.traces.host, x.traces.port
+	if info.Address != nil {
+		host, port = serverOf(info.Address)
+	}
+	s.text(serverHost, host)
+	s.known(serverPort, port)
 	s.known(httpStatus, int64(result.Status))
 	if reading.Failed && reading.ErrorCode != "" { // the service's own code: only labels of metrics must be from a closed set
 		s.text(errorType, covered(reading.ErrorCode, info.Secrets))

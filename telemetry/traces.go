@@ -37,7 +37,7 @@ type Traces struct {
 func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Traces {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(newSampler(config.Logger, time.Now)))
-	host, port := config.upstream()
+	host, port := serverOf(config.Upstream)
 	opted := strings.Split(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") // the standard's list of conventions to use instead of the default ones
 	latest := slices.ContainsFunc(opted, func(word string) bool { return strings.TrimSpace(word) == latestGenAI })
 	return &Traces{

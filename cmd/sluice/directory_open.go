@@ -52,7 +52,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
 			parts.gateway.SetTeams(file)
 			parts.force.file.Store(file)
-			parts.gateway.SetUpstreamKey(up.First())
+			parts.gateway.SetUpstream(gateway.Upstream(up))
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start

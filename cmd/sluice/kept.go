@@ -12,6 +12,7 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	roster "sluice/gateway/accounts"
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
@@ -32,6 +33,7 @@ type kept struct {
 	cancels    gateway.Queries
 	outcomes   gateway.Outcomes // of requests that run once
 	lately     lately           // what all replicas did in the last two days
+	cooling    roster.Shared    // what replicas know of throttled accounts at the service; nil: all is in memory
 	collector  *recent.Collector
 	reconciled *recent.Reconciled
 	redis      *redisclient.Client                                     // nil: all is in memory
@@ -116,6 +118,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts 
 	})
 	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.reconciled = recent.NewReconciled(client)
+	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections

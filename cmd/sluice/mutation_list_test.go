@@ -92,6 +92,17 @@ var mutations = []mutation{
 	},
 	{about: "a loss that new claims hide is not noticed", file: "cache/redis_restore.go", old: "c.losses.number(c.Memory())", new: ""},
 
+	// Accounts at the service.
+	{about: "another account is asked although the first may have done the work", file: "gateway/attempts.go", old: "if !s.verdict.Another || s.held", new: "if s.verdict.Outcome == account.Worked || s.held"},
+	{about: "a task is asked for at another account", file: "gateway/service.go", old: "u.live.roster.Of(claim.Account)", new: `u.live.roster.Of("b")`},
+	{about: "an account that was removed is said again and again", file: "gateway/accounts/accounts.go", old: "if _, before := r.told.LoadOrStore(id, true); !before {", new: "if true {"},
+	{about: "a request that was given up stays counted", file: "gateway/accounts/attempt.go", old: "\tt.inFlight.Add(-1)\n\tif", new: "\tif"},
+	{about: "two requests probe", file: "gateway/accounts/attempt.go", old: "if a.begin(want.Model, now) || !choice.Probe {", new: "if a.begin(want.Model, now); true {"},
+	{about: "the key before is not covered", file: "gateway/upstream/secrets.go", old: "s.before = before.now.without(s.now)", new: "s.before = hidden{}"},
+	{about: "accounts share a rate of queries", file: "cache/redis.go", old: "key += ofAccount + w.Account", new: "_ = ofAccount"},
+	{about: "a shorter pause takes the place of a longer one", file: "gateway/accounts/scripts/tell.lua", old: "known >= untilTime", new: "false"},
+	{about: "a pause that has ended is told", file: "gateway/accounts/scripts/pauses.lua", old: "if tonumber(known) > now then", new: "if true then"},
+
 	// Keys.
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
@@ -162,7 +173,7 @@ var mutations = []mutation{
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "a connection that waited is not looked at", file: "gateway/upstream/pool.go", old: "case p.check(c) == nil:", new: "case true:"},
-	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/credential.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
+	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/secrets.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err)", new: "if err != nil && !isTimeout(err)"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
 	{about: "a preflight is routed by its own method", file: "gateway/wire/client.go", old: "return asked[0], true", new: "return r.Method, true"},

@@ -126,12 +126,23 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
+	"gateway/accounts": {
+		ours:      []string{"gateway/upstream", "policy/account", "policy/teams"},
+		testsOurs: []string{"policy/limit/limittest"},
+		files:     map[string][]string{"redis*.go": {goRedis}},
+		never:     []string{otelAPI, "os"},
+	},
+	"gateway/stores": {ours: []string{"gateway/tasks", "policy/limit", "policy/teams", "cache"}, never: offline, timeless: true},
+	"gateway/usage": {
+		ours:  []string{"gateway/loads", "gateway/tasks", "policy", "policy/limit", "policy/teams", "cache"},
+		never: []string{otelAPI, goRedis, httpPkg, "os"},
+	},
 	"gateway": {
-		ours:      []string{"gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -143,11 +154,11 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/admin": {
-		ours:  []string{"policy", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
+		ours:  []string{"policy", "policy/account", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		never:     []string{goRedis, otelAPI, "os"},
@@ -160,7 +171,7 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -170,7 +181,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
@@ -189,7 +200,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

@@ -422,7 +422,7 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	_, errHear := tasks.Hear(ctx, &claim, cache.Answer{Task: "t", Status: cache.Running}, nil, 1)
 	_, errList := tasks.List(ctx, []string{"search"}, cache.Filter{})
 	_, errDue := tasks.Due(ctx, 10, nil)
-	_, errAllow := tasks.Allow(ctx, "search", false)
+	_, errAllow := tasks.Allow(ctx, cache.Wish{Team: "search"})
 	_, _, errBegin := tasks.Begin(ctx, name, [32]byte{}, "one")
 	_, _, errAgain := tasks.Begin(ctx, name, [32]byte{}, "one")
 	tasks.End(ctx, name, [32]byte{}, cache.Outcome{})

@@ -99,14 +99,16 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		return nil, err
 	}
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
-		Now: time.Now, Teams: c.teams, UpstreamKey: c.Upstream.First(), Identities: p.identities, Logger: logger,
+		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote,
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 	})
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
-	watched := telemetry.Watched{LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last}
+	watched := telemetry.Watched{
+		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
+	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{
@@ -142,7 +144,7 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Inside: p.kept.accounts.LookInside, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = adminIdle
 	forPeople(server)

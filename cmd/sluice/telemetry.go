@@ -20,6 +20,16 @@ import (
 // sendFor bounds the sending of pending telemetry when the process ends: the collector may be away.
 const sendFor = 5 * time.Second
 
+// measured are the accounts at the service as metrics show them.
+func (p *process) measured() []telemetry.Account {
+	standings := p.gateway.Standings()
+	all := make([]telemetry.Account, len(standings))
+	for i, s := range standings {
+		all[i] = telemetry.Account{ID: s.ID, State: string(s.State), InFlight: s.InFlight, Failovers: s.Failovers}
+	}
+	return all
+}
+
 // openTelemetry makes the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
 func openTelemetry(ctx context.Context, s settings, log *telemetry.Log) (*telemetry.Telemetry, error) {
 	b := readBuild()

@@ -177,9 +177,9 @@ type rateInTurn struct {
 	calls *Calls
 }
 
-func (r *rateInTurn) Allow(ctx context.Context, team string, spare bool) (allowed bool, err error) {
-	err = r.calls.InTurn(ctx, team, func() error {
-		allowed, err = r.Rate.Allow(ctx, team, spare)
+func (r *rateInTurn) Allow(ctx context.Context, w cache.Wish) (allowed bool, err error) {
+	err = r.calls.InTurn(ctx, w.Team, func() error {
+		allowed, err = r.Rate.Allow(ctx, w)
 		return err
 	})
 	return allowed, err

@@ -16,16 +16,21 @@ const (
 	// finishAgain is how long a task waits if the rate had no query left for it. A poll's interval would be too long: of many
 	// tasks due together, only one second's queries would be made in it.
 	finishAgain = time.Second
+	// noAccountPause is how long a task waits whose account is not known here.
+	noAccountPause = time.Minute
 )
 
+// teamAtAccount has a share of an account's rate of queries.
+type teamAtAccount struct{ team, account string }
+
 // Finish queries tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until its
-// end is known. Finish uses what clients leave of the account's query rate.
+// end is known. Finish uses what clients leave of the accounts' query rates.
 func (t *Tasks) Finish(ctx context.Context) {
 	due, err := t.deps.Claims.Due(ctx, finishMost, t.deps.Full())
 	if err != nil || len(due) == 0 {
 		return // Maintain reports what is away
 	}
-	var noRate sync.Map // teams for which the rate has no query left in this round
+	var noRate sync.Map // teams for which the rate of an account has no query left in this round
 	turns := make(chan cache.Claim)
 	var querying sync.WaitGroup
 	for range finishTogether {
@@ -64,8 +69,12 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
 		return
 	}
-	again := t.deps.Now().Add(finishAgain)
-	if _, none := noRate.Load(claim.Team); none && t.canWait(claim) {
+	if !t.deps.Has(claim.Account) { // the account may be written again
+		_ = t.deps.Claims.Schedule(ctx, claim, t.deps.Now().Add(noAccountPause))
+		return
+	}
+	again, at := t.deps.Now().Add(finishAgain), teamAtAccount{claim.Team, claim.Account}
+	if _, none := noRate.Load(at); none && t.canWait(claim) {
 		_ = t.deps.Claims.Schedule(ctx, claim, again)
 		return
 	}
@@ -78,7 +87,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	case answer.Source == Hit: // a client polls it
 		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextQuery(answer.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
 	case answer.NoRate:
-		noRate.Store(claim.Team, true)
+		noRate.Store(at, true)
 		_ = t.deps.Claims.Schedule(ctx, claim, again)
 	case answer.Source == Stale: // the service did not answer
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())

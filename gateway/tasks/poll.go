@@ -183,12 +183,12 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (R
 	return last, answer.Status != cache.Unknown && (answer.Task == "" || answer.Task == claim.Task)
 }
 
-// MayCancel takes one cancel from the account's rate of cancels, and reports whether the team got one. The service counts cancels
+// MayCancel takes one cancel of a task from its account's rate of cancels, and reports whether the team got one. The service counts cancels
 // apart from queries. A cancel without room in that rate is refused, unlike a poll. So a team's first cancel in a second has
 // priority, and further ones get what is left.
-func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
-	first, _ := t.cancels.LoadOrStore(team, rate.NewLimiter(rate.Every(time.Second), 1))
-	allowed, err := t.deps.Cancels.Allow(ctx, team, !first.(*rate.Limiter).AllowN(t.deps.Now(), 1))
+func (t *Tasks) MayCancel(ctx context.Context, claim *cache.Claim) bool {
+	first, _ := t.cancels.LoadOrStore(claim.Team, rate.NewLimiter(rate.Every(time.Second), 1))
+	allowed, err := t.deps.Cancels.Allow(ctx, t.wish(claim, !first.(*rate.Limiter).AllowN(t.deps.Now(), 1)))
 	return err != nil || allowed
 }
 

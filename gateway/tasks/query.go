@@ -19,7 +19,7 @@ const (
 	otherQuery = 50 * time.Millisecond
 )
 
-// queries queries the service about tasks: one replica at a time, and within the account's rate.
+// queries queries the service about tasks: one replica at a time, and within its account's rate.
 type queries struct {
 	*settler
 	flights singleflight.Group // running task queries
@@ -30,7 +30,7 @@ func (q *queries) fresh(claim *cache.Claim) bool {
 	return claim.Final() || q.deps.Now().Sub(claim.Fetched) < q.config.Interval
 }
 
-// queryInTurn answers from what is known by now, or queries the service, once among all replicas and within the account's rate.
+// queryInTurn answers from what is known by now, or queries the service, once among all replicas and within its account's rate.
 func (q *queries) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
@@ -43,6 +43,9 @@ func (q *queries) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	}
 	if ended, waits := q.unsettled.of(claim.Team, claim.Task); waits {
 		return PollAnswer{Claim: ended, Source: Hit}
+	}
+	if !q.deps.Has(claim.Account) {
+		return last
 	}
 	turn, noRate := q.turn(ctx, claim, by.Finisher && q.canWait(claim), !by.Finisher) // without Redis a replica queries for clients only
 	switch turn {
@@ -120,12 +123,17 @@ func (q *queries) query(ctx context.Context, last PollAnswer, by Origin) PollAns
 	return last
 }
 
+// wish is a query or a cancel that counts in the rate of the task's account.
+func (q *queries) wish(claim *cache.Claim, spare bool) cache.Wish {
+	return cache.Wish{Account: claim.Account, Rate: q.deps.QueryRate(claim.Account), Team: claim.Team, Spare: spare}
+}
+
 // hasState reports whether an answer has a state of that task. "unknown" is not a state, because the service can lose a task for a moment.
 func hasState(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
 }
 
-// turn takes the turn to query the service about a task, once among all replicas and within the account's rate. If it is Mine,
+// turn takes the turn to query the service about a task, once among all replicas and within its account's rate. If it is Mine,
 // the caller MUST make the query, and then pass the answer to Hear, or release the task. spare: leave room in the rate for
 // others. blind: the caller may query even if Redis is away. noRate: the task rests because the rate has no query left.
 func (q *queries) turn(ctx context.Context, claim *cache.Claim, spare, blind bool) (turn cache.Turn, noRate bool) {
@@ -136,7 +144,7 @@ func (q *queries) turn(ctx context.Context, claim *cache.Claim, spare, blind boo
 	case err == nil && turn != cache.Mine:
 		return turn, false
 	}
-	if allowed, err := q.deps.Queries.Allow(ctx, claim.Team, spare); err == nil && !allowed || err != nil && !blind {
+	if allowed, err := q.deps.Queries.Allow(ctx, q.wish(claim, spare)); err == nil && !allowed || err != nil && !blind {
 		q.release(ctx, claim, 0)
 		return cache.Resting, err == nil
 	}

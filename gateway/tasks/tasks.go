@@ -49,11 +49,11 @@ type Claims interface {
 	Maintain(ctx context.Context) error
 }
 
-// Rate keeps the account's rate of task queries, or of cancels.
+// Rate keeps the rates of task queries, or of cancels, of the accounts at the service.
 type Rate interface {
-	// Allow MUST keep all replicas together within the rate, and give each team its share. With spare it MUST leave room for
-	// others. An error means that the state is not known.
-	Allow(ctx context.Context, team string, spare bool) (bool, error)
+	// Allow MUST keep all replicas together within the account's rate, and give each team its share. With Spare it MUST leave room
+	// for others. An error means that the state is not known.
+	Allow(ctx context.Context, w cache.Wish) (bool, error)
 }
 
 // Config has the operator's settings for tasks. Every field is required unless its comment says otherwise.
@@ -68,8 +68,14 @@ type Config struct {
 type Deps struct {
 	Now     func() time.Time // the clock
 	Claims  Claims
-	Queries Rate // of task queries of the account
-	Cancels Rate // of cancels of the account
+	Queries Rate // of task queries
+	Cancels Rate // of cancels
+
+	// Has reports whether the account at the service is known here, by its name in a claim. Of one that is not, the last known
+	// answers are served.
+	Has func(account string) bool
+	// QueryRate is how many queries an account allows a second; 0: as many as the Rate does.
+	QueryRate func(account string) int
 
 	// Query queries the service about a task.
 	Query func(claim *cache.Claim, by Origin) (Reply, error)

@@ -32,8 +32,8 @@ var longPieces = sync.Pool{New: func() any { return new([longestPiece]byte) }}
 
 // NewStream passes a stream on with the key and the address covered. watch sees each piece before it is passed on, and MUST NOT
 // keep it; it may be nil.
-func NewStream(from io.ReadCloser, c *Credential, watch func(piece []byte)) *Stream {
-	return &Stream{ReadCloser: from, cover: streamCover{credential: c}, watch: watch}
+func NewStream(from io.ReadCloser, s *Secrets, watch func(piece []byte)) *Stream {
+	return &Stream{ReadCloser: from, cover: streamCover{secrets: s}, watch: watch}
 }
 
 func (f *Stream) Read(p []byte) (int, error) {
@@ -114,7 +114,7 @@ func (f *Stream) giveBack() {
 // complete to the key or the address, unless that text fills the piece.
 func (f *Stream) within(piece []byte) int {
 	end := lastRune(piece)
-	if whole := f.cover.credential.begins(piece[:end]); whole > 0 {
+	if whole := f.cover.secrets.begins(piece[:end]); whole > 0 {
 		return whole
 	}
 	return end
@@ -178,19 +178,19 @@ func lastRune(p []byte) int {
 // streamCover covers the service's key in every frame, because an error need not be marked as one, and the service's address in
 // frames that are marked as errors: a success may name it.
 type streamCover struct {
-	credential *Credential
-	within     bool // the last piece ended inside an error frame
+	secrets *Secrets
+	within  bool // the last piece ended inside an error frame
 }
 
 // cover covers the next piece, in place and letter for letter.
 func (f *streamCover) cover(whole []byte) {
-	f.credential.RedactKeys(whole)
+	f.secrets.RedactKeys(whole)
 	from := 0
 	if !f.within {
 		from = errorFrame(whole)
 	}
 	if f.within = false; from >= 0 {
-		f.credential.Redact(whole[from:])
+		f.secrets.Redact(whole[from:])
 		f.within = lastBorder(whole) != len(whole)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // The key is covered in a stream whatever the pieces and the frames, and everything else is unchanged.
 func TestTheKeyIsCoveredAcrossPieces(t *testing.T) {
 	const key = "sk-abcdef"
-	c := credentialOf(t, key)
+	c := secretsOf(t, key)
 	rapid.Check(t, func(t *rapid.T) {
 		var text, want strings.Builder
 		for range rapid.IntRange(1, 4).Draw(t, "frames") {
@@ -57,7 +57,7 @@ func TestTheKeyIsCoveredAcrossPieces(t *testing.T) {
 
 // A reader whose buffer becomes smaller than the waiting bytes gets them in pieces, none of which ends inside the key.
 func TestTheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
-	c := credentialOf(t, "sk-abcdef")
+	c := secretsOf(t, "sk-abcdef")
 	for size := len(`\u0073k-abcdef`); size < 60; size++ {
 		f := NewStream(io.NopCloser(strings.NewReader("data:a\n\ndata:"+strings.Repeat("x", 30)+`sk-abcdef, \u0073k-abcdef`+strings.Repeat("y", 30))), c, nil)
 		n, err := f.Read(make([]byte, 4096))
@@ -79,7 +79,7 @@ func (s *small) Read(p []byte) (int, error) { return s.from.Read(p[:min(len(p), 
 
 // The address is covered in an error that is longer than a piece, to its end, and only in the error.
 func TestTheAddressInALongError(t *testing.T) {
-	cover := covering(credentialOf(t, "sk-abcdef"))
+	cover := covering(secretsOf(t, "sk-abcdef"))
 	var got string
 	for _, piece := range []string{
 		"data:service.example\n\n", "id:1\ndata:service.example\nevent: error\ndata:", "service.example", "and service.example\n\n", "data:service.example\n\n",
@@ -95,14 +95,14 @@ func TestTheAddressInALongError(t *testing.T) {
 }
 
 // covering is the part of watching a stream that covers.
-func covering(c *Credential) func([]byte) {
-	cover := streamCover{credential: c}
+func covering(c *Secrets) func([]byte) {
+	cover := streamCover{secrets: c}
 	return cover.cover
 }
 
 func BenchmarkCoverFrame(b *testing.B) {
 	frame := []byte("id:7\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":7,\"total_tokens\":27},\"request_id\":\"7f3c\"}\n\n")
-	cover := covering(credentialOf(b, "sk-0123456789abcdef0123456789abcdef"))
+	cover := covering(secretsOf(b, "sk-0123456789abcdef0123456789abcdef"))
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {
 		cover(frame)

@@ -22,7 +22,7 @@ func TestStreamKeepEveryByte(t *testing.T) {
 		if rapid.Bool().Draw(t, "EOF with the last bytes") {
 			source = iotest.DataErrReader(source)
 		}
-		f := NewStream(io.NopCloser(source), new(Credential), nil)
+		f := NewStream(io.NopCloser(source), new(Secrets), nil)
 		var got []byte
 		buf := make([]byte, size)
 		for {
@@ -78,7 +78,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 func TestStreamPassTheErrorBehindTheBytes(t *testing.T) {
 	broken := errors.New("broken")
-	f := NewStream(io.NopCloser(io.MultiReader(strings.NewReader("data:a\n\ndata:b"), iotest.ErrReader(broken))), new(Credential), nil)
+	f := NewStream(io.NopCloser(io.MultiReader(strings.NewReader("data:a\n\ndata:b"), iotest.ErrReader(broken))), new(Secrets), nil)
 	got, err := io.ReadAll(f)
 	if string(got) != "data:a\n\ndata:b" || !errors.Is(err, broken) {
 		t.Errorf("%q %v", got, err)
@@ -94,7 +94,7 @@ func TestStreamReadsALongEventWhole(t *testing.T) {
 			var watched []string
 			from, to := io.Pipe()
 			go func() { _, _ = io.WriteString(to, event) }() // and nothing more
-			f := NewStream(from, new(Credential), func(piece []byte) { watched = append(watched, string(piece)) })
+			f := NewStream(from, new(Secrets), func(piece []byte) { watched = append(watched, string(piece)) })
 			got, parts := "", make([]byte, 16)
 			for len(got) < len(event) {
 				n, err := f.Read(parts)
@@ -115,7 +115,7 @@ func TestStreamReadsALongEventWhole(t *testing.T) {
 func TestStreamIntoATinyBuffer(t *testing.T) {
 	const text = "data:long enough\n\ndata:é\n\n"
 	for size := 1; size <= 4; size++ {
-		f := NewStream(io.NopCloser(strings.NewReader(text)), new(Credential), nil)
+		f := NewStream(io.NopCloser(strings.NewReader(text)), new(Secrets), nil)
 		var got []byte
 		buf := make([]byte, size)
 		for reads := 0; reads < 10*len(text); reads++ {

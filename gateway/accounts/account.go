@@ -1,0 +1,93 @@
+package accounts
+
+import (
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/account"
+	"sluice/policy/teams"
+)
+
+// Account is a running account.
+type Account struct {
+	ID string
+
+	way      atomic.Pointer[Way]
+	inFlight atomic.Int64
+	ill      atomic.Bool // health has something to say
+
+	mu        sync.Mutex
+	health    account.Health
+	failovers map[string]int64 // away from it, by reason
+	warned    time.Time        // when the log last said that it is throttled
+}
+
+// Way is how an account is reached at a moment: its address, its connections and its key.
+type Way struct {
+	*upstream.Client
+
+	spec       *teams.Account
+	base       *url.URL
+	key        upstream.Secret
+	credential *upstream.Credential
+	targets    *sync.Map // of paths: *url.URL
+}
+
+// Way is how the account is reached now.
+func (a *Account) Way() *Way { return a.way.Load() }
+
+// Name is the account's id in what is kept, where none stands for [teams.MainAccount].
+func (a *Account) Name() string {
+	if a.ID == teams.MainAccount {
+		return ""
+	}
+	return a.ID
+}
+
+// Authorization is the value of the Authorization header. It must go into requests along this way only.
+func (w *Way) Authorization() string { return w.credential.Authorization() }
+
+// Base is the service's address, ending in the version prefix. It must not be changed.
+func (w *Way) Base() *url.URL { return w.base }
+
+// Target is the address of a path below the base, one of a few. It must not be changed.
+func (w *Way) Target(path string) *url.URL {
+	if known, ok := w.targets.Load(path); ok {
+		return known.(*url.URL)
+	}
+	target := w.base.JoinPath(path)
+	w.targets.Store(path, target)
+	return target
+}
+
+// view is what is known of the account, for a request for the model.
+func (a *Account) view(model string, now time.Time) (v account.View) {
+	if a.ill.Load() {
+		a.mu.Lock()
+		v = a.health.View(model, now)
+		a.mu.Unlock()
+	}
+	v.Account, v.InFlight = a.way.Load().spec, int(a.inFlight.Load())
+	return v
+}
+
+// begin counts a request for the model, and reports whether it probes the account for the others.
+func (a *Account) begin(model string, now time.Time) (probes bool) {
+	if a.ill.Load() {
+		a.mu.Lock()
+		probes = a.health.Begin(model, now)
+		a.mu.Unlock()
+	}
+	a.inFlight.Add(1)
+	return probes
+}
+
+// renew notes that the account has another key.
+func (a *Account) renew(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.health.Renewed(now)
+}

@@ -1,0 +1,180 @@
+// Package accounts has the running accounts at the service: the key of each, its connections, how many requests it has in flight, and
+// what its answers have shown of it.
+//
+// Package account decides which of them does a piece of work, and what an answer says; a [Roster] keeps what is known, and the way to
+// each. It knows nothing of limits, tasks and handlers.
+//
+// It promises that every request that it counts with an account is counted once and given back once, that a request of an account that
+// was removed ends as it began, and that the keys and addresses of all accounts are covered in texts.
+package accounts
+
+import (
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/teams"
+)
+
+// Config has the settings of a Roster. Every field is required unless its comment says otherwise.
+type Config struct {
+	Base   *url.URL        // the service's address for accounts that name none, ending in the version prefix
+	Client upstream.Config // of the connections, without a URL
+	Shared Shared          // what the replicas know; nil: each process knows what it hears
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Set is accounts and their keys.
+type Set struct {
+	File *teams.Accounts            // nil: there is no accounts file, and [teams.MainAccount] serves everything
+	Keys map[string]upstream.Secret // by the ids of the accounts
+}
+
+// Main is the set without an accounts file.
+func Main(key upstream.Secret) Set {
+	return Set{Keys: map[string]upstream.Secret{teams.MainAccount: key}}
+}
+
+// specs are the accounts as the file writes them.
+func (s Set) specs() []*teams.Account {
+	if s.File == nil {
+		return teams.MainAccounts(nil, nil).List
+	}
+	return s.File.List
+}
+
+// Roster has the running accounts. Create it with [New]; it is safe for concurrent use.
+type Roster struct {
+	config Config
+	now    atomic.Pointer[roll]
+	told   sync.Map // ids of accounts that are not there, and of which the log says so
+	news   chan cooled
+}
+
+// roll are the accounts at a moment.
+type roll struct {
+	list    []*Account // in the order of the file
+	byID    map[string]*Account
+	sole    *Account // the only one without an accounts file: nothing is chosen or refused; nil: there is a file
+	secrets *upstream.Secrets
+}
+
+// New builds a Roster of a set. It connects to nothing.
+func New(config Config, set Set) *Roster {
+	r := &Roster{config: config, news: make(chan cooled, mostNews)}
+	r.now.Store(new(roll))
+	r.Replace(set)
+	return r
+}
+
+// Replace puts other accounts and keys in force for every request that has not been sent yet. What is known of an account stays, and so do
+// its connections unless its address changes. The requests of an account that is gone go on. One call at a time.
+func (r *Roster) Replace(set Set) {
+	was, next := r.now.Load(), &roll{byID: map[string]*Account{}}
+	var keys []upstream.Secret
+	var bases []*url.URL
+	for _, spec := range set.specs() {
+		a := was.byID[spec.ID]
+		if a == nil {
+			a = &Account{ID: spec.ID}
+		}
+		way := r.way(a.way.Load(), spec, set.Keys[spec.ID])
+		if before := a.way.Swap(way); before != nil && before.key != way.key {
+			a.renew(r.config.Now())
+		}
+		next.list, next.byID[a.ID] = append(next.list, a), a
+		keys, bases = append(keys, way.key), append(bases, way.base)
+		r.told.Delete(a.ID)
+	}
+	if set.File == nil || set.File.NoFile {
+		next.sole = next.list[0]
+	}
+	next.secrets = upstream.NewSecrets(keys, bases, was.secrets)
+	r.now.Store(next)
+	for id, a := range was.byID {
+		if next.byID[id] == nil {
+			a.way.Load().Close()
+		}
+	}
+}
+
+// way is how an account is reached now. before is how it was; nil: it is new.
+func (r *Roster) way(before *Way, spec *teams.Account, key upstream.Secret) *Way {
+	base := spec.URL
+	if base == nil {
+		base = r.config.Base
+	}
+	way := &Way{spec: spec, base: base, key: key, credential: upstream.NewCredential(key)}
+	if before != nil && before.base.String() == base.String() {
+		way.Client, way.targets = before.Client, before.targets
+		return way
+	}
+	if before != nil {
+		before.Close()
+	}
+	config := r.config.Client
+	config.URL = base
+	way.Client, way.targets = upstream.New(config), new(sync.Map)
+	return way
+}
+
+// Close closes the idle connections. It leaves running requests alone.
+func (r *Roster) Close() {
+	for _, a := range r.now.Load().list {
+		a.way.Load().Close()
+	}
+}
+
+// Secrets are what to cover in texts.
+func (r *Roster) Secrets() *upstream.Secrets { return r.now.Load().secrets }
+
+// Cover hides the keys and addresses of all accounts in a text.
+func (r *Roster) Cover(text string) string { return r.Secrets().Cover(text) }
+
+// Holder is the account whose key a text is; empty: it is none's.
+func (r *Roster) Holder(text string) (id string) {
+	for _, a := range r.now.Load().list {
+		if a.way.Load().credential.Is(text) {
+			id = a.ID
+		}
+	}
+	return id
+}
+
+// Of is the account of this id; empty: of [teams.MainAccount]. Nil: it is not there, which the log says once.
+func (r *Roster) Of(id string) *Account {
+	if id == "" {
+		id = teams.MainAccount
+	}
+	a := r.now.Load().byID[id]
+	if a == nil {
+		if _, before := r.told.LoadOrStore(id, true); !before {
+			r.config.Logger.Warn("an account that has tasks is not in the accounts file: the last known answers about them are served, and their "+
+				"holds are charged when the tasks expire; write the account again, with weight 0, until its tasks have ended", slog.String("account", id))
+		}
+	}
+	return a
+}
+
+// Has reports whether the account of this id, as in Of, is there.
+func (r *Roster) Has(id string) bool { return r.Of(id) != nil }
+
+// Quotas is the account that holds the quotas of the account of this id, as in Of; nil: it has none, or is not there.
+func (r *Roster) Quotas(id string) *teams.Team {
+	if a := r.Of(id); a != nil {
+		return a.way.Load().spec.Quotas
+	}
+	return nil
+}
+
+// QueryRate is how many queries about tasks the account of this id, as in Of, allows a second; 0: as many as the settings say.
+func (r *Roster) QueryRate(id string) int {
+	if a := r.Of(id); a != nil {
+		return a.way.Load().spec.QueryRate
+	}
+	return 0
+}

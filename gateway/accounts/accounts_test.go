@@ -1,0 +1,299 @@
+package accounts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway/accounts"
+	"sluice/gateway/upstream"
+	"sluice/policy/account"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// setOf is a set of accounts, each with the lines of a list in an accounts file.
+func setOf(t testing.TB, lines ...string) accounts.Set {
+	t.Helper()
+	file, err := teams.ParseAccounts([]byte("accounts:\n  - {key_file: /key, " + strings.Join(lines, "}\n  - {key_file: /key, ") + "}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := accounts.Set{File: file, Keys: map[string]upstream.Secret{}}
+	for _, a := range file.List {
+		set.Keys[a.ID] = upstream.Secret("sk-canary-" + a.ID + "-0123456789")
+	}
+	return set
+}
+
+// rosterOf is a roster with a clock that the test moves.
+func rosterOf(t testing.TB, set accounts.Set, changes ...func(*accounts.Config)) (*accounts.Roster, *limittest.Clock) {
+	t.Helper()
+	clock := limittest.NewClock()
+	config := accounts.Config{Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}
+	for _, change := range changes {
+		change(&config)
+	}
+	r := accounts.New(config, set)
+	t.Cleanup(r.Close)
+	return r, clock
+}
+
+var (
+	want      = account.Want{Model: "m", Team: "search"}
+	worked    = account.Answer{Sent: true, Complete: true, Status: 200}
+	throttled = account.Answer{Sent: true, Complete: true, Status: 429, Code: "Throttling", RetryAfter: 10 * time.Second}
+	refused   = account.Answer{Sent: true, Complete: true, Status: 401}
+)
+
+// inFlight is what operators are shown as in flight, by account.
+func inFlight(r *accounts.Roster) string {
+	var list []string
+	for _, s := range r.Standings() {
+		list = append(list, fmt.Sprint(s.ID, ":", s.InFlight))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestAnAttemptIsCountedOnce(t *testing.T) {
+	r, clock := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"))
+	one, choice := r.Choose(want)
+	if one.Account == nil || one.ID != "a" || choice.Account.ID != "a" || inFlight(r) != "a:1 b:0" {
+		t.Fatalf("%+v, in flight %s", choice, inFlight(r))
+	}
+	two, _ := r.Choose(want)
+	if inFlight(r) != "a:2 b:0" {
+		t.Error(inFlight(r))
+	}
+	one.End(worked)
+	one.End(worked)
+	one.Drop()
+	clock.Move(time.Second)
+	if inFlight(r) != "a:1 b:0" {
+		t.Error(inFlight(r))
+	}
+	r.Replace(setOf(t, "id: b"))
+	two.Drop()
+	r.Replace(setOf(t, "id: a", "id: b"))
+	if inFlight(r) != "a:0 b:0" {
+		t.Error(inFlight(r))
+	}
+	var none accounts.Attempt
+	none.Drop()
+}
+
+// Without an accounts file, what the service answers is shown, and refuses nothing.
+func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
+	r, clock := rosterOf(t, accounts.Main("sk-canary-0123456789"))
+	for _, answer := range []account.Answer{throttled, refused} {
+		attempt, _ := r.Choose(want)
+		attempt.End(answer)
+		clock.Move(time.Millisecond)
+	}
+	if s := r.Standings()[0]; s.ID != teams.MainAccount || s.State != account.Out || len(s.Cooling) != 1 || s.Key != "…6789" {
+		t.Errorf("%+v", s)
+	}
+	attempt, choice := r.Choose(want)
+	if attempt.Account == nil || attempt.Spec() != nil || r.Several() {
+		t.Errorf("%+v", choice)
+	}
+	attempt.End(worked)
+	again := want
+	again.Tried = []string{teams.MainAccount}
+	if attempt, choice := r.Choose(again); attempt.Account != nil || choice.Refusal != account.Exhausted {
+		t.Errorf("%+v", choice)
+	}
+}
+
+// What a query shows about the key counts; what it shows about rates does not, because queries have their own.
+func TestQueriesShowOnlyWhetherTheKeyIsGood(t *testing.T) {
+	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))
+	for _, tt := range []struct {
+		answer account.Answer
+		state  account.State
+	}{{throttled, account.OK}, {refused, account.Out}, {worked, account.Out}} {
+		query := r.Asks(r.Of("a"))
+		query.End(tt.answer)
+		clock.Move(time.Second)
+		if s := r.Standings()[0]; s.State != tt.state || s.InFlight != 0 {
+			t.Errorf("after %+v: %+v", tt.answer, s)
+		}
+	}
+}
+
+// A change of the file keeps what is known of an account, and its connections unless its address changes.
+func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
+	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))
+	for attempt, _ := r.Choose(want); attempt.ID != "a"; attempt, _ = r.Choose(want) {
+		defer attempt.Drop()
+	}
+	a := r.Of("a")
+	way := a.Way()
+	query := r.Asks(a)
+	query.End(refused)
+	r.Replace(setOf(t, "id: a, weight: 2", "id: c"))
+	if s := r.Standings()[0]; s.State != account.Out || s.Weight != 2 || r.Of("a") != a || a.Way().Client != way.Client {
+		t.Errorf("%+v", s)
+	}
+	moved := setOf(t, "id: a, url: https://other.example/api/v1", "id: c")
+	moved.Keys["a"] = "sk-canary-another-key"
+	clock.Move(time.Second)
+	r.Replace(moved)
+	if a.Way().Client == way.Client || a.Way().Target("tasks").String() != "https://other.example/api/v1/tasks" {
+		t.Error("the address is the old one")
+	}
+	if _, choice := r.Choose(want); !choice.Probe || choice.Account.ID != "a" {
+		t.Errorf("another key is asked at once: %+v", choice)
+	}
+	for text, holder := range map[string]string{"sk-canary-another-key": "a", "sk-canary-a-0123456789": "", "sk-canary-c-0123456789": "c", "": ""} {
+		if got := r.Holder(text); got != holder {
+			t.Errorf("%q is the key of %q", text, got)
+		}
+	}
+	if got := r.Cover("sk-canary-a-0123456789 sk-canary-another-key service.example other.example"); strings.Trim(got, "* ") != "" {
+		t.Errorf("what was replaced a moment ago is not covered: %s", got)
+	}
+}
+
+// A request of an account that is removed meanwhile ends as it began.
+func TestARequestOutlivesItsAccount(t *testing.T) {
+	answer := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-answer
+		_, _ = io.WriteString(w, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	r, _ := rosterOf(t, setOf(t, "id: a, url: "+server.URL+"/api/v1", "id: b, weight: 0"), func(c *accounts.Config) {
+		c.Client = upstream.Config{ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Second, Now: time.Now}
+	})
+	attempt, _ := r.Choose(want)
+	way := attempt.Way()
+	out := (&http.Request{Method: "GET", URL: way.Target("x"), Header: http.Header{"Authorization": {way.Authorization()}}}).WithContext(t.Context())
+	got := make(chan string)
+	go func() {
+		resp, err := way.RoundTrip(out)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		text, err := io.ReadAll(resp.Body)
+		got <- fmt.Sprint(string(text), err, resp.Body.Close())
+	}()
+	r.Replace(setOf(t, "id: b"))
+	close(answer)
+	if text := <-got; text != "Bearer sk-canary-a-0123456789<nil> <nil>" {
+		t.Error(text)
+	}
+	attempt.End(worked)
+}
+
+// Requests that begin and end at random are counted exactly, and no more than one probes at a time.
+func TestAttemptsAtRandom(t *testing.T) {
+	r, clock := rosterOf(t, setOf(t, "id: a, weight: 3", "id: b", "id: c"))
+	answers := []account.Answer{worked, worked, throttled, refused, {Sent: true, Status: 500}, {}}
+	var all sync.WaitGroup
+	for worker := range uint64(8) {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(worker, 30))
+			for range 2000 {
+				attempt, choice := r.Choose(account.Want{Model: []string{"m", "n"}[random.IntN(2)], Team: "search"})
+				if attempt.Account == nil {
+					if choice.Refusal == account.Busy && choice.Wait <= 0 {
+						t.Errorf("no wait: %+v", choice)
+					}
+					clock.Move(time.Duration(random.IntN(3000)) * time.Millisecond)
+					continue
+				}
+				if random.IntN(4) == 0 {
+					attempt.Drop()
+				} else {
+					attempt.End(answers[random.IntN(len(answers))])
+				}
+				clock.Move(time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	if got := inFlight(r); got != "a:0 b:0 c:0" {
+		t.Errorf("in flight at the end: %s", got)
+	}
+}
+
+// A request asks each account once, and those that have no room never.
+func TestTrialsAskEachAccountOnce(t *testing.T) {
+	r, _ := rosterOf(t, setOf(t, "id: a", "id: b", "id: c", "id: d"))
+	trials := accounts.Trials{Roster: r}
+	attempt, _ := r.Choose(want)
+	seen := map[string]int{}
+	for ok := true; ok; {
+		seen[attempt.ID]++
+		trials.Judged(&attempt, attempt.End(throttled))
+		attempt, ok = trials.Next(want, func(to *accounts.Attempt) time.Duration {
+			if to.ID == "d" {
+				return time.Second
+			}
+			return 0
+		})
+	}
+	if seen["a"]+seen["b"]+seen["c"] < 3 || len(seen) > 4 || trials.Longest != 10*time.Second || inFlight(r) != "a:0 b:0 c:0 d:0" {
+		t.Errorf("%v, wait %s, in flight %s", seen, trials.Longest, inFlight(r))
+	}
+	for id, n := range seen {
+		if n > 1 {
+			t.Errorf("%s was asked %d times", id, n)
+		}
+	}
+}
+
+// mute is a Shared that fails.
+type mute struct{}
+
+var errMute = errors.New("away")
+
+func (mute) Tell(context.Context, accounts.Pause) error       { return errMute }
+func (mute) Pauses(context.Context) ([]accounts.Pause, error) { return nil, errMute }
+
+// Without Redis each replica knows what it hears.
+func TestWithoutRedisEachKnowsWhatItHears(t *testing.T) {
+	r, _ := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) { c.Shared = mute{} })
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	attempt, _ := r.Choose(want)
+	attempt.End(throttled)
+	if _, choice := r.Choose(want); choice.Refusal != account.Busy || choice.Wait != 10*time.Second {
+		t.Errorf("%+v", choice)
+	}
+	stop()
+	<-done
+}
+
+// BenchmarkTheOnlyAccount is what a request costs that has no choice.
+func BenchmarkTheOnlyAccount(b *testing.B) {
+	r, _ := rosterOf(b, accounts.Main("sk-canary-0123456789"), func(c *accounts.Config) { c.Now = time.Now })
+	b.ReportAllocs()
+	for b.Loop() {
+		attempt, _ := r.Choose(want)
+		attempt.End(worked)
+	}
+}
+
+// BenchmarkOneOfFour is what a choice costs.
+func BenchmarkOneOfFour(b *testing.B) {
+	r, _ := rosterOf(b, setOf(b, "id: a", "id: b", "id: c", "id: d"), func(c *accounts.Config) { c.Now = time.Now })
+	b.ReportAllocs()
+	for b.Loop() {
+		attempt, _ := r.Choose(want)
+		attempt.End(worked)
+	}
+}

@@ -1,0 +1,130 @@
+package accounts
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"sluice/policy/account"
+	"sluice/policy/teams"
+)
+
+// Attempt is a request's use of an account: of one that was chosen for new work, or of the one that made a task. The zero Attempt uses
+// none.
+type Attempt struct {
+	*Account
+
+	roster *Roster
+	model  string
+	began  time.Time
+	open   bool // it is counted with the account
+}
+
+// Choose picks the account for new work, and counts the request with it until [Attempt.End] or [Attempt.Drop], one of which MUST
+// follow. Without an Account the choice says why there is none.
+func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
+	roll, now := r.now.Load(), r.config.Now()
+	if a := roll.sole; a != nil {
+		if len(want.Tried)+len(want.Spent) > 0 {
+			return Attempt{}, account.Choice{Refusal: account.Exhausted, Wait: want.Spent[a.ID]}
+		}
+		a.begin(want.Model, now)
+		return Attempt{a, r, want.Model, now, true}, account.Choice{Account: a.way.Load().spec}
+	}
+	var some [8]account.View // on the stack
+	for {
+		views := some[:0]
+		for _, a := range roll.list {
+			views = append(views, a.view(want.Model, now))
+		}
+		choice := account.Choose(views, want, rand.Float64())
+		if choice.Account == nil {
+			return Attempt{}, choice
+		}
+		a := roll.byID[choice.Account.ID]
+		if a.begin(want.Model, now) || !choice.Probe {
+			return Attempt{a, r, want.Model, now, true}, choice
+		}
+		a.inFlight.Add(-1) // another request has become the probe in between
+	}
+}
+
+// Several reports whether there may be another account for a request.
+func (r *Roster) Several() bool { return len(r.now.Load().list) > 1 }
+
+// Asks is an attempt for a request about a task of the account. It is not counted: nothing was chosen.
+func (r *Roster) Asks(a *Account) Attempt { return Attempt{Account: a, roster: r} }
+
+// End notes the answer, which is only once of use, and returns what it says about the account. An answer about a task says nothing of the
+// rates for new work, and one that the service gives about a task does not show that it does new work.
+func (t *Attempt) End(answer account.Answer) account.Verdict {
+	v := account.Judge(answer)
+	switch {
+	case t.open:
+		t.end(v)
+	case t.Account != nil && t.began.IsZero() && v.Outcome == account.Refused:
+		now := t.roster.config.Now()
+		t.note("", now, now, v)
+	}
+	return v
+}
+
+// Drop ends an attempt that has no answer. It does nothing if the attempt has ended.
+func (t *Attempt) Drop() {
+	if t.open {
+		t.end(account.Verdict{Outcome: account.Other})
+	}
+}
+
+func (t *Attempt) end(v account.Verdict) {
+	t.open = false
+	t.inFlight.Add(-1)
+	if shows := v.Outcome == account.Throttled || v.Outcome == account.Refused; shows || t.ill.Load() {
+		t.note(t.model, t.began, t.roster.config.Now(), v)
+	}
+}
+
+// note changes what is known of the account, and tells the other replicas and the log that it is throttled.
+func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
+	a := t.Account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.health.End(model, began, now, v)
+	a.ill.Store(true)
+	if v.Outcome != account.Throttled {
+		return
+	}
+	pause := a.health.Pause(model)
+	t.roster.tell(cooled{a.ID, model, pause})
+	if now.Sub(a.warned) >= time.Minute {
+		a.warned = now
+		t.roster.config.Logger.Warn("the service throttles an account",
+			slog.String("account", a.ID), slog.String("model", model), slog.String("why", v.Why), slog.Duration("for", pause.Until.Sub(now)))
+	}
+}
+
+// Shown is the account's id in the log and in spans; empty: there is only one.
+func (t *Attempt) Shown() string {
+	if t.roster.now.Load().sole == t.Account {
+		return ""
+	}
+	return t.ID
+}
+
+// Spec is the account as the file writes it; nil: there is no accounts file.
+func (t *Attempt) Spec() *teams.Account {
+	if t.roster.now.Load().sole == t.Account {
+		return nil
+	}
+	return t.way.Load().spec
+}
+
+// FailedOver counts that a request went on with another account, and why.
+func (t *Attempt) FailedOver(why account.Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failovers == nil {
+		t.failovers = map[string]int64{}
+	}
+	t.failovers[string(why)]++
+}

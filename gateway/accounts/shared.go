@@ -1,0 +1,101 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy/account"
+)
+
+// Shared is what all replicas know of throttled accounts. [Redis] implements it. Without it each process knows what it hears.
+type Shared interface {
+	// Tell MUST make a pause known to the others, unless a longer one is.
+	Tell(ctx context.Context, p Pause) error
+	// Pauses MUST return the pauses that have not ended.
+	Pauses(ctx context.Context) ([]Pause, error)
+}
+
+// Pause is how long an account is not asked for a model.
+type Pause struct {
+	Account, Model string
+	Wait           time.Duration // from now
+	Step           time.Duration // as in [account.Pause]
+	Why            string        // the service's code
+}
+
+const (
+	// mostNews bounds the pauses that wait to be told. Those that have no room are learned by each replica for itself.
+	mostNews = 256
+	// learnEvery is the time between two looks at what the others know. It bounds how long a replica goes on to ask a throttled account.
+	learnEvery = 500 * time.Millisecond
+	// sharedCall bounds one call.
+	sharedCall = time.Second
+)
+
+// cooled is a pause that the others are told.
+type cooled struct {
+	account, model string
+	pause          account.Pause
+}
+
+// tell has the others told. It does not wait. Without an accounts file nothing is told: pauses refuse nothing.
+func (r *Roster) tell(c cooled) {
+	if r.config.Shared == nil || r.now.Load().sole != nil {
+		return
+	}
+	select {
+	case r.news <- c:
+	default:
+	}
+}
+
+// Run tells the other replicas what this one hears, and learns what they know, until ctx ends. One goroutine runs it. An error means that
+// Redis is away, which is logged elsewhere: each replica then knows what it hears.
+func (r *Roster) Run(ctx context.Context) {
+	if r.config.Shared == nil {
+		return
+	}
+	tick := time.NewTicker(learnEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-r.news:
+			call, cancel := context.WithTimeout(ctx, sharedCall)
+			p := c.pause
+			_ = r.config.Shared.Tell(call, Pause{c.account, c.model, p.Until.Sub(r.config.Now()), p.Step, p.Why})
+			cancel()
+		case <-tick.C:
+			r.learn(ctx)
+		}
+	}
+}
+
+// learn notes what the others know.
+func (r *Roster) learn(ctx context.Context) {
+	roll := r.now.Load()
+	if roll.sole != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, sharedCall)
+	defer cancel()
+	pauses, err := r.config.Shared.Pauses(ctx)
+	if err != nil {
+		return
+	}
+	now := r.config.Now()
+	for _, p := range pauses {
+		if a := roll.byID[p.Account]; a != nil {
+			a.learn(p.Model, account.Pause{Until: now.Add(p.Wait), Step: p.Step, Since: now, Why: p.Why}, now)
+		}
+	}
+}
+
+// learn notes a pause that another replica has heard of.
+func (a *Account) learn(model string, known account.Pause, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.health.Learn(model, known, now)
+	a.ill.Store(true)
+}

@@ -1,0 +1,207 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+)
+
+// Another account is tried where the first has certainly done no work, and nowhere else.
+func TestAnotherAccountIsTriedOnlyIfNoWorkWasDone(t *testing.T) {
+	sse := []string{"X-Service-SSE", "enable"}
+	for _, tt := range []struct {
+		name    string
+		fault   simulator.Fault
+		headers []string
+		status  int
+		asked   string
+	}{
+		{"throttled", simulator.Fault{Error: &simulator.FaultError{Code: "Throttling"}}, nil, 200, "a:1 b:1"},
+		{"over quota", simulator.Fault{Error: &simulator.FaultError{Code: "Throttling.AllocationQuota", Status: 429}}, nil, 200, "a:1 b:1"},
+		{"a 429 without a code", simulator.Fault{Error: &simulator.FaultError{Code: "Odd", Status: 429}}, nil, 200, "a:1 b:1"},
+		{"its key", simulator.Fault{Error: &simulator.FaultError{Status: 401, Plain: true}}, nil, 200, "a:1 b:1"},
+		{"its bill", simulator.Fault{Error: &simulator.FaultError{Code: "Arrearage", Status: 400}}, nil, 200, "a:1 b:1"},
+		{"throttled in a stream", simulator.Fault{Error: &simulator.FaultError{Code: "Throttling.RateQuota"}}, sse, 200, "a:1 b:1"},
+		{"its bill in a stream", simulator.Fault{Error: &simulator.FaultError{Code: "Arrearage", Status: 400}}, sse, 200, "a:1 b:1"},
+		{"a plain refusal of a stream", simulator.Fault{Error: &simulator.FaultError{Code: "Throttling", Plain: true}}, sse, 200, "a:1 b:1"},
+		{"throttled inside a stream", simulator.Fault{Error: &simulator.FaultError{Code: "Throttling"}, After: 2}, sse, 200, "a:1"},
+		{"a bad request", simulator.Fault{Error: &simulator.FaultError{Status: 400}}, nil, 400, "a:1"},
+		{"a bad request in a stream", simulator.Fault{Error: &simulator.FaultError{Status: 400}}, sse, 200, "a:1"},
+		{"no rights", simulator.Fault{Error: &simulator.FaultError{Status: 403}}, nil, 403, "a:1"},
+		{"it failed", simulator.Fault{Error: &simulator.FaultError{Status: 500}}, nil, 500, "a:1"},
+		{"it is not available", simulator.Fault{Error: &simulator.FaultError{Status: 503}}, nil, 503, "a:1"},
+		{"it dropped the connection", simulator.Fault{Drop: "close"}, nil, 502, "a:1"},
+		{"it reset the connection", simulator.Fault{Drop: "reset"}, nil, 502, "a:1"},
+		{"a redirect", simulator.Fault{Redirect: "http://other.example"}, nil, 502, "a:1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h, _ := shared(t, []string{"id: a, weight: 1000", "id: b"})
+			tt.fault.Account = "a"
+			h.sim.SetFault(tt.fault)
+			got := h.ask("POST", textPath, textBody, tt.headers...)
+			if got.status != tt.status {
+				t.Errorf("status %d %s, want %d", got.status, got.body, tt.status)
+			}
+			again := strings.Contains(tt.asked, "b")
+			if again && (strings.Contains(got.body, `"code"`) || !strings.Contains(got.body, `"usage"`)) {
+				t.Errorf("the answer is %s", got.body)
+			}
+			if asked := h.served(); asked != tt.asked {
+				t.Errorf("asked %s, want %s", asked, tt.asked)
+			}
+			if again {
+				record := h.records.await(t, 1)[0]
+				if record.Status != 200 || record.UpstreamStatus != 200 || record.Refusal != "" || record.Cost.Flag != "exact" {
+					t.Errorf("%+v", record)
+				}
+			}
+		})
+	}
+}
+
+// An account that cannot be reached got nothing.
+func TestAnAccountThatCannotBeReachedIsPassedOver(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := closed.Addr().String()
+	_ = closed.Close()
+	h, _ := shared(t, []string{"id: a, weight: 1000, url: http://" + address + "/api/v1", "id: b"})
+	if got := h.asks(1); got != "200" || h.served() != "b:1" {
+		t.Error(got)
+	}
+	if s := h.standing("a"); s.Failovers["unreachable"] != 1 {
+		t.Errorf("%+v", s)
+	}
+	h, _ = shared(t, []string{"id: a, url: http://" + address + "/api/v1", "id: b, weight: 0"})
+	h.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
+}
+
+// The answer is the last account's, with the longest wait of those that ask for one; the service's, and so without Sluice-Refusal.
+func TestTheLastAnswerHasTheLongestWait(t *testing.T) {
+	h, _ := shared(t, []string{"id: a, weight: 1000", "id: b"})
+	h.sim.SetFault(throttled("a", "40"), throttled("b", "7"))
+	got := h.ask("POST", textPath, textBody)
+	if got.status != 429 || got.header.Get("Retry-After") != "40" || got.header.Get("Sluice-Refusal") != "" || !strings.Contains(got.body, "Throttling.RateQuota") {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+	if asked := h.served(); asked != "a:1 b:1" {
+		t.Errorf("asked %s", asked)
+	}
+	got = h.ask("POST", textPath, textBody)
+	got.wants(t, 429, "admit/account", "Throttling.RateQuota")
+	if after := got.header.Get("Retry-After"); after != "7" && after != "8" && after != "9" {
+		t.Errorf("the shortest wait is 7 s: %s", after)
+	}
+}
+
+// A request whose body is large is sent whole to each account that is asked.
+func TestTheWholeBodyGoesToTheOtherAccount(t *testing.T) {
+	h, _ := shared(t, []string{"id: a, weight: 1000", "id: b"})
+	h.sim.SetFault(throttled("a", "1"))
+	body := strings.Replace(textBody, "rivers", strings.Repeat("rivers ", 200_000), 1)
+	if got := h.ask("POST", textPath, body); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	all := h.sim.Requests()
+	if len(all) != 2 || all[0].BodySHA256 != hexSHA(body) || all[1].BodySHA256 != hexSHA(body) {
+		t.Errorf("%d requests", len(all))
+	}
+}
+
+// Whatever the accounts answer, no request is executed twice, and a task that was made is the team's.
+func TestNoRequestIsExecutedTwice(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 50
+	}
+	random := rand.New(rand.NewPCG(30, 1))
+	h, clock := shared(t, []string{"id: a", "id: b, weight: 2", "id: c"}, func(p *plan) { p.sim.KeepRequests = 1 << 16 })
+	faults := []simulator.Fault{
+		{}, {}, {}, throttled("", ""), throttled("", "3"), {Error: &simulator.FaultError{Status: 401, Plain: true}},
+		{Error: &simulator.FaultError{Code: "Arrearage", Status: 400}}, {Error: &simulator.FaultError{Status: 500}}, {Error: &simulator.FaultError{Status: 503}},
+		{Drop: "close"}, {Drop: "reset"}, {Cut: "reset", After: 1}, {Cut: "close", After: 1}, {Error: &simulator.FaultError{Code: "Throttling"}, After: 1},
+	}
+	statuses := map[int]int{}
+	for n := range rounds {
+		var list []simulator.Fault
+		for _, id := range []string{"a", "b", "c"} {
+			f := faults[random.IntN(len(faults))]
+			f.Account, f.On = id, simulator.EndpointModels
+			list = append(list, f)
+		}
+		h.sim.SetFault(list...)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		for k := range 3 {
+			path, body, headers := textPath, textBody, []string(nil)
+			switch (n + k) % 3 {
+			case 1:
+				headers = []string{"X-Service-SSE", "enable"}
+			case 2:
+				path, body, headers = imagePath, imageBody, async
+			}
+			body = strings.Replace(body, `"input"`, fmt.Sprintf(`"mark":"%d-%d","input"`, n, k), 1)
+			all.Go(func() {
+				ctx, leave := context.WithTimeout(context.Background(), 20*time.Second)
+				defer leave()
+				resp, err := h.client.Do(h.request("POST", path, body, headers...).WithContext(ctx))
+				if err != nil {
+					return // it was cut
+				}
+				_ = resp.Body.Close()
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[resp.StatusCode]++
+			})
+		}
+		all.Wait()
+		clock.move(time.Duration(random.IntN(40_000)) * time.Millisecond)
+	}
+	for _, line := range h.sim.Twice() {
+		t.Error(line)
+	}
+	if statuses[http.StatusOK] < rounds || statuses[http.StatusTooManyRequests]+statuses[http.StatusServiceUnavailable]+statuses[http.StatusBadGateway] == 0 {
+		t.Errorf("the faults show nothing: %v", statuses)
+	}
+	h.records.await(t, 3*rounds)
+	for _, s := range h.gateway.Standings() {
+		if s.InFlight != 0 {
+			t.Errorf("%s has %d in flight at the end", s.ID, s.InFlight)
+		}
+	}
+}
+
+// Each attempt has a span of its own, with its account, its address and what became of it.
+func TestEachAttemptHasASpan(t *testing.T) {
+	h, _ := shared(t, []string{"id: a, weight: 1000", "id: b"})
+	h.sim.SetFault(throttled("a", "1"))
+	h.ask("POST", textPath, textBody)
+	record := h.records.await(t, 1)[0]
+	if record.Account != "b" {
+		t.Errorf("the log names the account %q", record.Account)
+	}
+	h.spansNamed(t)
+	seen := map[string]string{}
+	for _, span := range h.spans.spans {
+		told := map[string]string{}
+		for _, a := range span.GetAttributes() {
+			told[a.GetKey()] = a.GetValue().GetStringValue()
+		}
+		if account := told["sluice.account"]; account != "" {
+			seen[account] = told["error.type"] + " " + told["server.address"]
+		}
+	}
+	if len(seen) != 2 || seen["a"] != "Throttling.RateQuota 127.0.0.1" || seen["b"] != " 127.0.0.1" {
+		t.Errorf("spans: %v", seen)
+	}
+}

@@ -1,0 +1,46 @@
+package upstream
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+)
+
+// longestGlance bounds how much is read of a stream to see whether it begins with an error.
+const longestGlance = 4 << 10
+
+// Glance reads an answer until its first event has ended. If refused then reports that it is an error, Glance reads on, and ends the
+// exchange when the answer has ended. The body can then be read from its beginning.
+func Glance(answer *http.Response, refused func() bool) {
+	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
+	for more := true; more; {
+		n, err := answer.Body.Read(seen.head[len(seen.head):cap(seen.head)])
+		seen.head, seen.err = seen.head[:len(seen.head)+n], err
+		more = err == nil && len(seen.head) < cap(seen.head) && (!bytes.Contains(seen.head, []byte("\n\n")) || refused())
+	}
+	if seen.err == io.EOF && refused() {
+		_ = answer.Body.Close()
+	}
+	answer.Body = seen
+}
+
+// begun is a body of which the beginning was read already.
+type begun struct {
+	io.ReadCloser
+	head []byte
+	err  error // the end of the body, if that was read, too
+}
+
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		if b.head = b.head[n:]; len(b.head) == 0 {
+			b.head = nil
+		}
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(p)
+}
