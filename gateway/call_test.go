@@ -18,7 +18,7 @@ func used(g *Gateway) *call {
 	s.ID, s.Team, s.body = "id", "team", []byte("body")
 	s.values.one("value")
 	s.exchange.Client, s.exchange.Listener = s.client, s
-	c.room.body.Over, c.room.judged.Model = errEndless, "model"
+	c.room.body.ReadCloser, c.room.judged.Model = http.NoBody, "model"
 	w.ended, w.wrote = true, true
 	return c
 }

@@ -60,7 +60,7 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 	kept.Body = &upstream.Bounded{ReadCloser: struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, Over: errEndless}
+	}{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}}
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (f *forward) receive(answer *http.Response) error {
 	case s.creates:
 		return f.claims.claimWhole(answer, s)
 	}
-	s.room.body = upstream.Bounded{ReadCloser: answer.Body, Over: errEndless}
+	s.room.body = upstream.Bounded{ReadCloser: answer.Body}
 	answer.Body = &s.room.body
 	return nil
 }

@@ -174,7 +174,6 @@ var (
 	errRedirected = errors.New("the service answered with a redirect")
 	errEncoded    = errors.New("the service sent a compressed answer without being asked")
 	errOurKey     = errors.New("the service refused the gateway's own key")
-	errEndless    = refuse(refuseAnswer)
 )
 
 // checkAnswer refuses an answer that is unfit for any team.
