@@ -62,6 +62,29 @@ func (p Pattern) Match(name string) bool {
 	return strings.Trim(pattern[i:], "*") == ""
 }
 
+// Meets reports whether some name matches both patterns.
+func (p Pattern) Meets(other Pattern) bool {
+	meets := make([]bool, len(other)+1) // the rest of p from i on, and the rest of other from each of its bytes on
+	for i := len(p); i >= 0; i-- {
+		below := false // both rests without their first bytes
+		for j := len(other); j >= 0; j-- {
+			without := i < len(p) && meets[j]
+			switch {
+			case i == len(p) && j == len(other):
+				meets[j] = true
+			case i < len(p) && p[i] == '*':
+				meets[j] = without || j < len(other) && meets[j+1]
+			case j < len(other) && other[j] == '*':
+				meets[j] = meets[j+1] || without
+			default:
+				meets[j] = i < len(p) && j < len(other) && p[i] == other[j] && below
+			}
+			below = without
+		}
+	}
+	return meets[0]
+}
+
 // MatchAny reports whether one of the patterns matches name.
 func MatchAny(patterns []Pattern, name string) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(name) })

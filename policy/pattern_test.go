@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -63,4 +64,32 @@ func matches(pattern, name string) bool {
 	default:
 		return name != "" && name[0] == pattern[0] && matches(pattern[1:], name[1:])
 	}
+}
+
+// Patterns meet if some name of a few letters matches both.
+func TestPatternsMeet(t *testing.T) {
+	patterns := wordsOf("ab*", 4)
+	names := wordsOf("ab", 7)
+	for _, p := range patterns {
+		for _, q := range patterns {
+			meet := slices.ContainsFunc(names, func(name string) bool { return policy.Pattern(p).Match(name) && policy.Pattern(q).Match(name) })
+			if got := policy.Pattern(p).Meets(policy.Pattern(q)); got != meet {
+				t.Fatalf("%q meets %q: %v, want %v", p, q, got, meet)
+			}
+		}
+	}
+}
+
+// wordsOf are all words of at most so many of these letters.
+func wordsOf(letters string, most int) []string {
+	words := []string{""}
+	for from := 0; most > 0; most-- {
+		end := len(words)
+		for ; from < end; from++ {
+			for _, letter := range letters {
+				words = append(words, words[from]+string(letter))
+			}
+		}
+	}
+	return words
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/admin"
 	"sluice/policy"
+	"sluice/policy/account"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
@@ -39,8 +39,12 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	writeSettings(&text, c.settings, fs)
 	switch {
 	case err == nil:
-		writeTeams(&text, c.withDirectory(ctx, &text))
-		err = c.counted
+		for _, line := range c.Upstream.Lines(c.UpstreamURL) {
+			text.WriteString("# " + line + "\n")
+		}
+		joined, whole := c.withDirectory(ctx, &text)
+		writeTeams(&text, joined)
+		err = c.fit(joined, whole)
 	case c.teams != nil:
 		writeTeams(&text, c.teams)
 	}
@@ -53,24 +57,35 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	return err
 }
 
+// fit checks that amounts can count as the teams file says, and that accounts and teams fit together, those of the directory, too. If not all teams are known, the accounts may name others.
+func (c *configuration) fit(joined *teams.File, whole bool) error {
+	misfits, unknown := account.Fit(c.Upstream.File, joined)
+	fs := append(c.counted, documentFaults(prefix+"TEAMS_FILE", misfits)...)
+	if whole {
+		fs = append(fs, documentFaults(prefix+"ACCOUNTS_FILE", unknown)...)
+	}
+	return fs.err()
+}
+
 // withDirectory adds the directory to the teams file and reports what it ignores. An unreadable directory is not a configuration
-// fault.
-func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.File {
+// fault; then the teams are not whole.
+func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined *teams.File, whole bool) {
 	d, err := c.readDirectory(ctx)
-	joined, ignored := c.teams, teams.Faults(nil)
+	joined = c.teams
+	var ignored teams.Faults
 	if err == nil && d.Version > 0 {
-		joined, ignored, err = c.teams.Join(d.Text(), sha256.Sum256([]byte(c.UpstreamKey.Reveal())))
+		joined, ignored, err = c.teams.Join(d.Text(), c.Upstream.Digests()...)
 		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))
 	}
 	if err != nil {
 		c.warnings = append(c.warnings, "the directory cannot be read: "+brief(err).Error())
-		return c.teams
+		return c.teams, false
 	}
 	for _, fault := range ignored {
 		c.warnings = append(c.warnings, fault.String())
 	}
 	c.warnings = append(append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
-	return joined
+	return joined, true
 }
 
 // readDirectory reads the directory once, from Redis within a second.

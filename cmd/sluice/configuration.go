@@ -1,19 +1,15 @@
 package main
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"sluice/gateway"
+	"sluice/cmd/sluice/files"
+	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -21,12 +17,16 @@ import (
 // configuration is the settings and the content of the files that they name.
 type configuration struct {
 	settings
+	// Upstream are the accounts at the service, and First the content that they and the teams were read from. They are exported because a
+	// secret hides itself from fmt only where fmt may call it.
+	Upstream files.Upstream
+	First    files.Look
+
 	teams       *teams.File
 	certificate *tls.Certificate // nil: no TLS
-	first       look             // the content that teams was read from
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
-	counted     error            // why amounts cannot count as the teams file says; nil: they can, or it is not known
+	counted     faults           // why amounts cannot count as the teams file says; nil: they can, or it is not known
 	clock       func() time.Time // of accounts in memory; nil: the real one
 }
 
@@ -49,34 +49,6 @@ func consoleDoor(environ []string) door {
 	return doorMayStayShut
 }
 
-// look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link
-// is seen.
-type look struct {
-	teams    []byte
-	teamsErr error
-	key      gateway.Secret // empty: the key is not in a file
-	keyErr   error
-}
-
-func lookAt(teamsPath, keyPath string) look {
-	var l look
-	l.teams, l.teamsErr = readFile(teamsPath)
-	if keyPath != "" {
-		l.key, l.keyErr = readSecret(keyPath)
-	}
-	return l
-}
-
-// sum identifies a look only by content: on mounted files, times and inodes may not change.
-func (l look) sum() [sha256.Size]byte {
-	var all []byte
-	for _, part := range []string{string(l.teams), fmt.Sprint(l.teamsErr), l.key.Reveal(), fmt.Sprint(l.keyErr)} {
-		all = binary.AppendUvarint(all, uint64(len(part)))
-		all = append(all, part...)
-	}
-	return sha256.Sum256(all)
-}
-
 // loadConfiguration reads the settings and their files and reports all faults together, as [faults]. With an error it returns
 // what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
@@ -84,10 +56,10 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c := configuration{settings: s, door: consoleDoor(environ)}
 	var fs faults
 	_ = errors.As(err, &fs)
-	c.first = lookAt(s.TeamsFile, s.UpstreamKeyFile)
-	teams, bad := judgeTeams(c.first.teams, c.first.teamsErr, s.UpstreamKey)
-	c.teams = teams
-	fs = append(fs, bad...)
+	c.First = files.At(s.watched(), files.Look{})
+	var bad faults
+	c.teams, c.Upstream, bad = s.judge(&c.First)
+	fs = append(fs, slices.DeleteFunc(bad, func(f fault) bool { return fs.has(f.Name) })...)
 	c.loadCertificate(&fs)
 	for _, f := range telemetry.Faults() {
 		fs.add(f.Name, f.Text)
@@ -96,20 +68,60 @@ func loadConfiguration(environ []string) (configuration, error) {
 	return c, fs.err()
 }
 
-// judgeTeams reads a teams file and refuses one that has the upstream key as a team's key.
-func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*teams.File, faults) {
-	const name = prefix + "TEAMS_FILE"
-	if unreadable != nil {
-		return nil, faults{{Name: name, Text: unreadable.Error() + "; allowed: " + allowed[name]}}
+// watched are the paths of the files that are read again while Sluice serves.
+func (s settings) watched() files.Paths {
+	return files.Paths{Teams: s.TeamsFile, Accounts: s.AccountsFile, Key: s.UpstreamKeyFile}
+}
+
+// judge reads what the watched files say, and checks that teams and accounts fit together.
+func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
+	var fs faults
+	up, err := s.upstreamIn(l)
+	if err != nil {
+		name := prefix + "UPSTREAM_KEY_FILE"
+		if s.AccountsFile != "" {
+			name = prefix + "ACCOUNTS_FILE"
+		}
+		fs = contentFaults(name, err)
 	}
-	file, err := teams.Parse(doc)
-	var bad teams.Faults
+	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
+	fs = append(fs, bad...)
+	if file == nil || up.File == nil {
+		return file, up, fs
+	}
+	if up.File.NoFile {
+		up.File.List[0].Limits = file.Account
+	}
+	misfits, _ := account.Fit(up.File, file)
+	return file, up, append(fs, documentFaults(prefix+"TEAMS_FILE", misfits)...)
+}
+
+// upstreamIn are the accounts at the service.
+func (s settings) upstreamIn(l *files.Look) (files.Upstream, error) {
+	if s.AccountsFile != "" {
+		return l.Upstream()
+	}
+	key := files.Key{Secret: s.UpstreamKey}
+	if s.UpstreamKeyFile != "" {
+		key = l.Keys[teams.MainAccount]
+	}
+	if key.Err == nil && !files.IsKey(key.Secret) {
+		key.Err = errors.New("the content is no key")
+	}
+	return files.Main(s.UpstreamURL, key.Secret), key.Err
+}
+
+// judgeTeams reads a teams file and refuses one that has a key of an account at the service as a team's key.
+func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, faults) {
+	const name = prefix + "TEAMS_FILE"
+	var file *teams.File
+	if err == nil {
+		file, err = teams.Parse(doc)
+	}
 	switch {
-	case errors.As(err, &bad):
-		return nil, documentFaults(name, bad)
 	case err != nil:
-		return nil, faults{{Name: name, Text: err.Error()}}
-	case upstreamKey != "" && file.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):
+		return nil, contentFaults(name, err)
+	case slices.ContainsFunc(keys, file.HasKey):
 		return nil, faults{{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"}}
 	}
 	return file, nil
@@ -121,7 +133,7 @@ func (c *configuration) loadCertificate(fs *faults) {
 		return
 	}
 	read := func(name, path string) []byte {
-		content, err := readFile(path)
+		content, err := files.Read(path)
 		if err != nil {
 			fs.add(name, err.Error()+"; allowed: "+allowed[name])
 		}
@@ -147,67 +159,6 @@ func (c configuration) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
 }
 
-// maxFile bounds every file that is read whole: a wrong path may lead to a huge file.
-const maxFile = 16 << 20
-
-var (
-	errFileSize = errors.New("is larger than 16 MiB")
-	errFileKind = errors.New("is not a regular file")
-)
-
-// readSecret reads a file that holds nothing but a secret. One trailing line end is dropped: editors and shells add one.
-func readSecret(path string) (gateway.Secret, error) {
-	content, err := readFile(path)
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
-	if strings.TrimSpace(text) == "" {
-		return "", errors.New("the file is empty")
-	}
-	return gateway.Secret(text), nil
-}
-
-// readFile reads a regular file; others may have no end. The error leaves out the path, which may be a secret in the wrong
-// variable.
-func readFile(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO would wait for a writer
-	if err != nil {
-		return nil, pathless(err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, pathless(err)
-	case !info.Mode().IsRegular():
-		return nil, errFileKind
-	case info.Size() > maxFile:
-		return nil, errFileSize
-	}
-	return readAll(file) // it may have grown
-}
-
-// readAll reads a whole input of at most maxFile bytes.
-func readAll(r io.Reader) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, pathless(err)
-	case len(content) > maxFile:
-		return nil, errFileSize
-	}
-	return content, nil
-}
-
-func pathless(err error) error {
-	var bad *fs.PathError
-	if errors.As(err, &bad) {
-		return bad.Err
-	}
-	return err
-}
-
 // warn notes settings that are allowed but may be mistakes.
 func (c *configuration) warn() {
 	if c.teams != nil {
@@ -223,17 +174,24 @@ func (c *configuration) warn() {
 		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile},
 		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
 	} {
-		if info, err := os.Stat(secret.path); err == nil && info.Mode().Perm()&0o004 != 0 {
+		if files.IsOpen(secret.path) {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
 		}
 	}
-	files, open := filesAllowed(), uint64(max(c.MaxConnections, 0))+ownFiles
+	if c.AccountsFile != "" && c.Upstream.File != nil {
+		for _, text := range c.Upstream.Warnings() {
+			c.warnings = append(c.warnings, prefix+"ACCOUNTS_FILE: "+text)
+		}
+	}
+	most, open := filesAllowed(), uint64(max(c.MaxConnections, 0))+ownFiles
 	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
 	for _, w := range []struct {
 		mistake bool
 		text    string
 	}{
-		{open > files, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", files, c.MaxConnections)},
+		{open > most, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", most, c.MaxConnections)},
+		{c.AccountsFile != "" && (c.UpstreamKey != "" || c.UpstreamKeyFile != ""), "UPSTREAM_KEY: not used, because the accounts file names the accounts and their keys"},
+		{c.AccountsFile != "" && c.teams != nil && c.teams.Account != nil, "TEAMS_FILE: its account is not used, because the accounts file has the rates of each account"},
 		{c.RedisURL == "", "REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends"},
 		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/console/remote"
 )
 
@@ -21,7 +22,7 @@ func newConsoleClient(p program) (*remote.Console, error) {
 	case s.ConsoleTokenFile == "":
 		return nil, errors.New(prefix + "CONSOLE_TOKEN_FILE is not set: it is a file with the console's token")
 	}
-	token, err := readSecret(s.ConsoleTokenFile)
+	token, err := files.Secret(s.ConsoleTokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("%sCONSOLE_TOKEN_FILE: %w", prefix, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/demo"
+	"sluice/cmd/sluice/files"
 	"sluice/gateway"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
@@ -101,5 +102,5 @@ func demoConfiguration(t demo.Teams, service net.Addr, listen string) configurat
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{settings: s, teams: t.File, door: doorMayMove}
+	return configuration{settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
 }

@@ -161,6 +161,7 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		"upstream.url=":                                               "upstream.url is required",
 		"upstream.url=https://service.example":                        "upstream",
 		"upstream.existingSecret=":                                    "upstream.existingSecret is required",
+		"accounts.existingSecret=a":                                   "upstream.existingSecret is required",
 		"teams.inline=":                                               "teams: one of",
 		"teams.existingSecret=other":                                  "teams: one of",
 		"replicaCount=2":                                              "redis.existingSecret",

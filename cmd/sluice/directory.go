@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/admin"
 	"sluice/policy/teams"
 )
@@ -84,15 +84,15 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 // contentIn reads the file that a command names; - is standard input.
 func contentIn(file string) ([]byte, error) {
 	if file == "-" {
-		return readAll(os.Stdin)
+		return files.All(os.Stdin)
 	}
-	return readFile(file)
+	return files.Read(file)
 }
 
 // warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is taken for
 // another machine's.
 func warnOfOwners(w io.Writer, s settings, d teams.Document) {
-	_, ignored, err := s.fileOrNone().Join(d.Text(), [sha256.Size]byte{})
+	_, ignored, err := s.fileOrNone().Join(d.Text())
 	if err == nil && len(ignored) > 0 {
 		for line := range strings.Lines(ignored.Error() + "\n") {
 			_, _ = io.WriteString(w, "warning: "+line)

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy/teams"
@@ -41,19 +41,19 @@ type directory struct {
 	joined *store.Live
 	watch  *directoryWatch
 	works  []func(context.Context)
-	// setFile puts a new teams file and a new upstream key in force.
-	setFile func(*teams.File, gateway.Secret)
+	// setFile puts a new teams file and new accounts at the service in force.
+	setFile func(*teams.File, files.Upstream)
 }
 
 // openDirectory reads the directory and joins it to the teams of the file.
 func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
 	var told sync.Once
-	applyWith := func(key gateway.Secret) (teams.Digest, func(*teams.File)) {
-		return sha256.Sum256([]byte(key.Reveal())), func(file *teams.File) { // teams and key are in force together with the next request
+	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
+		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
 			parts.gateway.SetTeams(file)
 			parts.force.file.Store(file)
-			parts.gateway.SetUpstreamKey(key)
-			parts.force.key.Store(&key)
+			parts.gateway.SetUpstreamKey(up.First())
+			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
 				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
@@ -61,12 +61,12 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		}
 	}
 	parts.force.file.Store(c.teams)
-	parts.force.key.Store(&c.UpstreamKey)
+	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
-	upstream, apply := applyWith(c.UpstreamKey)
+	upstream, apply := applyWith(c.Upstream)
 	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
-	d.setFile = func(file *teams.File, key gateway.Secret) {
-		upstream, apply := applyWith(key)
+	d.setFile = func(file *teams.File, up files.Upstream) {
+		upstream, apply := applyWith(up)
 		d.joined.SetFile(file, upstream, apply)
 	}
 	d.watch = &directoryWatch{

@@ -51,7 +51,7 @@ func watchDirectory(t *testing.T) *watchedDirectory {
 	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
 	w.directoryWatch = &directoryWatch{
 		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: teams.Order{Who: "replica"},
-		joined: store.NewLive(file, sha256.Sum256([]byte("sk-upstream")), time.Now, func(file *teams.File) { w.teams = file }),
+		joined: store.NewLive(file, []teams.Digest{sha256.Sum256([]byte("sk-upstream"))}, time.Now, func(file *teams.File) { w.teams = file }),
 	}
 	w.start(t.Context())
 	return w
@@ -91,7 +91,7 @@ func TestADirectoryIsFollowed(t *testing.T) {
 	w.expect(t, "search ads maps", "<nil>")
 	file, err := teams.Parse([]byte("teams:\n  - id: maps\n"))
 	must(t, err)
-	w.joined.SetFile(file, sha256.Sum256([]byte("sk-upstream")), func(file *teams.File) { w.teams = file })
+	w.joined.SetFile(file, []teams.Digest{sha256.Sum256([]byte("sk-upstream"))}, func(file *teams.File) { w.teams = file })
 	w.expect(t, "maps ads", "not all of it is in force: team maps stands in the teams file and in the directory: the file's counts; remove one of the two")
 	if w.teams.Team("maps").Owner != teams.OwnerFile || w.teams.Team("ads").Owner != teams.OwnerDirectory {
 		t.Error("the owners are wrong")
@@ -258,7 +258,7 @@ func TestDefaultsOfTheFileCloseNoTeamOfTheDirectory(t *testing.T) {
 	w.expect(t, "search maps untagged", "<nil>")
 	file, err := teams.Parse([]byte("defaults: {tag_key: project, tag_quotas: {images: {day: 9}}}\nteams:\n  - id: search\n"))
 	must(t, err)
-	w.joined.SetFile(file, sha256.Sum256([]byte("sk-upstream")), func(file *teams.File) { w.teams = file })
+	w.joined.SetFile(file, []teams.Digest{sha256.Sum256([]byte("sk-upstream"))}, func(file *teams.File) { w.teams = file })
 	w.expect(t, "search maps untagged", "<nil>")
 	w.create(t, "later")
 	w.expect(t, "search later maps untagged", "<nil>")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy"
@@ -117,14 +118,14 @@ func (s *settings) readSecretFiles(fs *faults) {
 		{prefix + "OIDC_CLIENT_SECRET", s.OIDCClientSecretFile, &s.OIDCClientSecret},
 	} {
 		name := twin.name + "_FILE"
-		if twin.file == "" {
+		if twin.file == "" || twin.secret == &s.UpstreamKey && s.AccountsFile != "" {
 			continue
 		}
 		if *twin.secret != "" {
 			fs.add(name, twin.name+" is set too; allowed: one of the two")
 			continue
 		}
-		secret, err := readSecret(twin.file)
+		secret, err := files.Secret(twin.file)
 		if err != nil {
 			fs.add(name, err.Error()+"; allowed: "+allowed[name])
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
@@ -200,7 +201,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 	if s.RedisURLFile == "" {
 		return a, false
 	}
-	secret, err := readSecret(s.RedisURLFile)
+	secret, err := files.Secret(s.RedisURLFile)
 	if err != nil {
 		return a, false
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/policy/teams"
@@ -133,8 +134,8 @@ func (s *settings) validateConsole(fs *faults) {
 		{"CONSOLE_URL", url != nil || s.OIDCIssuer == ""},
 		{"OIDC_ISSUER", isIssuer(s.OIDCIssuer)},
 		{"OIDC_CLIENT_ID", (s.OIDCClientID != "") == (s.OIDCIssuer != "")},
-		{"OIDC_CLIENT_SECRET", s.OIDCClientSecret == "" || s.OIDCClientSecretFile != "" || s.OIDCIssuer != "" && isHeaderSecret(s.OIDCClientSecret)},
-		{"OIDC_CLIENT_SECRET_FILE", s.OIDCClientSecretFile == "" || s.OIDCIssuer != "" && (s.OIDCClientSecret == "" || isHeaderSecret(s.OIDCClientSecret))},
+		{"OIDC_CLIENT_SECRET", s.OIDCClientSecret == "" || s.OIDCClientSecretFile != "" || s.OIDCIssuer != "" && files.IsKey(s.OIDCClientSecret)},
+		{"OIDC_CLIENT_SECRET_FILE", s.OIDCClientSecretFile == "" || s.OIDCIssuer != "" && (s.OIDCClientSecret == "" || files.IsKey(s.OIDCClientSecret))},
 		{"OIDC_OPERATORS", len(s.OIDCOperators) == 0 || s.OIDCIssuer != ""},
 		{"OIDC_VIEWERS", len(s.OIDCViewers) == 0 || s.OIDCIssuer != ""},
 	})
@@ -173,11 +174,11 @@ func isIssuer(text string) bool {
 
 // readToken returns the SHA-256 of the token in a file.
 func readToken(path string) (digest [sha256.Size]byte, err error) {
-	secret, err := readSecret(path)
+	secret, err := files.Secret(path)
 	switch {
 	case err != nil:
 		return digest, err
-	case !isHeaderSecret(secret):
+	case !files.IsKey(secret):
 		return digest, errToken
 	}
 	least, what := leastToken, "characters"

@@ -118,7 +118,7 @@ var mutations = []mutation{
 	{about: "the script hides that an entry is missing", file: "policy/teams/store/scripts/write.lua", old: "if tonumber(string.match(oldest, '^%d+')) < since then", new: "if true then"},
 	{about: "the file is written after a lost race", file: "policy/teams/store/file.go", old: "if is.Head() != was.Head() {", new: "if false {"},
 	{about: "the directory takes a team of the file", file: "policy/teams/directory.go", old: "if f.Team(team.ID) != nil {", new: "if false {"},
-	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case k.SHA256 == upstream:", new: "case false:"},
+	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case slices.Contains(upstream, k.SHA256):", new: "case false:"},
 	{about: "an older directory is put in force", file: "cmd/sluice/directory_watch.go", old: "teams.Lost(s, known)", new: "false"},
 	{about: "an entry is as long as what changed", file: "policy/teams/audit_state.go", old: "entry.Fitted().Text()", new: "entry.Text()"},
 	{about: "an entry of a key has every key", file: "policy/teams/audit.go", old: "!slices.ContainsFunc(other.Keys, same)", new: "true"},

@@ -59,7 +59,7 @@ func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 	}
 }
 
-// TestPagesShowTeamsFilesThatAreAccepted: a page may show a part of a team; every block must parse.
+// TestPagesShowTeamsFilesThatAreAccepted: a page may show a part of a team, and an accounts file; every block must parse.
 func TestPagesShowTeamsFilesThatAreAccepted(t *testing.T) {
 	blocks := 0
 	for page, text := range documents(t) {
@@ -68,8 +68,12 @@ func TestPagesShowTeamsFilesThatAreAccepted(t *testing.T) {
 			if strings.HasPrefix(content, "    ") {
 				content = "teams:\n  - id: search\n" + content
 			}
-			if _, err := teams.Parse([]byte(content)); err != nil {
-				t.Errorf("%s shows a teams file that is refused: %v\n%s", page, err, content)
+			_, err := teams.Parse([]byte(content))
+			if strings.HasPrefix(content, "accounts:") {
+				_, err = teams.ParseAccounts([]byte(content))
+			}
+			if err != nil {
+				t.Errorf("%s shows a file that is refused: %v\n%s", page, err, content)
 			}
 			blocks++
 		}

@@ -180,6 +180,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
@@ -187,8 +188,8 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
+			"cache", "telemetry", "gateway", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

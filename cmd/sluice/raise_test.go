@@ -100,10 +100,10 @@ func TestARaiseWithoutItsStore(t *testing.T) {
 	for about, watch := range map[string]*directoryWatch{"cut off": w.directoryWatch, "started": {store: w.store, copy: w.copy, log: w.directoryWatch.log, now: w.directoryWatch.now}} {
 		look := func(file *teams.File) { limits[about] = file.Team("search").Quotas[0].Limit }
 		if about == "started" {
-			watch.joined = store.NewLive(file, teams.Digest{}, time.Now, look)
+			watch.joined = store.NewLive(file, nil, time.Now, look)
 			watch.start(t.Context())
 		} else {
-			watch.joined.SetFile(file, teams.Digest{}, look)
+			watch.joined.SetFile(file, nil, look)
 			watch.look(t.Context())
 		}
 	}

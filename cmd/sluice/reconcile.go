@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/admin"
 	"sluice/policy/invoice"
 	"sluice/telemetry"
@@ -101,7 +102,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 	columns := &invoice.Focus
 	if c.Map != "" {
-		text, err := readFile(c.Map)
+		text, err := files.Read(c.Map)
 		if err == nil {
 			columns, err = invoice.ParseMap(text)
 		}
@@ -113,7 +114,7 @@ func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 	if c.Bill != "-" {
 		file, err := os.Open(c.Bill)
 		if err != nil {
-			return nil, pathless(err)
+			return nil, files.Pathless(err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"sluice/cmd/sluice/demo"
+	"sluice/cmd/sluice/files"
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
@@ -24,10 +25,10 @@ func TestSecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
-		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[look](),
+		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[files.Key](), reflect.TypeFor[files.Upstream](),
 	} {
 		for field := range kind.Fields() {
-			isSecret := field.Type == reflect.TypeFor[gateway.Secret]()
+			isSecret := field.Type == reflect.TypeFor[gateway.Secret]() || field.Type == reflect.TypeFor[map[string]gateway.Secret]()
 			if secretName.MatchString(field.Name) && !isSecret {
 				t.Errorf("%s.%s is a %s, want a gateway.Secret", kind, field.Name, field.Type)
 			}

@@ -99,7 +99,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		return nil, err
 	}
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
-		Now: time.Now, Teams: c.teams, UpstreamKey: c.UpstreamKey, Identities: p.identities, Logger: logger,
+		Now: time.Now, Teams: c.teams, UpstreamKey: c.Upstream.First(), Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote,
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
 		KeyAccepted:   wire.AcceptKey,

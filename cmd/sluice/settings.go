@@ -62,10 +62,12 @@ type settings struct {
 
 	// UpstreamURL is the service's base address with its version prefix. Required.
 	UpstreamURL *url.URL `env:"UPSTREAM_URL" allow:"an absolute http or https address that ends in /api/v1, without user, query or fragment; required"`
-	// UpstreamKey is the Bearer key of the service's account. Required, here or as a file.
-	UpstreamKey gateway.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE"`
+	// UpstreamKey is the Bearer key of the service's account. Required, here or as a file, without AccountsFile.
+	UpstreamKey gateway.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE, without SLUICE_ACCOUNTS_FILE"`
 	// UpstreamKeyFile holds UpstreamKey instead; it is read again on every reload of the teams file.
 	UpstreamKeyFile string `env:"UPSTREAM_KEY_FILE" allow:"a readable file with nothing but the service's key"`
+	// AccountsFile is the YAML file of the accounts at the service, in place of UpstreamKey. Empty: UpstreamKey is the only one.
+	AccountsFile string `env:"ACCOUNTS_FILE" allow:"a readable YAML file, a regular one of at most 16 MiB; empty for one account with SLUICE_UPSTREAM_KEY"`
 	// HeaderPrefix is the service's word in its header names, dashes included.
 	HeaderPrefix string `env:"HEADER_PREFIX" envDefault:"X-Service-" allow:"letters, digits and dashes, ending in a dash, such as X-Service-"`
 	// Workspace is sent to the service in <prefix>WorkSpace: strip (nothing), forward (the client's value), or a fixed value.
@@ -77,7 +79,7 @@ type settings struct {
 
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`
-	// TeamsPoll is how often TeamsFile and UpstreamKeyFile are read.
+	// TeamsPoll is how often TeamsFile, AccountsFile and the files of keys are read.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
 	// DirectoryFile keeps the directory, the teams that are changed while Sluice runs, when there is no Redis. Empty:

@@ -6,12 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 )
@@ -170,37 +168,6 @@ func selfSigned(t *testing.T) (certificate, key string, roots *x509.CertPool) {
 	return certificate, key, roots
 }
 
-// Only regular files are read: anything else may have no end, or wait for a writer forever.
-func TestOnlyRegularFilesAreRead(t *testing.T) {
-	for what, path := range map[string]string{"an endless device": "/dev/zero", "an empty device": "/dev/null", "a directory": t.TempDir(), "a FIFO": fifo(t)} {
-		if _, err := readFile(path); !errors.Is(err, errFileKind) {
-			t.Errorf("reading %s: %v, want %v", what, err, errFileKind)
-		}
-	}
-	large := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(large, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for size, want := range map[int64]error{maxFile: nil, maxFile + 1: errFileSize, 1 << 40: errFileSize} {
-		if err := os.Truncate(large, size); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readFile(large); !errors.Is(err, want) {
-			t.Errorf("reading %d bytes: %v, want %v", size, err, want)
-		}
-	}
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(write(t, "behind a link"), link); err != nil {
-		t.Fatal(err)
-	}
-	if content, err := readFile(link); string(content) != "behind a link" || err != nil {
-		t.Errorf("a link to a regular file: %q %v", content, err)
-	}
-	if _, err := readFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no file: %v", err)
-	}
-}
-
 // fifo makes a FIFO without a writer.
 func fifo(t *testing.T) string {
 	t.Helper()
@@ -222,7 +189,7 @@ func TestAFIFOIsAFault(t *testing.T) {
 		"SLUICE_TLS_KEY_FILE":      "SLUICE_TLS_CERT_FILE=" + certificate,
 	} {
 		got := command(t.Context(), []string{enough[0], "SLUICE_TEAMS_FILE=" + write(t, someTeams), more, setting + "=" + fifo(t)}, "check")
-		if got.code != exitFaulty || !strings.Contains(got.stderr, setting+": "+errFileKind.Error()) {
+		if got.code != exitFaulty || !strings.Contains(got.stderr, setting+": "+files.ErrKind.Error()) {
 			t.Errorf("%s: %+v", setting, got)
 		}
 	}

@@ -69,7 +69,7 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	kept, accounts := store.NewFile(filepath.Join(ts.MkAbs("."), "directory.json"), time.Now), limit.NewMemory(time.Now)
 	log := slog.New(slog.DiscardHandler)
-	follow := &directoryWatch{store: kept, joined: store.NewLive(file, teams.Digest{}, time.Now, func(*teams.File) {}), log: log, now: time.Now}
+	follow := &directoryWatch{store: kept, joined: store.NewLive(file, nil, time.Now, func(*teams.File) {}), log: log, now: time.Now}
 	removes := &removal{
 		store: kept, joined: follow.joined, open: accounts.Open, alive: func() int64 { return 1 }, replica: "script", log: log, now: time.Now,
 		who: teams.Order{Who: "replica", Reason: "nothing of it was open any more"},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
@@ -156,8 +157,8 @@ func openPatient(s settings) *redisclient.Client {
 
 // fileOrNone is the teams file; one without teams if it cannot be read.
 func (s settings) fileOrNone() *teams.File {
-	content, _ := readFile(s.TeamsFile)
-	if file, bad := judgeTeams(content, nil, ""); bad == nil {
+	content, _ := files.Read(s.TeamsFile)
+	if file, bad := judgeTeams(content, nil, nil); bad == nil {
 		return file
 	}
 	return &teams.File{}
@@ -189,7 +190,7 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, maxFile))
+	content, err := io.ReadAll(io.LimitReader(answer.Body, files.Most))
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(target + " answers " + answer.Status)
 	}

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"net"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy/teams"
@@ -36,9 +36,9 @@ func (s *settings) validate(fs *faults) {
 		{"MAX_CONNECTIONS", s.MaxConnections >= 1},
 		{"TLS_CERT_FILE", s.TLSCertFile != "" || s.TLSKeyFile == ""},
 		{"TLS_KEY_FILE", s.TLSKeyFile != "" || s.TLSCertFile == ""},
-		{"UPSTREAM_URL", isServiceURL(s.UpstreamURL)},
-		{"UPSTREAM_KEY", isHeaderSecret(s.UpstreamKey) || s.UpstreamKeyFile != ""},
-		{"UPSTREAM_KEY_FILE", isHeaderSecret(s.UpstreamKey) || s.UpstreamKeyFile == ""},
+		{"UPSTREAM_URL", teams.IsServiceURL(s.UpstreamURL)},
+		{"UPSTREAM_KEY", files.IsKey(s.UpstreamKey) || s.UpstreamKeyFile != "" || s.AccountsFile != ""},
+		{"UPSTREAM_KEY_FILE", files.IsKey(s.UpstreamKey) || s.UpstreamKeyFile == "" || s.AccountsFile != ""},
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
@@ -104,20 +104,9 @@ func freePort(address string) bool {
 	return port == "0"
 }
 
-// isServiceURL is strict about the end, because upstream paths are appended to it unchanged.
-func isServiceURL(u *url.URL) bool {
-	return u != nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
-		u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
-		strings.HasSuffix(u.Path, "/api/v1")
-}
-
 func isRedisURL(secret gateway.Secret) bool {
 	_, ok := redisclient.ParseAddress(secret.Reveal())
 	return secret == "" || ok
-}
-
-func isHeaderSecret(secret gateway.Secret) bool {
-	return secret != "" && isVisible(secret.Reveal(), 0x21)
 }
 
 func isHeaderValue(value string) bool { return value != "" && isVisible(value, 0x20) }
@@ -173,6 +162,14 @@ func documentFaults(name string, bad teams.Faults) faults {
 		fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
 	}
 	return fs
+}
+
+// contentFaults are the faults of a watched file, whether it can be read or not.
+func contentFaults(name string, err error) faults {
+	if bad, ok := errors.AsType[teams.Faults](err); ok {
+		return documentFaults(name, bad)
+	}
+	return faults{{Name: name, Text: err.Error() + "; allowed: " + allowed[name]}}
 }
 
 // brief is an error in one line without paths.

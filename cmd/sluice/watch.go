@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/gateway"
+	"sluice/cmd/sluice/files"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -22,32 +22,28 @@ const (
 	settleTries = 8
 )
 
-// watch keeps the gateway's teams and upstream key in step with their files. A faulty content is not applied; the log and
+// watch keeps the gateway's teams, accounts and their keys in step with their files. A faulty content is not applied; the log and
 // readiness report it.
 type watch struct {
-	teamsPath string
-	keyPath   string // empty: the key is not in a file and never changes
-	every     time.Duration
-	apply     func(*teams.File, gateway.Secret)
-	count     func(ok bool) // counts every content, applied or refused
-	log       *slog.Logger
+	settings
+	apply func(*teams.File, files.Upstream)
+	count func(ok bool) // counts every content, applied or refused
+	log   *slog.Logger
 
-	key    gateway.Secret // in force
-	money  unit.Money     // what amounts count in
-	seen   [sha256.Size]byte
-	faulty atomic.Uint64 // contents that were refused since the start
+	last   files.Look
+	money  unit.Money        // what amounts count in
+	seen   [sha256.Size]byte // of the last look
+	faulty atomic.Uint64     // contents that were refused since the start
 	fault  atomic.Pointer[string]
 }
 
-func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway.Secret), count func(ok bool)) *watch {
-	return &watch{
-		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll, apply: apply, count: count, log: log, key: c.UpstreamKey, money: c.teams.Money, seen: c.first.sum(),
-	}
+func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, files.Upstream), count func(ok bool)) *watch {
+	return &watch{settings: c.settings, apply: apply, count: count, log: log, last: c.First, money: c.teams.Money, seen: c.First.Sum()}
 }
 
 // run looks at every interval and at every signal, until ctx ends.
 func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
-	ticker := time.NewTicker(w.every)
+	ticker := time.NewTicker(w.TeamsPoll)
 	defer ticker.Stop()
 	for {
 		select {
@@ -63,61 +59,47 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 
 // look applies a new content, or reports its faults. An unchanged content is looked at again only on a signal.
 func (w *watch) look(ctx context.Context, signalled bool) {
-	l := lookAt(w.teamsPath, w.keyPath)
-	if l.sum() == w.seen && !signalled {
+	l := files.At(w.watched(), w.last)
+	if l.Sum() == w.seen && !signalled {
 		return
 	}
 	l = w.settled(ctx, l)
-	w.seen = l.sum()
-	teams, key, err := w.judge(l)
-	if err != nil {
+	w.last, w.seen = l, l.Sum()
+	teams, up, bad := w.judge(&l)
+	if teams != nil && teams.Money != w.money {
+		bad.add(prefix+"TEAMS_FILE", teams.Money.Fixed(w.money).Error())
+	}
+	if err := bad.err(); err != nil {
 		w.refuse(err)
 		return
 	}
-	w.key = key
-	w.apply(teams, key)
+	w.apply(teams, up)
 	w.fault.Store(nil)
 	w.count(true)
-	w.log.LogAttrs(ctx, slog.LevelInfo, "teams file loaded", slog.Int("teams", len(teams.List)))
+	w.log.LogAttrs(ctx, slog.LevelInfo, "teams file loaded", slog.Int("teams", len(teams.List)), slog.Int("accounts", len(up.File.List)))
 	for _, text := range teams.Warnings() {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "teams file", slog.String("warning", text))
+	}
+	for _, text := range up.Warnings() {
+		w.log.LogAttrs(ctx, slog.LevelWarn, "accounts", slog.String("warning", text))
 	}
 }
 
 // settled reads until two readings are equal.
-func (w *watch) settled(ctx context.Context, l look) look {
+func (w *watch) settled(ctx context.Context, l files.Look) files.Look {
 	for range settleTries {
 		select {
 		case <-ctx.Done():
 			return l
 		case <-time.After(settle):
 		}
-		again := lookAt(w.teamsPath, w.keyPath)
-		if again.sum() == l.sum() {
+		again := files.At(w.watched(), l)
+		if again.Sum() == l.Sum() {
 			return l
 		}
 		l = again
 	}
 	return l
-}
-
-// judge checks a content as the start does.
-func (w *watch) judge(l look) (*teams.File, gateway.Secret, error) {
-	key := w.key
-	if w.keyPath != "" {
-		key = l.key
-	}
-	file, fs := judgeTeams(l.teams, l.teamsErr, key)
-	if file != nil && file.Money != w.money {
-		fs.add(prefix+"TEAMS_FILE", file.Money.Fixed(w.money).Error())
-	}
-	switch {
-	case l.keyErr != nil:
-		fs.add(prefix+"UPSTREAM_KEY_FILE", l.keyErr.Error())
-	case !isHeaderSecret(key):
-		fs.add(prefix+"UPSTREAM_KEY_FILE", "allowed: "+allowed[prefix+"UPSTREAM_KEY_FILE"])
-	}
-	return file, key, fs.err()
 }
 
 func (w *watch) refuse(err error) {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
@@ -24,23 +25,29 @@ var otherTeams = strings.ReplaceAll(someTeams, "search", "ads")
 // watched is a watch that runs in a bubble of synctest, with its results.
 type watched struct {
 	*watch
-	teams   *teams.File    // last applied; nil before the first
-	key     gateway.Secret // last applied
-	applied int
-	log     bytes.Buffer
-	hangups chan os.Signal
-	stop    context.CancelFunc
-	ended   chan struct{}
+	teams    *teams.File    // last applied; nil before the first
+	upstream files.Upstream // last applied
+	key      gateway.Secret // the first of the accounts' keys
+	applied  int
+	log      bytes.Buffer
+	hangups  chan os.Signal
+	stop     context.CancelFunc
+	ended    chan struct{}
 }
 
 // watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are already in force.
 func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	t.Helper()
-	c := configuration{settings: settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond}}
-	c.first = lookAt(teamsPath, keyPath)
+	return watchSettings(t, settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond})
+}
+
+// watchSettings starts a watch of the files that settings name.
+func watchSettings(t *testing.T, s settings) *watched {
+	t.Helper()
+	c := configuration{settings: s, First: files.At(s.watched(), files.Look{})}
 	w := &watched{hangups: make(chan os.Signal, 1), ended: make(chan struct{})}
-	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, key gateway.Secret) {
-		w.teams, w.key = file, key
+	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, up files.Upstream) {
+		w.teams, w.upstream, w.key = file, up, up.First()
 		w.applied++
 	}, func(bool) {})
 	ctx, stop := context.WithCancel(t.Context())
@@ -244,6 +251,60 @@ func TestANewUpstreamKeyIsTakenOver(t *testing.T) {
 	})
 }
 
+// An accounts file, and the keys that it names, are read again and judged as the teams file is.
+func TestNewAccountsAreTakenOver(t *testing.T) {
+	const first, second, team = "CANARY-1-first-key", "CANARY-2-second-key", "CANARY-3-team-key"
+	path := write(t, strings.Replace(someTeams, testsDigest, fmt.Sprintf("%x", sha256.Sum256([]byte(team))), 1))
+	main, spare := write(t, first+"\n"), write(t, second)
+	one := "accounts:\n  - {id: main, key_file: " + main + "}\n"
+	accounts := write(t, one)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchSettings(t, settings{TeamsFile: path, AccountsFile: accounts, TeamsPoll: 500 * time.Millisecond})
+		defer w.end()
+		aSecond()
+		two := one + "  - {id: spare, key_file: " + spare + ", weight: 0}\n"
+		put(t, accounts, two)
+		aSecond()
+		if w.applied != 1 || len(w.upstream.File.List) != 2 || w.upstream.Keys["spare"] != second {
+			t.Fatalf("applied %d times: %+v; logged\n%s", w.applied, w.upstream, w.log.String())
+		}
+		put(t, spare, first+"2") // only a key file has changed
+		aSecond()
+		if w.applied != 2 || w.upstream.Keys["spare"] != first+"2" {
+			t.Fatalf("applied %d times: %+v", w.applied, w.upstream)
+		}
+		said, refused := "", 0
+		for about, change := range map[string]func(){
+			"an empty key file": func() { put(t, spare, "") },
+			"no key file":       func() { must(t, os.Remove(spare)) },
+			"a team's key":      func() { put(t, spare, team) },
+			"two lines":         func() { put(t, spare, first+"\n"+second) },
+			"no accounts":       func() { put(t, accounts, "accounts: []") },
+			"half an account":   func() { put(t, accounts, one+"  - {id: spare") },
+			"no team's account": func() { put(t, accounts, strings.Replace(one, "}", ", teams: [ads]}", 1)) },
+			"no file":           func() { must(t, os.Remove(accounts)) },
+		} {
+			before := w.applied
+			change()
+			aSecond()
+			if refused++; w.applied != before || w.state() == nil || w.logged("refused, the previous one stays") != refused {
+				t.Fatalf("%s: applied %d times, state %v, logged\n%s", about, w.applied, w.state(), w.log.String())
+			}
+			said += w.state().Error()
+			put(t, accounts, two)
+			put(t, spare, second)
+			aSecond()
+			if w.applied != before+1 || w.state() != nil || w.upstream.Keys["spare"] != second {
+				t.Fatalf("%s, mended: applied %d times, state %v, %+v", about, w.applied, w.state(), w.upstream)
+			}
+		}
+		for _, secret := range []string{first, second, team} {
+			sweep(t, "the log", w.log.String(), secret)
+			sweep(t, "the state", said, secret)
+		}
+	})
+}
+
 func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 	path := write(t, someTeams)
 	synctest.Test(t, func(t *testing.T) {
@@ -277,7 +338,7 @@ func TestTheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	must(t, os.Rename(waiting, path))
 	w.hangups <- syscall.SIGHUP
 	eventually(t, func() bool { return w.state() != nil })
-	if text := w.state().Error(); !strings.Contains(text, errFileKind.Error()) {
+	if text := w.state().Error(); !strings.Contains(text, files.ErrKind.Error()) {
 		t.Errorf("the state is %s", text)
 	}
 	w.end()

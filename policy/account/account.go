@@ -1,7 +1,7 @@
 // Package account decides which account at the service does a piece of work, and what an answer of the service says about an account.
 //
-// Its functions are pure: they decide from a snapshot, and the caller keeps the state. It knows neither HTTP connections, nor
-// clocks, nor stores.
+// [Choose] picks the account from a snapshot, [Judge] reads an answer, and [Health] keeps what the answers have shown. All of it is
+// pure: the times are the caller's, and it knows neither connections, nor clocks, nor stores. Nothing here is safe for concurrent use.
 package account
 
 import (
@@ -25,9 +25,9 @@ const (
 type View struct {
 	Account  *teams.Account
 	InFlight int           // requests of this process
-	Cooling  time.Duration // until it may be asked for the model again; 0: now
-	Out      bool
-	Probe    bool // it is cooling or out, and this request may be the one that asks whether it still is
+	Out      bool          // it is out
+	Wait     time.Duration // until it may be asked: it is out, or cooling for the model; 0: now
+	Probe    bool          // it may be asked now by one request, which shows whether it is still out or cooling
 }
 
 // Standing is what operators are shown of an account.

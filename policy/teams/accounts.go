@@ -2,6 +2,8 @@ package teams
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 
 	"sluice/policy"
 )
@@ -16,7 +18,8 @@ type Account struct {
 	ID string
 	// URL is the service's base address, as SLUICE_UPSTREAM_URL, which it is if the file names none.
 	URL *url.URL
-	// KeyFile is the path of the file that holds the key and nothing else. It is read again when its content changes.
+	// KeyFile is the path of the file that holds the key and nothing else, beside the accounts file if it is not absolute. It is read again
+	// when its content changes.
 	KeyFile string
 	// Models are the patterns of the models that it serves. Nil: all.
 	Models []policy.Pattern
@@ -39,7 +42,123 @@ func AccountQuotasID(account string) string { return outsideMark + "account-" + 
 
 // Accounts is an accounts file: the accounts at the service, in its order.
 type Accounts struct {
-	List []*Account // at least one
+	List []*Account // at least one, and at least one of them has weight
+	// NoFile: there is no accounts file, and so nowhere else to go: an account that is cooling or out is asked nevertheless.
+	NoFile bool
 
 	warnings []string
+}
+
+// MainAccounts are the accounts if there is no file: [MainAccount], with the settings' address and the account's limits of the teams file.
+func MainAccounts(base *url.URL, limits []AccountLimit) *Accounts {
+	return &Accounts{List: []*Account{{ID: MainAccount, URL: base, Weight: 1, Limits: limits}}, NoFile: true}
+}
+
+// Warnings lists settings that are legal but maybe not meant, one line each, in the order of the file.
+func (a *Accounts) Warnings() []string { return slices.Clone(a.warnings) }
+
+// Account returns the account with this id, or nil.
+func (a *Accounts) Account(id string) *Account {
+	if i := slices.IndexFunc(a.List, func(a *Account) bool { return a.ID == id }); i >= 0 {
+		return a.List[i]
+	}
+	return nil
+}
+
+// For lists the accounts that serve a team, those without weight, too: the ones that name it, or else those that name no team; of them
+// those in the team's regions.
+func (a *Accounts) For(team *Team) (serve []*Account) {
+	named := slices.ContainsFunc(a.List, func(a *Account) bool { return slices.Contains(a.Teams, team.ID) })
+	for _, one := range a.List {
+		if slices.Contains(one.Teams, team.ID) == named && (named || one.Teams == nil) && one.InRegion(team.Regions) {
+			serve = append(serve, one)
+		}
+	}
+	return serve
+}
+
+// ParseAccounts reads an accounts file, with the strict reader of the teams file. Its error is of type [Faults].
+func ParseAccounts(doc []byte) (*Accounts, error) {
+	a := &Accounts{}
+	r, err := readWhole(doc, false, func(root node) { root.fields(must("accounts", a.read)) })
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range r.warnings.sorted() {
+		a.warnings = append(a.warnings, w.String())
+	}
+	return a, nil
+}
+
+// mostWeight bounds an account's weight, so that sums and products of weights stay small.
+const mostWeight = 1000
+
+func (a *Accounts) read(n node) {
+	if n.isNull() || n.items("a list of accounts", func(item node) { a.List = append(a.List, readAccount(item)) }) == 0 {
+		n.fault(Fault{Given: "no account", Allowed: "at least one, or no accounts file"})
+	} else if len(n.faults) == 0 && !slices.ContainsFunc(a.List, func(a *Account) bool { return a.Weight > 0 }) {
+		n.fault(Fault{Given: "weight 0 of every account", Allowed: "weight of at least one: nothing can be served without"})
+	}
+}
+
+func readAccount(n node) *Account {
+	a, quotas := &Account{Weight: 1}, &Team{Owner: OwnerFile}
+	n.fields(
+		must("id", unique(&a.ID, "account id", ownID)),
+		may("url", func(v node) { a.URL = readServiceURL(v) }),
+		must("key_file", one(&a.KeyFile, filePath)),
+		may("models", some(&a.Models, "model patterns", modelPattern)),
+		may("teams", some(&a.Teams, "ids of teams", ownID)),
+		may("weight", one(&a.Weight, whole(0, mostWeight))),
+		may("rates", func(v node) { a.Limits = readAccountLimits(v) }),
+		may("query_rate", one(&a.QueryRate, whole(1, maxCount))),
+		may("quotas", group(quotaFields(&quotas.Quotas)...)),
+		may("region", one(&a.Region, ownID)),
+	)
+	if quotas.ID = AccountQuotasID(a.ID); len(quotas.Quotas) > 0 {
+		a.Quotas = quotas
+	}
+	if a.URL != nil && a.URL.Scheme == "http" && !isThisMachine(a.URL.Hostname()) {
+		n.warn(a.ID + " has an address with http, which sends its key in clear text")
+	}
+	return a
+}
+
+// filePath is the path of a file. The file itself is looked at elsewhere.
+var filePath = word[string]("the path of a file, of 1 to 4096 bytes without control characters", func(text string) bool {
+	return text != "" && len(text) <= 4096 && !controls.MatchString(text)
+})
+
+// readServiceURL reads the address of a service. One of another form is not shown: it may hold a password.
+func readServiceURL(n node) *url.URL {
+	const allowed = "an absolute http or https address that ends in /api/v1, without user, query or fragment"
+	text, ok := scalar(n.ast)
+	if !ok {
+		n.wrongKind(allowed)
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || !IsServiceURL(u) {
+		n.fault(Fault{Given: "another text (not shown: it may hold a password)", Allowed: allowed})
+		return nil
+	}
+	return u
+}
+
+// IsServiceURL reports whether this is the base address of a service. It is strict about the end, because paths are appended to it
+// unchanged.
+func IsServiceURL(u *url.URL) bool {
+	return u != nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
+		u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
+		strings.HasSuffix(u.Path, "/api/v1")
+}
+
+// ServesModel reports whether the account serves the model, whose name is compared as decoded, letter for letter.
+func (a *Account) ServesModel(model string) bool {
+	return a.Models == nil || policy.MatchAny(a.Models, model)
+}
+
+// InRegion reports whether the account is in one of the regions. Nil regions: any.
+func (a *Account) InRegion(regions []string) bool {
+	return regions == nil || slices.Contains(regions, a.Region)
 }

@@ -10,9 +10,9 @@ import (
 // itself does not change.
 //
 // A name has one owner. A team of the document whose id is in the file is ignored, and so is a key whose id or SHA-256 is in the
-// file, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type [Faults],
+// file, or whose SHA-256 is among upstream, those of the service's own keys; ignored has a fault for each. An error, of type [Faults],
 // means that the document is faulty as a whole.
-func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Faults, err error) {
+func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored Faults, err error) {
 	_, list, _, err := readDirectory(document, f.defaults, false)
 	if err != nil {
 		return nil, nil, err
@@ -36,7 +36,7 @@ func (f *File) Join(document []byte, upstream Digest) (joined *File, ignored Fau
 			switch {
 			case ids[k.ID] || f.HasKey(k.SHA256):
 				fault = "stands in the teams file too: the file's counts; remove it from the directory"
-			case k.SHA256 == upstream:
+			case slices.Contains(upstream, k.SHA256):
 				fault = "is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory"
 			default:
 				return false

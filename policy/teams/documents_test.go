@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,9 +21,14 @@ import (
 
 var updateTeams = flag.Bool("update-teams", false, "write the golden files of the teams file's faults and warnings")
 
-// TestDocuments: each document of the file yields the lines below it, and none of them has a key or a line end.
+// TestDocuments: each document of the files yields the lines below it, and none of them has a key or a line end.
 func TestDocuments(t *testing.T) {
-	const name = "testdata/documents.txt"
+	for _, name := range []string{"testdata/documents.txt", "testdata/accounts.txt"} {
+		t.Run(filepath.Base(name), func(t *testing.T) { documents(t, name) })
+	}
+}
+
+func documents(t *testing.T, name string) {
 	var got strings.Builder
 	var kind, template string
 	for line := range strings.Lines(string(readDoc(t, name))) {
@@ -59,7 +65,14 @@ func decoded(text string) []byte {
 func saidOf(t *testing.T, kind string, doc []byte) (said []string) {
 	t.Helper()
 	file, err := teams.Parse(doc)
-	if kind == "directory" {
+	switch kind {
+	case "accounts":
+		var accounts *teams.Accounts
+		if accounts, err = teams.ParseAccounts(doc); err == nil {
+			return append([]string{"legal: " + shownAccounts(accounts)}, accounts.Warnings()...)
+		}
+		file = nil
+	case "directory":
 		file, _, err = mustParse(t, "teams: []").Join(doc, none)
 		if _, again := teams.ReadDocument(doc); (again == nil) != (err == nil) {
 			t.Errorf("%.99q is read as a document: %v", doc, again)
@@ -112,6 +125,31 @@ func TestAllWarningsOfAFile(t *testing.T) {
 	}
 	clear(file.Warnings())
 	goldenDoc(t, "testdata/warnings.golden", strings.Join(file.Warnings(), "\n")+"\n")
+}
+
+// shownAccounts is what was read of accounts, without what is as it would be if it were absent.
+func shownAccounts(accounts *teams.Accounts) string {
+	var all []string
+	for _, a := range accounts.List {
+		text := a.ID + " " + a.KeyFile
+		for _, part := range []struct {
+			name  string
+			value any
+			as    string // if it is absent
+		}{
+			{"url", a.URL, "<nil>"}, {"models", a.Models, "[]"}, {"teams", a.Teams, "[]"}, {"weight", a.Weight, "1"}, {"limits", a.Limits, "[]"},
+			{"query_rate", a.QueryRate, "0"}, {"region", a.Region, ""},
+		} {
+			if value := fmt.Sprint(part.value); value != part.as {
+				text += " " + part.name + "=" + value
+			}
+		}
+		if a.Quotas != nil {
+			text += fmt.Sprint(" ", a.Quotas.ID, "=", a.Quotas.Quotas)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
 }
 
 // TestFilesAsRead: each file of the directory is read as in the golden file beside it, a line for each team, zero members left

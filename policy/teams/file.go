@@ -35,7 +35,8 @@ type File struct {
 	Money unit.Money
 	// List holds the teams in the order of the file, disabled ones too, and then those of the directory, if it was joined.
 	List []*Team
-	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
+	// Account holds the limits of the account at the service, shared by all teams, in the order of the file. Nil: none. With an accounts
+	// file each account has its own there, and a file that has some here, too, is refused.
 	Account []AccountLimit
 	// House is the cap of all teams together. Nil: none.
 	House *House
@@ -166,9 +167,7 @@ func (f *File) read(n node) {
 			v.fields(f.defaults.shared(&tagQuotas)...)
 			f.defaults.needTagKey(tagQuotas)
 		}),
-		may("account", func(v node) {
-			v.items("a list of limits", func(item node) { f.Account = append(f.Account, readAccountLimit(item)) })
-		}),
+		may("account", func(v node) { f.Account = readAccountLimits(v) }),
 		may("house", func(v node) { f.House = readHouse(v) }),
 		must("teams", func(v node) { teams = &v }),
 		may("prices", func(v node) { f.Prices = readPrices(v) }),

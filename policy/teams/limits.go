@@ -59,10 +59,16 @@ type Quota struct {
 // named is how warnings name the quota: images per day.
 func (q Quota) named() string { return string(q.Unit) + " per " + string(q.Period) }
 
-// AccountLimit is a limit of the upstream account itself, shared by all teams.
+// AccountLimit is a limit of an account at the service, shared by all teams that it serves.
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all
 	Rates  []Rate           // at least one, at most one per unit, in the order of Units
+}
+
+// readAccountLimits reads the account's own limits.
+func readAccountLimits(n node) (all []AccountLimit) {
+	n.items("a list of limits", func(item node) { all = append(all, readAccountLimit(item)) })
+	return all
 }
 
 // readAccountLimit reads one of the account's own limits.

@@ -31,6 +31,8 @@ type Team struct {
 	Keys []Key
 	// Models are the patterns of the models that the team may use. Nil: all.
 	Models []policy.Pattern
+	// Regions are those of the accounts at the service that may do the team's work. Nil: any.
+	Regions []string
 	// Endpoints are the endpoints the team may use. Nil: all but other, which passes bodies unread. See [Team.Uses].
 	Endpoints []policy.Endpoint
 	// Rates are the team's rates, at most one per unit, ordered requests, tokens, images. Nil: none.
@@ -131,6 +133,7 @@ const unreadTag = "?"
 func (t *Team) shared(tagQuotas *node) []field {
 	return []field{
 		may("models", some(&t.Models, "model patterns", modelPattern)),
+		may("regions", some(&t.Regions, "regions", ownID)),
 		may("endpoints", some(&t.Endpoints, "endpoints", choice(policy.Endpoints...))),
 		may("rates", group(rateFields(&t.Rates)...)),
 		may("quotas", group(quotaFields(&t.Quotas)...)),

@@ -206,7 +206,10 @@ func IsIssuerURL(text string) bool {
 	if err != nil || len(text) > maxClaimValue || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return false
 	}
-	address, err := netip.ParseAddr(u.Hostname())
-	local := u.Hostname() == "localhost" || err == nil && address.IsLoopback()
-	return u.Scheme == "https" || u.Scheme == "http" && local
+	return u.Scheme == "https" || u.Scheme == "http" && isThisMachine(u.Hostname())
+}
+
+func isThisMachine(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }

@@ -25,7 +25,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* Refuses values that would install something that cannot work, all of them before anything is made. */}}
 {{- define "sluice.check" -}}
 {{- if not .Values.upstream.url }}{{ fail "upstream.url is required: the service's base address, ending in /api/v1" }}{{ end -}}
-{{- if not .Values.upstream.existingSecret }}{{ fail "upstream.existingSecret is required: the Secret with the service's key" }}{{ end -}}
+{{- if eq (empty .Values.upstream.existingSecret) (empty .Values.accounts.existingSecret) }}{{ fail "upstream.existingSecret is required, the Secret with the service's key, or accounts.existingSecret in its place" }}{{ end -}}
 {{- $sources := without (list .Values.teams.existingSecret .Values.teams.existingConfigMap .Values.teams.inline) "" -}}
 {{- if ne (len $sources) 1 }}{{ fail "teams: one of existingSecret, existingConfigMap and inline is required" }}{{ end -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.redis.existingSecret) }}{{ fail "replicaCount: more than 1 needs redis.existingSecret, or each pod would have limits and tasks of its own" }}{{ end -}}

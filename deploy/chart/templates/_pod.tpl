@@ -7,13 +7,14 @@
 {{- define "sluice.env" -}}
 {{- $own := dict
   "UPSTREAM_URL" .Values.upstream.url
-  "UPSTREAM_KEY_FILE" "/etc/sluice/upstream/key"
   "TEAMS_FILE" "/etc/sluice/teams/teams.yaml"
   "LISTEN" ":8080"
   "ADMIN_LISTEN" ":8081"
   "REPLICAS" (toString .Values.replicaCount)
   "SHUTDOWN_DELAY" (printf "%ds" (int .Values.shutdown.delaySeconds))
   "SHUTDOWN_GRACE" (printf "%ds" (int .Values.shutdown.longestStreamSeconds)) -}}
+{{- if .Values.accounts.existingSecret }}{{ $_ := set $own "ACCOUNTS_FILE" "/etc/sluice/accounts/accounts.yaml" }}
+{{- else }}{{ $_ := set $own "UPSTREAM_KEY_FILE" "/etc/sluice/upstream/key" }}{{ end -}}
 {{- if .Values.redis.existingSecret }}{{ $_ := set $own "REDIS_URL_FILE" "/etc/sluice/redis/url" }}{{ $_ := set $own "STATE_DIR" "/var/lib/sluice" }}
 {{- else if .Values.state.existingClaim }}{{ $_ := set $own "DIRECTORY_FILE" "/var/lib/sluice/directory.json" }}{{ end -}}
 {{- if .Values.tls.existingSecret }}{{ $_ := set $own "TLS_CERT_FILE" "/etc/sluice/tls/tls.crt" }}{{ $_ := set $own "TLS_KEY_FILE" "/etc/sluice/tls/tls.key" }}{{ end -}}
@@ -59,6 +60,12 @@
 
 {{- define "sluice.volumes" -}}
 {{ include "sluice.volumes.ledger" . }}
+{{- if .Values.accounts.existingSecret }}
+- name: accounts
+  secret:
+    secretName: {{ .Values.accounts.existingSecret }}
+    defaultMode: 0440
+{{- else }}
 - name: upstream
   secret:
     secretName: {{ .Values.upstream.existingSecret }}
@@ -66,6 +73,7 @@
     items:
       - key: {{ .Values.upstream.secretKey }}
         path: key
+{{- end }}
 {{- if .Values.tls.existingSecret }}
 - name: tls
   secret:

@@ -69,6 +69,7 @@ func teamForm() []group {
 		}},
 		{"What it may use", "", []field{
 			{Name: "models", Label: "Models", Kind: kindLines, Hint: "One a line, * for any characters, such as llm-*. Empty: all."},
+			{Name: "regions", Label: "Regions", Kind: kindLines, Hint: "Of the accounts at the service that may do its work, one a line. Empty: all."},
 			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Hint: "None ticked: all but other, which are the paths that pass unread."},
 			{Name: "concurrent", Label: "Requests in flight", Kind: kindNumber, Unit: "at once"},
 			{Name: "open_tasks", Label: "Open tasks", Kind: kindNumber, Unit: "at once"},

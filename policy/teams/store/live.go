@@ -18,7 +18,7 @@ type Live struct {
 	mu       sync.Mutex
 	apply    func(*teams.File)
 	file     *teams.File
-	upstream teams.Digest
+	upstream []teams.Digest
 	state    teams.State    // of the directory in force; the zero State: none was ever read
 	document teams.Document // of that state
 	ignored  error          // parts of the directory that are not in force, because the file has them too
@@ -28,13 +28,13 @@ type Live struct {
 }
 
 // NewLive returns the teams of a file, without a directory. It does not call apply, which later gets the teams to put in force;
-// upstream is the digest of the service's own key, which no team may have.
-func NewLive(file *teams.File, upstream teams.Digest, now func() time.Time, apply func(*teams.File)) *Live {
+// upstream are the digests of the service's own keys, which no team may have.
+func NewLive(file *teams.File, upstream []teams.Digest, now func() time.Time, apply func(*teams.File)) *Live {
 	return &Live{now: now, file: file, joined: file, upstream: upstream, apply: apply}
 }
 
-// SetFile puts a new teams file in force, with a new key of the service and a new apply.
-func (l *Live) SetFile(file *teams.File, upstream teams.Digest, apply func(*teams.File)) {
+// SetFile puts a new teams file in force, with new keys of the service and a new apply.
+func (l *Live) SetFile(file *teams.File, upstream []teams.Digest, apply func(*teams.File)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.file, l.upstream, l.apply = file, upstream, apply
@@ -79,7 +79,7 @@ func (l *Live) join(s teams.State) error {
 	var ignored teams.Faults
 	if s.Document != nil {
 		var err error
-		joined, ignored, err = l.file.Join(s.Document, l.upstream)
+		joined, ignored, err = l.file.Join(s.Document, l.upstream...)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func InForce(ctx context.Context, s teams.Store, file *teams.File, now time.Time
 		return file
 	}
 	if state.Document != nil {
-		if joined, _, err := file.Join(state.Document, teams.Digest{}); err == nil {
+		if joined, _, err := file.Join(state.Document); err == nil {
 			file = joined
 		}
 	}

@@ -233,7 +233,7 @@ func TestARaiseEndsByItself(t *testing.T) {
 				t.Errorf("%s the limits are, one after the other:\n%s", when, diff)
 			}
 		}
-		live := store.NewLive(fileOf(t, quotasOfTwo), teams.Digest{}, time.Now, look)
+		live := store.NewLive(fileOf(t, quotasOfTwo), nil, time.Now, look)
 		follow := func() {
 			t.Helper()
 			s, err := f.Read(t.Context())
@@ -246,7 +246,7 @@ func TestARaiseEndsByItself(t *testing.T) {
 		follow() // nothing has changed
 		must(t, create(f, "maps"))
 		follow()
-		live.SetFile(fileOf(t, strings.Replace(quotasOfTwo, "500", "100", 1)), teams.Digest{}, look)
+		live.SetFile(fileOf(t, strings.Replace(quotasOfTwo, "500", "100", 1)), nil, look)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		time.Sleep(11*time.Hour - time.Nanosecond)

@@ -1,0 +1,111 @@
+package files
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/teams"
+)
+
+// Upstream are the accounts at the service, and their keys by the accounts' ids.
+type Upstream struct {
+	File *teams.Accounts
+	Keys map[string]upstream.Secret
+}
+
+// Main is the one account of the settings, for a gateway without an accounts file, without the limits that the teams file may have.
+func Main(base *url.URL, key upstream.Secret) Upstream {
+	return Upstream{teams.MainAccounts(base, nil), map[string]upstream.Secret{teams.MainAccount: key}}
+}
+
+// Upstream are the accounts of the accounts file with their keys, or what is wrong with them: bad is of type [teams.Faults] if it is about
+// what the file says.
+func (l *Look) Upstream() (u Upstream, bad error) {
+	if l.AccountsErr != nil {
+		return u, l.AccountsErr
+	}
+	var faults teams.Faults
+	u = Upstream{l.Accounts, map[string]upstream.Secret{}}
+	for i, a := range l.Accounts.List {
+		key := l.Keys[a.ID]
+		u.Keys[a.ID] = key.Secret
+		fault := teams.Fault{Field: fmt.Sprintf("accounts[%d].key_file", i), Allowed: "a readable file with nothing but the account's key"}
+		switch {
+		case key.Err != nil:
+			fault.Text = a.ID + ": " + key.Err.Error()
+		case !IsKey(key.Secret):
+			fault.Text = a.ID + ": the file's content is no key"
+		default:
+			continue
+		}
+		faults = append(faults, fault)
+	}
+	if faults != nil {
+		return Upstream{}, faults
+	}
+	return u, nil
+}
+
+// IsKey reports whether a secret can be sent as a key: visible ASCII characters, at least one.
+func IsKey(key upstream.Secret) bool {
+	return key != "" && !strings.ContainsFunc(key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// Digests are those of the keys, which no team may have.
+func (u Upstream) Digests() (all []teams.Digest) {
+	for _, key := range u.Keys {
+		all = append(all, sha256.Sum256([]byte(key.Reveal())))
+	}
+	return all
+}
+
+// Warnings lists what is legal and maybe not meant, one line each.
+func (u Upstream) Warnings() []string {
+	all := u.File.Warnings()
+	first := map[upstream.Secret]string{}
+	for _, a := range u.File.List {
+		key := u.Keys[a.ID]
+		if other, twice := first[key]; twice {
+			all = append(all, a.ID+" has the same key as "+other+", so that both share one account's limits and bill")
+		} else {
+			first[key] = a.ID
+		}
+		if a.KeyFile != "" && IsOpen(a.KeyFile) {
+			all = append(all, "every user of this machine can read the key file of "+a.ID+"; chmod o-r")
+		}
+	}
+	return all
+}
+
+// First is the key of the first account.
+func (u Upstream) First() upstream.Secret { return u.Keys[u.File.List[0].ID] }
+
+// Lines shows each account on a line, its key covered. base is the address of those that name none.
+func (u Upstream) Lines(base *url.URL) (all []string) {
+	for _, a := range u.File.List {
+		at := base
+		if a.URL != nil {
+			at = a.URL
+		}
+		line := fmt.Sprintf("account %s: %v, key %v, models %s, teams %s, weight %d", a.ID, at, u.Keys[a.ID], listOr(a.Models, "*"), listOr(a.Teams, "*"), a.Weight)
+		if a.Region != "" {
+			line += ", region " + a.Region
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func listOr[T ~string](list []T, none string) string {
+	if list == nil {
+		return none
+	}
+	words := make([]string, len(list))
+	for i, word := range list {
+		words[i] = string(word)
+	}
+	return strings.Join(words, ",")
+}

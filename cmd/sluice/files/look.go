@@ -1,0 +1,108 @@
+package files
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/teams"
+)
+
+// Paths are those of the watched files. An empty one is of no file.
+type Paths struct {
+	Teams    string
+	Accounts string
+	Key      string // of the account of the settings; not looked at if there is an accounts file
+}
+
+// Look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link is seen.
+type Look struct {
+	Teams    []byte
+	TeamsErr error
+	// Accounts is the accounts file as it was read; nil: there is none, or it is faulty, as AccountsErr says.
+	Accounts    *teams.Accounts
+	AccountsErr error
+	// Keys are the keys of the accounts at the service by their ids, without those that are not in a file.
+	Keys map[string]Key
+
+	text []byte // of the accounts file
+}
+
+// Key is the content of a key file.
+type Key struct {
+	Secret upstream.Secret
+	Err    error
+}
+
+// At looks at the files. before is the look before it, which saves reading what is the same; the zero Look is none.
+func At(p Paths, before Look) (l Look) {
+	l.Teams, l.TeamsErr = Read(p.Teams)
+	l.Keys = map[string]Key{}
+	switch {
+	case p.Accounts != "":
+		l.readAccounts(p.Accounts, &before)
+	case p.Key != "":
+		l.Keys[teams.MainAccount] = keyIn(p.Key)
+	}
+	return l
+}
+
+func (l *Look) readAccounts(path string, before *Look) {
+	if l.text, l.AccountsErr = Read(path); l.AccountsErr != nil {
+		return
+	}
+	if before.text != nil && bytes.Equal(l.text, before.text) {
+		l.Accounts, l.AccountsErr = before.Accounts, before.AccountsErr
+	} else {
+		l.Accounts, l.AccountsErr = parseAccounts(path, l.text)
+	}
+	if l.AccountsErr != nil {
+		return
+	}
+	for _, a := range l.Accounts.List {
+		l.Keys[a.ID] = keyIn(a.KeyFile)
+	}
+}
+
+// parseAccounts reads an accounts file. The files of its keys are beside it, unless their paths are absolute.
+func parseAccounts(path string, text []byte) (*teams.Accounts, error) {
+	accounts, err := teams.ParseAccounts(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts.List {
+		if !filepath.IsAbs(a.KeyFile) {
+			a.KeyFile = filepath.Join(filepath.Dir(path), a.KeyFile)
+		}
+	}
+	return accounts, nil
+}
+
+func keyIn(path string) (k Key) {
+	k.Secret, k.Err = Secret(path)
+	return k
+}
+
+// Sum identifies a look only by content: on mounted files, times and inodes may not change.
+func (l *Look) Sum() [sha256.Size]byte {
+	parts := []string{string(l.Teams), fmt.Sprint(l.TeamsErr), string(l.text), fmt.Sprint(l.AccountsErr)}
+	ids := []string{teams.MainAccount}
+	if l.Accounts != nil {
+		ids = ids[:0]
+		for _, a := range l.Accounts.List {
+			ids = append(ids, a.ID)
+		}
+	}
+	for _, id := range ids {
+		parts = append(parts, id, l.Keys[id].Secret.Reveal(), fmt.Sprint(l.Keys[id].Err))
+	}
+	var all []byte
+	for _, part := range parts {
+		all = binary.AppendUvarint(all, uint64(len(part)))
+		all = append(all, part...)
+	}
+	return sha256.Sum256(all)
+}

@@ -1,0 +1,87 @@
+// Package files reads the files that settings name: whole, regular ones of a bounded size, and secrets. A [Look] is the content of those
+// that are read again while Sluice serves.
+//
+// No error of it contains a path, which may be a secret in the wrong variable, or anything of a content.
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"sluice/gateway/upstream"
+)
+
+// Most is the largest file in bytes that is read: a wrong path may lead to a huge one.
+const Most = 16 << 20
+
+var (
+	// ErrSize is the error of a file that is larger than [Most].
+	ErrSize = errors.New("is larger than 16 MiB")
+	// ErrKind is the error of a path that leads to something else than a file.
+	ErrKind = errors.New("is not a regular file")
+
+	errEmpty = errors.New("the file is empty")
+)
+
+// Secret reads a file that holds nothing but a secret. One trailing line end is dropped: editors and shells add one.
+func Secret(path string) (upstream.Secret, error) {
+	content, err := Read(path)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	if strings.TrimSpace(text) == "" {
+		return "", errEmpty
+	}
+	return upstream.Secret(text), nil
+}
+
+// Read reads a regular file; others may have no end.
+func Read(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO would wait for a writer
+	if err != nil {
+		return nil, Pathless(err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, Pathless(err)
+	case !info.Mode().IsRegular():
+		return nil, ErrKind
+	case info.Size() > Most:
+		return nil, ErrSize
+	}
+	return All(file) // it may have grown
+}
+
+// All reads a whole input of at most [Most] bytes.
+func All(r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, Most+1))
+	switch {
+	case err != nil:
+		return nil, Pathless(err)
+	case len(content) > Most:
+		return nil, ErrSize
+	}
+	return content, nil
+}
+
+// IsOpen reports whether every user of this machine can read a file.
+func IsOpen(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o004 != 0
+}
+
+// Pathless is an error without the path in it.
+func Pathless(err error) error {
+	var bad *fs.PathError
+	if errors.As(err, &bad) {
+		return bad.Err
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// Want is the work for which an account is chosen, and what the request has learned of accounts so far.
+type Want struct {
+	Model   string
+	Team    string
+	Regions []string                 // those that the team allows; nil: any
+	Tried   []string                 // the accounts, by id, that have answered the request already
+	Spent   map[string]time.Duration // the accounts, by id, whose own rate or quota has no room, and when it has
+}
+
+// Refusal is why no account is chosen.
+type Refusal string
+
+// The refusals.
+const (
+	Unserved  Refusal = "unserved"  // no account that takes new work serves the model and the team in its regions
+	Exhausted Refusal = "exhausted" // each that serves has answered the request: the last answer is the client's
+	Busy      Refusal = "busy"      // each that is left is cooling or has no room, or is out: worth a wait
+	AllOut    Refusal = "out"       // each that is left is out: time alone does not help
+)
+
+// Choice is the account that does a piece of work, or why there is none.
+type Choice struct {
+	Account *teams.Account // nil: none
+	Probe   bool           // the request asks whether the account works again: see [Health.Begin]
+	Refusal Refusal        // empty: an account is chosen
+	Wait    time.Duration  // the shortest after which an account may be asked; 0 unless Refusal is Busy or AllOut
+}
+
+// Choose picks the account: of those that serve the model and the team, have weight and room, and are neither out nor cooling, the one
+// with the least requests in flight ÷ weight. Of equal ones luck, in [0,1), picks one by weight.
+//
+// An account that may be probed comes before the others. Otherwise one that the others can do without would never come back. The request
+// loses only the time of an answer, because the answers that keep an account out or cooling leave it free to try another.
+func Choose(views []View, want Want, luck float64) Choice {
+	var some [8]*View // on the stack
+	best := some[:0]
+	for i := range views {
+		v := &views[i]
+		if !want.servedBy(v.Account, views) || want.hasTried(v) || want.wait(v) > 0 {
+			continue
+		}
+		switch order := compare(v, best); {
+		case order < 0:
+			best = append(best[:0], v)
+		case order == 0:
+			best = append(best, v)
+		}
+	}
+	if len(best) == 0 {
+		return want.refused(views)
+	}
+	v := byWeight(best, luck)
+	return Choice{Account: v.Account, Probe: v.Probe}
+}
+
+// compare is below 0 if v comes before the best so far, and 0 if it is as good.
+func compare(v *View, best []*View) int {
+	if len(best) == 0 {
+		return -1
+	}
+	b := best[0]
+	if v.Probe != b.Probe {
+		if v.Probe {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(int64(v.InFlight)*int64(b.Account.Weight), int64(b.InFlight)*int64(v.Account.Weight))
+}
+
+// byWeight picks one of the views, each as often as its weight says.
+func byWeight(views []*View, luck float64) *View {
+	sum := 0
+	for _, v := range views {
+		sum += v.Account.Weight
+	}
+	mark := int(luck * float64(sum))
+	for _, v := range views {
+		if mark -= v.Account.Weight; mark < 0 {
+			return v
+		}
+	}
+	return views[len(views)-1]
+}
+
+// refused is the choice if no account may be asked.
+func (w Want) refused(views []View) Choice {
+	c := Choice{Refusal: Unserved}
+	for i := range views {
+		v := &views[i]
+		if !w.servedBy(v.Account, views) {
+			continue
+		}
+		if c.Refusal == Unserved {
+			c.Refusal = Exhausted
+		}
+		if w.hasTried(v) {
+			continue
+		}
+		why, wait := Busy, w.wait(v)
+		if v.Out {
+			why = AllOut
+		}
+		switch {
+		case c.Refusal == Exhausted, c.Refusal == AllOut && why == Busy:
+			c.Refusal, c.Wait = why, wait
+		case c.Refusal == why:
+			c.Wait = min(c.Wait, wait)
+		}
+	}
+	return c
+}
+
+// servedBy reports whether the account takes new work of this kind.
+func (w Want) servedBy(a *teams.Account, all []View) bool {
+	return a.Weight > 0 && a.ServesModel(w.Model) && a.InRegion(w.Regions) && w.teamServedBy(a, all)
+}
+
+// teamServedBy reports whether the account serves the team: it names it, or no account does.
+func (w Want) teamServedBy(a *teams.Account, all []View) bool {
+	if a.Teams != nil {
+		return slices.Contains(a.Teams, w.Team)
+	}
+	return !slices.ContainsFunc(all, func(v View) bool { return slices.Contains(v.Account.Teams, w.Team) })
+}
+
+func (w Want) hasTried(v *View) bool { return slices.Contains(w.Tried, v.Account.ID) }
+
+// wait is how long the account must not be asked; 0: it may be.
+func (w Want) wait(v *View) time.Duration { return max(v.Wait, w.Spent[v.Account.ID]) }

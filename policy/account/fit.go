@@ -1,0 +1,94 @@
+package account
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/teams"
+)
+
+// Fit compares the accounts with the teams that they serve. The faults are what cannot work: rates in both files, a team without an
+// account, a model that no account serves. unknown are the teams that accounts name and the file lacks: only who knows every team, those
+// of the directory, too, can say that they are wrong.
+func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faults) {
+	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List, func(a *teams.Account) bool { return a.Limits != nil }) {
+		faults = append(faults, teams.Fault{
+			Field: "account", Text: "rates of the account stand in the teams file and in the accounts file", Allowed: "in the accounts file alone",
+		})
+	}
+	for _, team := range file.List {
+		if !team.Disabled {
+			faults = append(faults, fitTeam(accounts, file, team)...)
+		}
+	}
+	named := map[string]policy.Pattern{} // the patterns that are nobody's, by where they stand
+	for i, p := range file.Prices {
+		named[fmt.Sprintf("prices[%d].model", i)] = p.Pattern
+	}
+	for i, model := range file.Catalogue {
+		named[fmt.Sprintf("catalogue[%d]", i)] = policy.Pattern(model)
+	}
+	for alias, model := range file.Aliases {
+		named["aliases."+alias] = policy.Pattern(model)
+	}
+	for _, field := range slices.Sorted(maps.Keys(named)) {
+		if p := named[field]; !servePattern(accounts.List, p) {
+			faults = append(faults, teams.Fault{Field: field, Text: "no account serves " + string(p), Allowed: "a model that is among the models of an account"})
+		}
+	}
+	return faults, unknownTeams(accounts, file)
+}
+
+// fitTeam finds what a team cannot do.
+func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faults teams.Faults) {
+	serve := accounts.For(team)
+	if len(serve) == 0 {
+		why := "every account names other teams"
+		if team.Regions != nil {
+			why = "none that serves it is in " + strings.Join(team.Regions, " or ")
+		}
+		return teams.Faults{{Text: "team " + team.ID + " has no account: " + why, Allowed: "an account that serves the team"}}
+	}
+	models := slices.Clone(team.Models)
+	for i := range team.Keys {
+		models = append(models, team.Keys[i].Models...)
+	}
+	slices.Sort(models)
+	for _, p := range slices.Compact(models) {
+		if !servePattern(serve, policy.Pattern(file.Resolve(string(p)))) {
+			faults = append(faults, teams.Fault{
+				Text: "team " + team.ID + " may use " + string(p) + ", which no account of it serves", Allowed: "a model that is among the models of its accounts",
+			})
+		}
+	}
+	return faults
+}
+
+// servePattern reports whether one of the accounts serves some model of the pattern.
+func servePattern(accounts []*teams.Account, p policy.Pattern) bool {
+	return slices.ContainsFunc(accounts, func(a *teams.Account) bool { return a.Models == nil || slices.ContainsFunc(a.Models, p.Meets) })
+}
+
+// unknownTeams finds the teams that accounts name and the file lacks.
+func unknownTeams(accounts *teams.Accounts, file *teams.File) (unknown teams.Faults) {
+	var known []string
+	for _, team := range file.List {
+		known = append(known, team.ID)
+	}
+	for i, a := range accounts.List {
+		for j, id := range a.Teams {
+			if file.Team(id) != nil {
+				continue
+			}
+			f := teams.Fault{Field: fmt.Sprintf("accounts[%d].teams[%d]", i, j), Text: "no team is called " + id, Allowed: "the ids of teams"}
+			if near := teams.Nearest(id, known); near != "" {
+				f.Advice = "meant " + near + "?"
+			}
+			unknown = append(unknown, f)
+		}
+	}
+	return unknown
+}

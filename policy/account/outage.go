@@ -1,0 +1,67 @@
+package account
+
+import "time"
+
+// probeEvery is the time between two probes of an account that is out.
+const probeEvery = time.Minute
+
+// outage is that the service refuses an account: its key, or because it does not pay. The zero outage is none.
+//
+//	refused ──► out ──► each minute, and when the key changes, one request probes ──► worked: none
+type outage struct {
+	since   time.Time // zero: it is not out
+	why     string
+	last    time.Time // when it was refused last, with this key
+	next    time.Time // of the next probe
+	changed time.Time // when the key changed; zero: it has not
+}
+
+func (o outage) isOut() bool { return !o.since.IsZero() }
+
+// at returns how long the account must not be asked, or whether a request may be the probe.
+func (o outage) at(now time.Time) (wait time.Duration, probe bool) {
+	switch {
+	case !o.isOut():
+		return 0, false
+	case now.Before(o.next):
+		return o.next.Sub(now), false
+	}
+	return 0, true
+}
+
+func (o outage) mayProbe(now time.Time) bool {
+	_, may := o.at(now)
+	return may
+}
+
+// probed notes that a probe begins. The next one comes at its time, whatever becomes of this one.
+func (o outage) probed(now time.Time) outage {
+	o.next = now.Add(probeEvery)
+	return o
+}
+
+// refused notes an answer to a request that began at a time. One that had an earlier key does not count.
+func (o outage) refused(began, now time.Time, why string) outage {
+	if began.Before(o.changed) {
+		return o
+	}
+	if !o.isOut() {
+		o.since = now
+	}
+	o.last, o.next, o.why = now, later(o.next, now.Add(probeEvery)), why
+	return o
+}
+
+// proven ends the outage if a request worked that began after the last refusal, with this key.
+func (o outage) proven(began time.Time) outage {
+	if !began.After(o.last) || began.Before(o.changed) {
+		return o
+	}
+	return outage{changed: o.changed}
+}
+
+// renewed notes that the key has changed.
+func (o outage) renewed(now time.Time) outage {
+	o.changed, o.last, o.next = now, time.Time{}, time.Time{}
+	return o
+}
