@@ -17,6 +17,7 @@ import (
 	"sluice/cmd/sluice/demo"
 	"sluice/cmd/sluice/files"
 	"sluice/gateway"
+	"sluice/gateway/simulator"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 )
@@ -62,9 +63,9 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	defer running.Wait()
 	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
 	defer enough()
-	simulator := newSimulator(service.Addr(), []string{c.UpstreamKey.Reveal()}, c.HeaderPrefix, nil)
+	models := newSimulator(service.Addr(), simulator.Config{Keys: []string{c.UpstreamKey.Reveal()}, HeaderPrefix: c.HeaderPrefix})
 	running.Go(func() {
-		_ = serveUntil(simulating, wire.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
+		_ = serveUntil(simulating, wire.NewServer(models, slog.New(slog.DiscardHandler)), service)
 	})
 
 	base := "http://" + process.listeners.public.Addr().String() + "/api/v1"

@@ -79,7 +79,7 @@ func TestSweepOfTelemetryAndRedis(t *testing.T) {
 			server := startRedis(t)
 			server.do("ACL", "SETUSER", "sluice", "on", ">"+canaries.redis, "~*", "+@all")
 			service, upstream := newService(t, simulator.Config{})
-			service.SetKeys(canaries.upstreamKey)
+			service.SetKeys("", canaries.upstreamKey)
 			h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://sluice:"+canaries.redis+"@"+server.address(),
 				"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads", "SLUICE_CAPTURE_CONTENT="+capture, "SLUICE_REDIS_TIMEOUT=2s",
 				"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))

@@ -11,7 +11,10 @@ import (
 // Config is the settings of a Simulator. The zero value accepts every Bearer key, finishes tasks before
 // their first query and streams without pauses.
 type Config struct {
-	// Keys are the API keys that are accepted. Empty accepts every key. See also Simulator.SetKeys.
+	// Accounts are the customers of the service, by the ids that name them on the bill and in faults.
+	Accounts map[string]Account
+
+	// Keys are those of the account billing.Account, which is there if Accounts is empty or Keys is not. Empty accepts every key.
 	Keys []string
 
 	// Now is the clock of tasks, rate limits and address expiry; nil is time.Now. The delays of faults and FrameDelay
@@ -30,8 +33,7 @@ type Config struct {
 	// ended at its first query. A creation always answers PENDING.
 	Pending, Running time.Duration
 
-	// TaskRate is how many queries, lists and cancels (each counted on its own, all keys together) pass in any second
-	// of Now. Zero is 20, negative means no limit.
+	// TaskRate is that of accounts that do not say theirs. Zero is 20, negative means no limit.
 	TaskRate int
 
 	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so UNKNOWN. Zero is 10,000.
@@ -58,6 +60,10 @@ type Config struct {
 
 	// Prices is the price list of the bill. Nil is billing.Standard.
 	Prices billing.List
+
+	// Control lets anybody who reaches the service set its faults over HTTP, without a key: PUT /faults with a JSON list of Fault, whose
+	// members are in any case and whose Delay is written like "2s". An empty list makes the service healthy.
+	Control bool
 
 	// Log receives one line per request; nil logs nothing.
 	Log func(format string, args ...any)

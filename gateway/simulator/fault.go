@@ -12,7 +12,9 @@ import (
 // Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault applies to requests
 // that may be served: one without a key, or to a path that does not exist, is refused as usual.
 type Fault struct {
-	// On limits the fault to one endpoint (one of the Endpoint words). Empty means every endpoint.
+	// Account limits the fault to the account with this id. Empty means every account.
+	Account string
+	// On limits it to one endpoint (one of the Endpoint words), or with EndpointModels to those that ask a model. Empty means every endpoint.
 	On string
 	// Times limits it to this many requests. Zero means all.
 	Times int
@@ -65,11 +67,11 @@ type Fault struct {
 
 // FaultError is a refusal that a fault asks for. In a stream it is an event:error frame unless Plain is set.
 type FaultError struct {
-	// Status is the HTTP status; zero is 500.
+	// Status is the HTTP status. Zero follows from Code; without a Code it is 500.
 	Status int
 	// Code and Message are the body's; an empty Code follows from Status.
 	Code, Message string
-	// Plain answers with Status even if the request wants a stream.
+	// Plain answers with Status even if the request wants a stream, as every refusal of a key does.
 	Plain bool
 }
 
@@ -97,12 +99,31 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "ModelUnavailable",
 }
 
+// statuses are those of a FaultError that gives only a code.
+var statuses = map[string]int{
+	"InvalidParameter":           http.StatusBadRequest,
+	"DataInspectionFailed":       http.StatusBadRequest,
+	"Arrearage":                  http.StatusBadRequest,
+	"InvalidApiKey":              http.StatusUnauthorized,
+	"AccessDenied":               http.StatusForbidden,
+	"ModelNotFound":              http.StatusNotFound,
+	"Throttling":                 http.StatusTooManyRequests,
+	"Throttling.RateQuota":       http.StatusTooManyRequests,
+	"Throttling.BurstRate":       http.StatusTooManyRequests,
+	"Throttling.AllocationQuota": http.StatusTooManyRequests,
+	"CommodityNotPurchased":      http.StatusTooManyRequests,
+	"PrepaidBillOverdue":         http.StatusTooManyRequests,
+	"PostpaidBillOverdue":        http.StatusTooManyRequests,
+	"ModelUnavailable":           http.StatusServiceUnavailable,
+	"ModelServingError":          http.StatusServiceUnavailable,
+}
+
 // refusal is the error as it is answered.
 func (e *FaultError) refusal() *refusal {
-	status := cmp.Or(e.Status, http.StatusInternalServerError)
+	status := cmp.Or(e.Status, statuses[e.Code], http.StatusInternalServerError)
 	return &refusal{
 		status: status, code: cmp.Or(e.Code, codes[status], "InternalError"),
-		message: cmp.Or(e.Message, "This failure was asked for."), plain: e.Plain,
+		message: cmp.Or(e.Message, "This failure was asked for."), plain: e.Plain || status == http.StatusUnauthorized,
 	}
 }
 
@@ -118,11 +139,14 @@ func (fs *faults) set(list []Fault) {
 	fs.list = slices.Clone(list)
 }
 
-// take returns the fault of the next request to endpoint: the first one whose On and Times allow it, else none.
-func (fs *faults) take(endpoint string) Fault {
+// take returns the fault of the next request of an account to endpoint: the first one whose Account, On and Times allow it, else none.
+// A picture belongs to no account.
+func (fs *faults) take(account, endpoint string) Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	i := slices.IndexFunc(fs.list, func(f Fault) bool { return f.On == "" || f.On == endpoint })
+	i := slices.IndexFunc(fs.list, func(f Fault) bool {
+		return (f.Account == "" || f.Account == account) && covers(f.On, endpoint)
+	})
 	if i < 0 {
 		return Fault{}
 	}

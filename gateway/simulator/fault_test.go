@@ -61,6 +61,9 @@ func TestFaultErrorDefaults(t *testing.T) {
 		{FaultError{Status: 504}, 504, "InternalError"},
 		{FaultError{Status: 429, Code: "Throttling.AllocationQuota"}, 429, "Throttling.AllocationQuota"},
 		{FaultError{Code: "SystemError"}, 500, "SystemError"},
+		{FaultError{Code: "Arrearage"}, 400, "Arrearage"},
+		{FaultError{Code: "Throttling.BurstRate"}, 429, "Throttling.BurstRate"},
+		{FaultError{Status: 403, Code: "Arrearage"}, 403, "Arrearage"},
 	} {
 		if r := tt.in.refusal(); r.status != tt.status || r.code != tt.code || r.message == "" {
 			t.Errorf("%+v answers %v, want %d %s", tt.in, r, tt.status, tt.code)

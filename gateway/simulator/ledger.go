@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +23,10 @@ type Received struct {
 	Method, Path, Query, Host string
 	// Endpoint is one of the Endpoint words.
 	Endpoint string
+	// Account is the id of the account whose key it had. Empty: it had no key that is known.
+	Account string
+	// Executed: its work was done, whether or not it was answered.
+	Executed bool
 	// Header holds every header as received, without Host.
 	Header http.Header
 	// Body is the body's beginning, at most Config.KeepBody bytes of it.
@@ -33,14 +36,14 @@ type Received struct {
 	BodySHA256 string
 }
 
-// newReceived describes a request with that body, of which it keeps the first bytes. ID, At and Endpoint are left to the caller.
-func newReceived(r *http.Request, body []byte, keep int) Received {
+// newReceived describes a request with that body, of which it keeps the first bytes. What the service makes of it is left to the caller.
+func newReceived(r *http.Request, body []byte, keep int) *Received {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if path == "" { // a request made by httptest, which was never on a wire
 		path = r.URL.EscapedPath()
 	}
 	sum := sha256.Sum256(body)
-	return Received{
+	return &Received{
 		Method: r.Method, Path: path, Query: r.URL.RawQuery, Host: r.Host, Header: r.Header.Clone(),
 		Body:     slices.Clone(body[:min(len(body), max(keep, 0))]),
 		BodySize: int64(len(body)), BodySHA256: hex.EncodeToString(sum[:]),
@@ -63,24 +66,32 @@ const maxViolations = 100
 // client receives the answer.
 type ledger struct {
 	mu         sync.Mutex
-	last       []Received
+	last       []*Received
 	violations []string
-	sums       Tally
+	sums       map[string]*Tally // by account
 	book       billing.Book
 }
 
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last, l.violations, l.sums = nil, nil, Tally{Requests: map[string]int{}, Executed: map[string]int{}}
+	l.last, l.violations, l.sums = nil, nil, map[string]*Tally{}
 	l.book.Reset()
 }
 
+// sum returns the sums of an account.
+func (l *ledger) sum(account string) *Tally {
+	if l.sums[account] == nil {
+		l.sums[account] = &Tally{Requests: map[string]int{}, Executed: map[string]int{}}
+	}
+	return l.sums[account]
+}
+
 // add records a request, and keeps the last ones. A picture needs no key; any other request has exactly one Authorization header.
-func (l *ledger) add(r Received, keep int) {
+func (l *ledger) add(r *Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sums.Requests[r.Endpoint]++
+	l.sum(r.Account).Requests[r.Endpoint]++
 	if len(r.Header.Values("Authorization")) != 1 && r.Endpoint != EndpointPicture && len(l.violations) < maxViolations {
 		l.violations = append(l.violations, r.Method+" "+r.Path+": has not exactly one Authorization header")
 	}
@@ -89,37 +100,76 @@ func (l *ledger) add(r Received, keep int) {
 }
 
 // execute counts a request whose work was done.
-func (l *ledger) execute(endpoint string) {
+func (l *ledger) execute(r *Received) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sums.Executed[endpoint]++
+	r.Executed = true
+	l.sum(r.Account).Executed[r.Endpoint]++
 }
 
 func (l *ledger) bill(w billing.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sums.Tokens += int64(w.Tokens())
-	l.sums.Images += int64(w.Images)
+	sum := l.sum(w.Account)
+	sum.Tokens += int64(w.Tokens())
+	sum.Images += int64(w.Images)
 	l.book.Add(w)
 }
 
-func (l *ledger) writeBill(w io.Writer) error {
+func (l *ledger) writeBill(w io.Writer, accounts []string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.book.Write(w)
+	return l.book.Write(w, accounts...)
 }
 
 // list returns the requests that are kept, oldest first, and the violations.
 func (l *ledger) list() ([]Received, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.last), slices.Clone(l.violations)
+	var last []Received
+	for _, r := range l.last {
+		last = append(last, *r)
+	}
+	return last, slices.Clone(l.violations)
 }
 
-func (l *ledger) tally() Tally {
+// tally adds the sums of the accounts; none: of all.
+func (l *ledger) tally(accounts []string) Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.sums
-	t.Requests, t.Executed = maps.Clone(t.Requests), maps.Clone(t.Executed)
-	return t
+	all := Tally{Requests: map[string]int{}, Executed: map[string]int{}}
+	for account, sum := range l.sums {
+		if len(accounts) == 0 || slices.Contains(accounts, account) {
+			all.add(sum)
+		}
+	}
+	return all
+}
+
+func (t *Tally) add(more *Tally) {
+	for endpoint, n := range more.Requests {
+		t.Requests[endpoint] += n
+	}
+	for endpoint, n := range more.Executed {
+		t.Executed[endpoint] += n
+	}
+	t.Tokens += more.Tokens
+	t.Images += more.Images
+}
+
+// twice describes the bodies of which more than one request was executed.
+func twice(list []Received) (lines []string) {
+	accounts := map[string][]string{} // that executed a body
+	for _, r := range list {
+		if r.Executed {
+			accounts[r.BodySHA256] = append(accounts[r.BodySHA256], r.Account)
+		}
+	}
+	for _, r := range list {
+		if by := accounts[r.BodySHA256]; len(by) > 1 {
+			lines = append(lines, r.Method+" "+r.Path+": the body "+r.BodySHA256+" was executed by "+strings.Join(by, ", "))
+			delete(accounts, r.BodySHA256)
+		}
+	}
+	return lines
 }

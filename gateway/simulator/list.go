@@ -49,7 +49,7 @@ func (ts *tasks) list(c *call) (*answer, error) {
 	defer ts.mu.Unlock()
 	for _, t := range slices.Backward(ts.order) {
 		state := t.state(c.At)
-		if state == stateUnknown || t.created.Before(from) || t.created.After(to) ||
+		if state == stateUnknown || t.account != c.Account || t.created.Before(from) || t.created.After(to) ||
 			!is("task_id", t.id) || !is("model_name", t.model) || !is("status", state) {
 			continue
 		}

@@ -23,6 +23,9 @@ const (
 	EndpointUploads    = "uploads"
 	EndpointPicture    = "picture"
 	EndpointOther      = "other" // no such path
+
+	// EndpointModels is a word for faults only: every endpoint that asks a model.
+	EndpointModels = "models"
 )
 
 // picturePath is where pictures are served from. It is not under the versioned API, as the real service's are on another
@@ -36,6 +39,15 @@ var posts = map[string]string{
 	"services/aigc/image-generation/generation":      EndpointImage,
 	"services/aigc/text2image/image-synthesis":       EndpointSynthesis,
 	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
+}
+
+// covers reports whether a word means an endpoint: its own, EndpointModels, or the empty word for every endpoint.
+func covers(word, endpoint string) bool {
+	switch endpoint {
+	case EndpointText, EndpointMultimodal, EndpointImage, EndpointSynthesis:
+		return word == "" || word == endpoint || word == EndpointModels
+	}
+	return word == "" || word == endpoint
 }
 
 // route is the endpoint of a path, and the task that the path names.
@@ -70,11 +82,12 @@ func find(path string) route {
 // call is one request on its way through the service.
 type call struct {
 	route
-	Received
-	cfg   *Config
-	r     *http.Request
-	body  []byte
-	fault Fault
+	*Received
+	cfg     *Config
+	r       *http.Request
+	body    []byte
+	account *account // nil: its key is none of the service's
+	fault   Fault
 
 	sse, async bool // the header wants a stream, or a task
 

@@ -147,7 +147,7 @@ func TestSetKeys(t *testing.T) {
 		want int
 	}{{[]string{"k"}, "k", 200}, {[]string{"new"}, "k", 401}, {[]string{"new"}, "new", 200}, {nil, "any", 200}} {
 		if tt.key != "k" || tt.want != 200 {
-			r.SetKeys(tt.set...)
+			r.SetKeys("", tt.set...)
 		}
 		if g := r.get(tasksPath, "Authorization", "Bearer "+tt.key); g.status != tt.want {
 			t.Errorf("of %q the key %s got %d", tt.set, tt.key, g.status)
@@ -171,7 +171,7 @@ func TestExactlyOneAuthorizationHeader(t *testing.T) {
 		t.Errorf("violations are %q", v)
 	}
 	for range maxViolations {
-		r.ledger.add(Received{}, 0)
+		r.ledger.add(&Received{}, 0)
 	}
 	if v := r.Violations(); len(v) != maxViolations {
 		t.Errorf("%d violations are kept", len(v))
@@ -189,7 +189,7 @@ func TestRecordOfARequest(t *testing.T) {
 	sum := sha256.Sum256([]byte(body))
 	want := Received{
 		ID: g.header.Get("X-Request-Id"), At: start, Method: "POST", Path: textPath, Query: "a=b&c", Host: strings.TrimPrefix(r.server.URL, "http://"), Endpoint: EndpointText,
-		Body: []byte(body[:10]), BodySize: int64(len(body)), BodySHA256: hex.EncodeToString(sum[:]),
+		Account: billing.Account, Executed: true, Body: []byte(body[:10]), BodySize: int64(len(body)), BodySHA256: hex.EncodeToString(sum[:]),
 	}
 	got := r.Requests()
 	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(Received{}, "Header")); diff != "" || got[0].Header.Get("X-Thing") != "one" {

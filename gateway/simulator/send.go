@@ -95,7 +95,7 @@ func (x *exchange) send(a *answer) {
 
 // bill bills what the call cost.
 func (x *exchange) bill(w billing.Work) {
-	w.At, w.Model = x.At, x.model
+	w.At, w.Account, w.Model = x.At, x.Account, x.model
 	x.ledger.bill(w)
 }
 

@@ -1,6 +1,6 @@
 // Package simulator is the upstream model service without the models: it answers text, multimodal chat, synchronous
 // images, asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules, and
-// misbehaves on demand.
+// misbehaves on demand. It can have several accounts, each with its own keys, limits, tasks, faults and bill (account.go).
 //
 // It is for tests of the gateway over real sockets, for the demo, and for writing a client without an account. A test does
 // not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it cannot share the gateway's
@@ -15,14 +15,14 @@
 package simulator
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
-	"sync"
-	"time"
+	"os"
 
 	"sluice/gateway/simulator/billing"
 )
@@ -30,38 +30,31 @@ import (
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
 type Simulator struct {
 	cfg      Config
+	accounts accounts
 	ledger   *ledger
 	faults   faults
 	stalls   *stalls
 	pictures *pictures
 	tasks    *tasks
-	limits   map[string]*limiter // of the operations on tasks, by endpoint
-
-	mu   sync.Mutex
-	keys []string // of the account; none accepts every key
 }
 
 // New returns a running service.
 func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
-	s := &Simulator{cfg: cfg, ledger: &ledger{book: billing.Book{List: cfg.Prices}}, stalls: newStalls(), pictures: newPictures(), limits: map[string]*limiter{}}
+	s := &Simulator{cfg: cfg, ledger: &ledger{book: billing.Book{List: cfg.Prices}}, stalls: newStalls(), pictures: newPictures()}
 	s.ledger.reset()
+	s.accounts = newAccounts(&s.cfg)
 	s.tasks = &tasks{cfg: &s.cfg, pictures: s.pictures, ledger: s.ledger, byID: map[string]*task{}}
-	for _, endpoint := range []string{EndpointTask, EndpointList, EndpointCancel} {
-		s.limits[endpoint] = &limiter{passed: make([]time.Time, max(cfg.TaskRate, 0))}
-	}
-	s.SetKeys(cfg.Keys...)
 	return s
 }
 
-// SetKeys replaces the keys that the service knows; none accepts every key.
-func (s *Simulator) SetKeys(keys ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys = slices.Clone(keys)
+// SetKeys replaces the keys of an account (empty: of billing.Account), as when keys are rotated; none accepts every key. It panics if
+// there is no such account.
+func (s *Simulator) SetKeys(account string, keys ...string) {
+	s.accounts.named(cmp.Or(account, billing.Account)).setKeys(keys)
 }
 
-// SetFault replaces the faults in force. The first one whose On and Times allow it applies to a request; none makes the
+// SetFault replaces the faults in force. The first one whose Account, On and Times allow it applies to a request; none makes the
 // service healthy.
 func (s *Simulator) SetFault(list ...Fault) { s.faults.set(list) }
 
@@ -84,19 +77,42 @@ func (s *Simulator) Violations() []string {
 	return violations
 }
 
-// Count returns how many requests an endpoint has had.
-func (s *Simulator) Count(endpoint string) int { return s.ledger.tally().Requests[endpoint] }
+// Twice returns a line for each body that was executed more than once, with the accounts that did. It knows the requests that
+// Requests returns. A test whose requests all differ in their bodies expects none.
+func (s *Simulator) Twice() []string { return twice(s.Requests()) }
 
-// Tally returns the sums since the start or the last Reset. Tasks that have ended by the clock are billed, queried or not.
-func (s *Simulator) Tally() Tally {
-	s.tasks.settle(s.cfg.Now())
-	return s.ledger.tally()
+// Count returns how many requests an endpoint has had from the accounts; none: from anybody.
+func (s *Simulator) Count(endpoint string, accounts ...string) int {
+	return s.ledger.tally(accounts).Requests[endpoint]
 }
 
-// Bill writes the service's bill since the start or the last Reset as CSV, with the same work as Tally.
-func (s *Simulator) Bill(w io.Writer) error {
+// Tally returns the sums of the accounts since the start or the last Reset; none: of all, with requests that had no account. Tasks that
+// have ended by the clock are billed, queried or not.
+func (s *Simulator) Tally(accounts ...string) Tally {
 	s.tasks.settle(s.cfg.Now())
-	return s.ledger.writeBill(w)
+	return s.ledger.tally(accounts)
+}
+
+// Bill writes the service's bill of the accounts (none: of all) since the start or the last Reset as CSV, with the same work as Tally.
+func (s *Simulator) Bill(w io.Writer, accounts ...string) error {
+	s.tasks.settle(s.cfg.Now())
+	return s.ledger.writeBill(w, accounts)
+}
+
+// SaveBill replaces the file by the bill of all accounts, so that a reader finds a whole one. The error names the flag --bill.
+func (s *Simulator) SaveBill(file string) error {
+	var text bytes.Buffer
+	err := s.Bill(&text)
+	if err == nil {
+		err = os.WriteFile(file+".new", text.Bytes(), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		return fmt.Errorf("--bill: %w", err)
+	}
+	return nil
 }
 
 // Reset forgets requests, sums and faults. Tasks stay.
@@ -107,7 +123,14 @@ func (s *Simulator) Reset() {
 
 // ServeHTTP answers as the service would.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Control && r.URL.Path == controlPath {
+		s.control(w, r)
+		return
+	}
 	c, err := receive(r, &s.cfg)
+	if c.account = s.accounts.of(r.Header.Values("Authorization")); c.account != nil {
+		c.Account = c.account.id
+	}
 	s.ledger.add(c.Received, max(s.cfg.KeepRequests, 0))
 	defer s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.ID)
 	var a *answer
@@ -133,7 +156,7 @@ func (s *Simulator) admit(c *call, received error) error {
 		return errNotFound
 	case c.r.Method != c.method && !(open && c.r.Method == http.MethodHead):
 		return errMethod
-	case !open && !s.accepts(c.r.Header.Values("Authorization")):
+	case !open && c.account == nil:
 		return errKey
 	case received != nil:
 		return received
@@ -143,20 +166,8 @@ func (s *Simulator) admit(c *call, received error) error {
 			return err
 		}
 	}
-	c.fault = s.faults.take(c.endpoint)
+	c.fault = s.faults.take(c.Account, c.endpoint)
 	return nil
-}
-
-// accepts reports whether there is exactly one Authorization header, with a key of the account.
-func (s *Simulator) accepts(values []string) bool {
-	if len(values) != 1 {
-		return false
-	}
-	scheme, key, _ := strings.Cut(values[0], " ")
-	key = strings.TrimSpace(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.EqualFold(scheme, "Bearer") && key != "" && (len(s.keys) == 0 || slices.Contains(s.keys, key))
 }
 
 // work answers an admitted call, unless its fault refuses it.
@@ -168,8 +179,10 @@ func (s *Simulator) work(c *call) (*answer, error) {
 	if f.Error != nil && (f.After == 0 || !c.streams()) {
 		return nil, f.Error.refusal()
 	}
-	if limit := s.limits[c.endpoint]; limit != nil && s.cfg.TaskRate > 0 && !limit.allow(c.At) {
-		return nil, errRate
+	if c.account != nil {
+		if err := c.account.admit(c); err != nil {
+			return nil, err
+		}
 	}
 	a, err := s.serve(c)
 	switch {
@@ -178,7 +191,7 @@ func (s *Simulator) work(c *call) (*answer, error) {
 	case f.Error != nil && a.frames == nil: // a whole answer has no middle
 		return nil, f.Error.refusal()
 	case a.worked:
-		s.ledger.execute(c.endpoint)
+		s.ledger.execute(c.Received)
 	}
 	return a, nil
 }
@@ -232,24 +245,4 @@ func serveUploads(c *call) (*answer, error) {
 		"upload_dir": "instant/" + c.ID, "upload_host": "https://uploads.invalid",
 		"expire_in_seconds": 300, "max_file_size_mb": "100", "x_oss_object_acl": "private",
 	}}}, nil
-}
-
-// limiter lets as many calls pass in any one second as passed is long, wherever the second begins: the strictest reading of
-// "20 per second". A token bucket, such as that of golang.org/x/time/rate, would let up to twice as many pass.
-type limiter struct {
-	mu     sync.Mutex
-	passed []time.Time // a ring of the last passes
-	next   int
-}
-
-// allow reports whether a call at now passes.
-func (l *limiter) allow(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if oldest := l.passed[l.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
-		return false
-	}
-	l.passed[l.next] = now
-	l.next = (l.next + 1) % len(l.passed)
-	return true
 }

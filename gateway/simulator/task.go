@@ -17,6 +17,7 @@ const (
 type task struct {
 	series
 	id      string
+	account string
 	request string // id of the creation
 	model   string
 	prompt  string

@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// tasks holds all tasks of the account, oldest first. Any key may see them all. It is safe for concurrent use.
+// tasks holds the tasks of all accounts, oldest first. Any key of an account may see all of the account's. It is safe for concurrent use.
 type tasks struct {
 	cfg      *Config
 	pictures *pictures
@@ -56,7 +56,7 @@ func (ts *tasks) createOlder(c *call) (*answer, error) {
 
 // prepare makes the task of a valid creation.
 func (ts *tasks) prepare(c *call, in imageInput, size picture.Size) *task {
-	t := &task{id: newUUID(), request: c.ID, model: c.model, prompt: in.prompt, actual: in.prompt}
+	t := &task{id: newUUID(), account: c.Account, request: c.ID, model: c.model, prompt: in.prompt, actual: in.prompt}
 	t.count = min(integer(c.param, "n", 4), maxImages)
 	t.series = ts.pictures.series(c, t.id, in.prompt, size)
 	if c.param["prompt_extend"] != false {
@@ -114,7 +114,7 @@ func (ts *tasks) bill(t *task, now time.Time) {
 	if !t.billed && t.state(now) == stateSucceeded {
 		t.billed = true
 		work := t.cost(t.counted())
-		work.At, work.Model = t.created, t.model
+		work.At, work.Account, work.Model = t.created, t.account, t.model
 		ts.ledger.bill(work)
 	}
 }
@@ -129,12 +129,20 @@ func (ts *tasks) finish(t *task, now time.Time) {
 	}
 }
 
+// own returns the task that a call of its account names; nil: it is unknown, or another account's.
+func (ts *tasks) own(c *call) *task {
+	if t := ts.byID[c.taskID]; t != nil && t.account == c.Account {
+		return t
+	}
+	return nil
+}
+
 // query answers with the state of a task. One that is unknown, foreign or expired is answered like any other.
 func (ts *tasks) query(c *call) (*answer, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	r := &reply{Output: output{TaskID: c.told(c.taskID), Status: stateUnknown}, RequestID: c.ID}
-	if t := ts.byID[c.taskID]; t != nil && t.state(c.At) != stateUnknown {
+	if t := ts.own(c); t != nil && t.state(c.At) != stateUnknown {
 		ts.bill(t, c.At)
 		r = t.describe(t.state(c.At), c.told(c.taskID), c.ID)
 	}
@@ -145,7 +153,7 @@ func (ts *tasks) query(c *call) (*answer, error) {
 func (ts *tasks) cancel(c *call) (*answer, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t := ts.byID[c.taskID]
+	t := ts.own(c)
 	if t == nil || t.state(c.At) != statePending {
 		return nil, errNotQueued
 	}

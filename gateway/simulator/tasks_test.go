@@ -299,23 +299,32 @@ func TestListLine(t *testing.T) {
 	}
 }
 
+// allows counts a call that need not wait.
+func allows(l *limiter, now time.Time) bool {
+	if l.wait(now) > 0 {
+		return false
+	}
+	l.pass(now)
+	return true
+}
+
 // No interval of a second has more calls than the rate, and hardly fewer pass.
 func TestLimiter(t *testing.T) {
 	for rate, steps := range map[int]string{2: "0+ 0+ 0- 999- 1000+ 1500+ 1999- 2000+ 2400- 2500+"} {
-		l := &limiter{passed: make([]time.Time, rate)}
+		l := newLimiter(rate, time.Second)
 		for step := range strings.FieldsSeq(steps) {
 			var ms int
 			var sign rune
 			_, _ = fmt.Sscanf(step, "%d%c", &ms, &sign)
-			if got := l.allow(start.Add(time.Duration(ms) * time.Millisecond)); got != (sign == '+') {
+			if got := allows(l, start.Add(time.Duration(ms)*time.Millisecond)); got != (sign == '+') {
 				t.Errorf("a call at %d ms passes: %v", ms, got)
 			}
 		}
 	}
 	const rate = 20
-	l, passed := &limiter{passed: make([]time.Time, rate)}, []time.Time(nil)
+	l, passed := newLimiter(rate, time.Second), []time.Time(nil)
 	for i := range 5000 {
-		if now := start.Add(time.Duration(i) * 7 * time.Millisecond); l.allow(now) {
+		if now := start.Add(time.Duration(i) * 7 * time.Millisecond); allows(l, now) {
 			passed = append(passed, now)
 		}
 	}

@@ -63,12 +63,14 @@ func TestTheBill(t *testing.T) {
 		b.Add(Work{At: noon.Add(minute * time.Minute), Model: "llm-max", Text: 1234, Answer: 1})
 	}
 	b.Add(Work{At: noon.Add(5 * time.Hour), Model: "gen2.6-image", Images: 3, Pixels: 1})
+	b.Add(Work{At: noon.Add(5 * time.Hour), Account: "spare", Model: "gen2.6-image", Images: 1, Pixels: 1})
 	const want = `Hour,Account,Model,Item,Usage,Unit,UnitPrice,Cost
 2026-11-21 20:00,simulated-account,llm-max,input tokens,2.468,1k tokens,0.0025,0.00617
 2026-11-21 20:00,simulated-account,llm-max,output tokens,0.002,1k tokens,0.01,0.00002
 2026-11-21 21:00,simulated-account,llm-max,input tokens,1.234,1k tokens,0.0025,0.003085
 2026-11-21 21:00,simulated-account,llm-max,output tokens,0.001,1k tokens,0.01,0.00001
 2026-11-22 01:00,simulated-account,gen2.6-image,images up to 1048576 pixels,3,piece,0.14,0.42
+2026-11-22 01:00,spare,gen2.6-image,images up to 1048576 pixels,1,piece,0.14,0.14
 `
 	var got bytes.Buffer
 	if err := b.Write(&got); err != nil || got.String() != want {
@@ -82,7 +84,7 @@ func TestABookIsBounded(t *testing.T) {
 	for n := range mostModels + 100 {
 		b.Add(Work{At: noon, Model: fmt.Sprint("m", n), Text: 1})
 	}
-	if len(b.lines) != mostModels+1 || b.lines[line{noon.Truncate(time.Hour), "other models", Input, "1k tokens", 300}] != 100 {
+	if len(b.lines) != mostModels+1 || b.lines[line{noon.Truncate(time.Hour), Account, "other models", Input, "1k tokens", 300}] != 100 {
 		t.Errorf("%d lines", len(b.lines))
 	}
 }

@@ -21,11 +21,12 @@ type Book struct {
 
 // line names a line of the bill.
 type line struct {
-	hour  time.Time
-	model string
-	item  Item
-	unit  string
-	each  int64
+	hour    time.Time
+	account string
+	model   string
+	item    Item
+	unit    string
+	each    int64
 }
 
 // mostModels bounds the memory of a book: clients make up names.
@@ -42,7 +43,7 @@ func (b *Book) Add(w Work) {
 	}
 	b.models[model] = true
 	for _, c := range tariff.charges(&w) {
-		b.lines[line{w.At.UTC().Truncate(time.Hour), model, c.item, c.unit, c.each}] += c.quantity
+		b.lines[line{w.At.UTC().Truncate(time.Hour), cmp.Or(w.Account, Account), model, c.item, c.unit, c.each}] += c.quantity
 	}
 }
 
@@ -52,24 +53,30 @@ func (b *Book) Reset() { b.lines, b.models = map[line]int{}, map[string]bool{} }
 // zone is that of the bill's times.
 var zone = time.FixedZone("UTC+8", 8*60*60)
 
-// Account is whom the bill is for.
+// Account is whom the bill is for if the service has only one account.
 const Account = "simulated-account"
 
-// Write writes the bill as CSV, by hours in UTC+8. testdata of cmd/sluice and docs/demo have maps of its columns.
-func (b *Book) Write(w io.Writer) error {
+// Write writes the bill of the accounts, or of all if none is named, as CSV, by hours in UTC+8. testdata of cmd/sluice and docs/demo have maps of its columns.
+func (b *Book) Write(w io.Writer, accounts ...string) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"Hour", "Account", "Model", "Item", "Usage", "Unit", "UnitPrice", "Cost"}) // Error has it
 	lines := slices.SortedFunc(maps.Keys(b.lines), func(x, y line) int {
-		return cmp.Or(x.hour.Compare(y.hour), strings.Compare(x.model, y.model), strings.Compare(string(x.item), string(y.item)), cmp.Compare(x.each, y.each))
+		return cmp.Or(
+			x.hour.Compare(y.hour), strings.Compare(x.account, y.account), strings.Compare(x.model, y.model),
+			strings.Compare(string(x.item), string(y.item)), cmp.Compare(x.each, y.each),
+		)
 	})
 	for _, l := range lines {
+		if len(accounts) > 0 && !slices.Contains(accounts, l.account) {
+			continue
+		}
 		n := int64(b.lines[l])
 		usage, of := strconv.FormatInt(n, 10), int64(1)
 		if l.unit == "1k tokens" {
 			of = 1000
 			usage = decimal(n, of, 3)
 		}
-		_ = out.Write([]string{l.hour.In(zone).Format("2006-01-02 15:04"), Account, l.model, string(l.item), usage, l.unit, nano(l.each * of), nano(n * l.each)})
+		_ = out.Write([]string{l.hour.In(zone).Format("2006-01-02 15:04"), l.account, l.model, string(l.item), usage, l.unit, nano(l.each * of), nano(n * l.each)})
 	}
 	out.Flush()
 	return out.Error()

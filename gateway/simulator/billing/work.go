@@ -25,8 +25,9 @@ const (
 
 // Work is one piece of work, as the service counts it.
 type Work struct {
-	At    time.Time // when it was ordered: the prices of that day in UTC count
-	Model string
+	At      time.Time // when it was ordered: the prices of that day in UTC count
+	Account string    // that ordered it; empty is Account
+	Model   string
 
 	Text, Pictures, Films, Sounds int  // tokens of the input, by what they are of
 	Hits, Created                 int  // of the input, those that hit a cache, and those of which one was made
