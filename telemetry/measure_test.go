@@ -55,12 +55,14 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Quotas("a", []QuotaUse{{"images", "day", 0.25}, {"spend", "month", 1.5}})
 	m.Quotas("b", []QuotaUse{{"images", "day", 1}})
 	m.Quotas("b", nil)
+	accounts := []Account{{ID: "main", State: "ok", InFlight: 3}, {ID: "spare", State: "cooling", Failovers: map[string]int64{"throttled": 9, "refused": 1}}}
 	err = m.Watch(Watched{
 		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
 		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
 		Reconciled: func() (Reconciled, bool) {
 			return Reconciled{time.UnixMilli(1_800_000_000_500), time.Unix(1_800_129_600, 0), ReconciledBeyond, 0.0374}, true
 		},
+		Accounts: func() []Account { return accounts },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +104,11 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`sluice_quota_used_ratio{period="month",team="a",unit="spend"} 1.5`,
 		`sluice_state_degraded 1`, `sluice_teams_faulty 1`, `sluice_log_dropped_total 7`, `sluice_holds_open 5`, `sluice_holds_oldest_seconds 90`,
 		`sluice_build_info{go_version="go1",revision="abc",version="v1"} 1`,
+		`sluice_account_state{account="main",state="ok"} 1`, `sluice_account_state{account="main",state="out"} 0`,
+		`sluice_account_state{account="spare",state="cooling"} 1`, `sluice_account_state{account="spare",state="ok"} 0`,
+		`sluice_account_state{account="spare",state="draining"} 0`,
+		`sluice_account_in_flight{account="main"} 3`, `sluice_account_in_flight{account="spare"} 0`,
+		`sluice_account_failovers_total{account="spare",reason="throttled"} 9`, `sluice_account_failovers_total{account="spare",reason="refused"} 1`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("want %s", want)
@@ -115,8 +122,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	if t.Failed() {
 		t.Log(page)
 	}
-	if degraded = false; !strings.Contains(pageOf(m), "sluice_state_degraded 0\n") {
-		t.Error("the gauge does not follow its source")
+	accounts = accounts[:1] // the other one was removed from the file
+	if degraded = false; !strings.Contains(pageOf(m), "sluice_state_degraded 0\n") || strings.Contains(pageOf(m), "spare") {
+		t.Error("the gauges do not follow their sources")
 	}
 }
 

@@ -38,6 +38,9 @@ const (
 	ownDegraded        = "sluice.state.degraded"
 	ownReplicas        = "sluice.replicas"
 	ownBuild           = "sluice.build_info"
+	ownAccountState    = "sluice.account.state"
+	ownFailovers       = "sluice.account.failovers"
+	ownAccountBusy     = "sluice.account.in_flight"
 	ownWarnings        = "sluice.warnings"
 	ownReloads         = "sluice.reloads"
 	ownTeamsFaulty     = "sluice.teams.faulty"
@@ -59,6 +62,8 @@ const (
 	labelRule    = attribute.Key("rule")
 	labelCode    = attribute.Key("code")
 	labelSignal  = attribute.Key("signal")
+	labelAccount = attribute.Key("account")
+	labelState   = attribute.Key("state")
 )
 
 // The attributes of spans and instruments that a convention names: HTTP and databases by version 1.43 of the conventions,

@@ -17,6 +17,7 @@ type Watched struct {
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
 	LogDropped  func() uint64                     // lines that were lost
 	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
+	Accounts    func() []Account                  // the accounts at the service
 }
 
 // Watch adds metrics that show the rest of the process.
@@ -49,6 +50,9 @@ func (m *Metrics) Watch(w Watched) error {
 			o.Observe(int64(w.LogDropped()))
 			return nil
 		})
+	}
+	if w.Accounts != nil {
+		b.accounts(w.Accounts)
 	}
 	return b.err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -20,7 +21,9 @@ import (
 type Deps struct {
 	Ready  func() error // nil while this process should get requests; else the reason, without secrets
 	Checks []Check      // listed by ?verbose in this order; may be empty
-	Ledger Ledger       // for /usage; nil switches /usage off
+	// Standings are the accounts at the service, which ?verbose lists behind the checks; nil: none are listed.
+	Standings func() []account.Standing
+	Ledger    Ledger // for /usage; nil switches /usage off
 	// Metrics answers /metrics; nil switches it off.
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.
@@ -54,7 +57,8 @@ const bodyPatience = time.Second
 //	/debug/pprof/   only with Deps.Pprof
 //
 // The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. A
-// check does not change the status: a process with a fault still serves better than none. Methods other than GET and
+// check does not change the status: a process with a fault still serves better than none. Behind them are the accounts at the service,
+// "account main: ok; weight 1, 0 in flight, key …f00d". Methods other than GET and
 // HEAD are answered 405, other paths 404, and other names in Host 421.
 func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,6 +121,11 @@ func (d Deps) answer(w http.ResponseWriter, r *http.Request, status int, line st
 	}
 	for _, check := range d.Checks {
 		_, _ = fmt.Fprintf(w, "%s: %s\n", check.Name, check.text())
+	}
+	if d.Standings != nil {
+		for _, s := range d.Standings() {
+			_, _ = fmt.Fprintf(w, "account %s: %s\n", s.ID, s.Line())
+		}
 	}
 }
 

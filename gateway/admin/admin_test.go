@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
+	"sluice/policy/account"
 )
 
 // ask sends one request to a listener and returns status and body.
@@ -25,6 +26,12 @@ func ask(deps admin.Deps, method, target string) *httptest.ResponseRecorder {
 	request.Host = "127.0.0.1:8081"
 	admin.New(deps).ServeHTTP(answer, request)
 	return answer
+}
+
+func twoAccounts() []account.Standing {
+	return []account.Standing{
+		{ID: "main", State: account.OK, Weight: 3, InFlight: 2, Key: "…f00d"}, {ID: "spare", State: account.Out, Why: "Arrearage", Weight: 1, Key: "…beef"},
+	}
 }
 
 func TestHealthAndReadiness(t *testing.T) {
@@ -45,6 +52,9 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"but not ready", "/readyz", admin.Deps{Ready: draining}, 503, "not ready: stopping\n"},
 		{"what limps still serves", "/readyz", admin.Deps{Checks: unwell}, 200, "ready\n"},
 		{"and says how", "/readyz?verbose", admin.Deps{Checks: unwell}, 200, "ready\nteams: the file is faulty\naccept: ok\n"},
+		{"the accounts behind it", "/readyz?verbose", admin.Deps{Checks: unwell, Standings: twoAccounts}, 200, "ready\nteams: the file is faulty\naccept: ok\n" +
+			"account main: ok; weight 3, 2 in flight, key …f00d\naccount spare: out: Arrearage; weight 1, 0 in flight, key …beef\n"},
+		{"not without being asked", "/readyz", admin.Deps{Standings: twoAccounts}, 200, "ready\n"},
 		{"with a value too", "/healthz?verbose=1", admin.Deps{Checks: unwell}, 200, "ok\nteams: the file is faulty\naccept: ok\n"},
 	} {
 		answer := ask(tt.deps, "GET", tt.target)

@@ -30,10 +30,11 @@ type Ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// Traffic lists tasks and requests, as package figures does. It MUST leave out what the person may not see.
+// Traffic lists tasks, requests and the accounts at the service, as package figures does. It MUST leave out what the person may not see.
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
+	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
 // APIDeps are the sources of the interface for programs.
@@ -214,6 +215,7 @@ var routes = []route{
 	{http.MethodGet, "/teams/{id}/tasks", []string{"state", "model", "cursor", "limit"}, (*api).tasks},
 	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},
 	{http.MethodGet, "/requests", []string{"team", "status", "refusal", "model", "from", "cursor", "limit"}, (*api).requests},
+	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
 }
 

@@ -123,3 +123,19 @@ func (a *api) audit(c *call) error {
 	}
 	return c.write(http.StatusOK, list(entries, next))
 }
+
+// accounts lists the accounts at the service.
+func accounts(a *api, c *call) error {
+	if !c.who.SeesAll() {
+		return errNotAll
+	}
+	found, err := a.Traffic.AccountList(c.r.Context(), c.who)
+	if err != nil {
+		return unread(err)
+	}
+	all := make([]Account, len(found.Accounts))
+	for i := range found.Accounts {
+		all[i] = accountOf(&found.Accounts[i], a.Currency().Money, found.Unread == nil)
+	}
+	return c.write(http.StatusOK, list(all, ""))
+}

@@ -31,13 +31,6 @@ func keysOf(t *teams.Spec) []Key {
 	return keys
 }
 
-func orNil(at time.Time) *time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return &at
-}
-
 // written is a team in an answer: id, owner and keys, and then the other members by name.
 type written teams.Spec
 

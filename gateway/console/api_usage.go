@@ -167,24 +167,6 @@ func addUpKinds(rows []limit.Row, m unit.Money) []Use {
 	return list
 }
 
-// Amounts are amounts by unit.
-type Amounts struct {
-	of    limit.Amounts
-	money unit.Money
-}
-
-// MarshalJSON writes a number for each unit; spend is in the currency.
-func (a Amounts) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, name := range teams.Units {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, `"`+string(name)+`":`+a.money.Written(name, a.of[i])...)
-	}
-	return append(out, '}'), nil
-}
-
 // AdjustOrder is the body of a correction.
 type AdjustOrder struct {
 	Unit   teams.Unit     `json:"unit"`

@@ -70,6 +70,7 @@ type someTraffic struct {
 	of        map[string]string
 	tasks     []figures.TaskFilter // that were asked for
 	requests  []recent.Filter
+	accounts  figures.AccountList
 	mu        sync.Mutex
 	cancelled []string
 	err       error
@@ -87,6 +88,10 @@ func (s *someTraffic) TaskList(_ context.Context, _ access.Person, f figures.Tas
 func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f recent.Filter) (recent.Page, error) {
 	s.requests = append(s.requests, f)
 	return recent.Page{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
+}
+
+func (s *someTraffic) AccountList(context.Context, access.Person) (figures.AccountList, error) {
+	return s.accounts, s.err
 }
 
 // longTask has every character of a task id, and the maximum length.

@@ -43,6 +43,8 @@ type Standing struct {
 	Weight    int
 	InFlight  int
 	Failovers map[string]int64 // away from it, by reason
+	Limits    []teams.AccountLimit
+	Quotas    *teams.Team // the account that holds its quotas; nil: it has none
 }
 
 // Rest is how long an account is not asked for a model.

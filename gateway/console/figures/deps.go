@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry/recent"
@@ -59,9 +60,11 @@ type Deps struct {
 	Versions func(ctx context.Context, days []int) ([]uint64, error)
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // the process's faults; nil: none
-	Queued   func()                                    // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
-	Late     time.Duration                             // how long after a day its requests may still be charged; 0: 49 h, as the accounts promise
-	Now      func() time.Time
+	// Standings are the accounts at the service, in the order of their file; nil: they are not known.
+	Standings func() []account.Standing
+	Queued    func()        // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
+	Late      time.Duration // how long after a day its requests may still be charged; 0: 49 h, as the accounts promise
+	Now       func() time.Time
 }
 
 // Fault is a fault of the process.

@@ -45,8 +45,8 @@ func New(deps Deps) *Figures {
 func (f *Figures) Run(ctx context.Context) { f.run(ctx) }
 
 // visible returns the teams in force that a person sees, by id, and whether the person sees every request.
-func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
-	file := f.Teams()
+func (d *Deps) visible(p access.Person) (list []*teams.Team, all bool) {
+	file := d.Teams()
 	for _, team := range file.List {
 		if p.Sees(team.ID) {
 			list = append(list, team)
@@ -56,8 +56,8 @@ func (f *Figures) visible(p access.Person) (list []*teams.Team, all bool) {
 }
 
 // find returns a team that a person sees.
-func (f *Figures) find(p access.Person, id string) (*teams.Team, error) {
-	if team := f.Teams().Team(id); team != nil && p.Sees(id) {
+func (d *Deps) find(p access.Person, id string) (*teams.Team, error) {
+	if team := d.Teams().Team(id); team != nil && p.Sees(id) {
 		return team, nil
 	}
 	return nil, ErrAbsent

@@ -77,8 +77,8 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	if house := f.Teams().House; house != nil && p.SeesAll() {
 		n.House = f.Accounts.LastKnown(house.Account).Limits
 	}
-	if f.Faults != nil && p.SeesAll() {
-		n.Faults = f.Faults()
+	if p.SeesAll() {
+		n.Faults = f.faults()
 	}
 	return n, nil
 }
