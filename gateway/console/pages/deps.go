@@ -71,6 +71,8 @@ type Figures interface {
 	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	// AccountList returns the accounts at the service and their use, for people who see all teams.
+	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 	// Rules returns how often requests broke rules in the last hour, or in the last 24 hours.
 	Rules(ctx context.Context, p access.Person, day bool) (figures.Rules, error)
 }

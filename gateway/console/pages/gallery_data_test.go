@@ -33,7 +33,7 @@ func little() *gallery {
 	g.now = figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: figured(g.list), Known: 1}
 	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
 	g.requests = requests(g.list, 3)
-	g.tasks = tasks(g.list, 1)
+	g.tasks, g.accounts = tasks(g.list, 1), oneAccount()
 	g.house()
 	g.entries = g.entries[:2]
 	return g
@@ -82,7 +82,7 @@ func dayWith(count int, last string) *gallery {
 		}
 		return 60000 + int64(i)*900 + random.Int64N(27000) - int64((i+4)%7/5)*36000
 	})
-	g.requests, g.tasks = requests(g.list, 30+count/10), tasks(g.list, 20+count/10)
+	g.requests, g.tasks, g.accounts = requests(g.list, 30+count/10), tasks(g.list, 20+count/10), someAccounts("llm-max")
 	g.house()
 	return g
 }
@@ -118,7 +118,7 @@ func tongues() *gallery {
 	for i := range g.now.Faults {
 		g.now.Faults[i].Text = texts[i]
 	}
-	g.config.Settings[0].Value = hostile[0]
+	g.config.Settings[0].Value, g.accounts = hostile[0], someAccounts(hostile[0])
 	return g
 }
 

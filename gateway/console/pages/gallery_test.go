@@ -46,6 +46,7 @@ type gallery struct {
 	requests  []recent.Request
 	entries   []teams.Entry
 	rules     figures.Rules
+	accounts  figures.AccountList
 	modes     policy.Modes
 	limits    []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
 	config    pages.Config

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/figures"
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -90,11 +91,7 @@ func partRows(list []limit.Standing, at time.Time, currency string) (rows []limi
 func ownLimits(k *teams.Key, in unit.Currency) string {
 	var all []string
 	for _, r := range k.Rates {
-		text := ofUnit(r.Unit, r.Limit, in) + " per " + r.PerText
-		if r.Burst != r.Limit {
-			text += ", burst " + grouped(r.Burst)
-		}
-		all = append(all, text)
+		all = append(all, rateText(r, in))
 	}
 	for _, q := range k.Quotas {
 		all = append(all, ofUnit(q.Unit, q.Limit, in)+" a "+string(q.Period))
@@ -103,13 +100,38 @@ func ownLimits(k *teams.Key, in unit.Currency) string {
 		all = append(all, grouped(int64(k.Concurrent))+" at once")
 	}
 	if k.Models != nil {
-		models := make([]string, len(k.Models))
-		for i, m := range k.Models {
-			models[i] = string(m)
-		}
-		all = append(all, "only "+strings.Join(models, " "))
+		all = append(all, "only "+patternsText(k.Models))
 	}
 	return strings.Join(all, ", ")
+}
+
+// accountLimit writes a limit of an account's own: gen2.6-*: 5 requests per 1s.
+func accountLimit(l teams.AccountLimit, in unit.Currency) string {
+	of, rates := "all models", make([]string, len(l.Rates))
+	if l.Models != nil {
+		of = patternsText(l.Models)
+	}
+	for i, r := range l.Rates {
+		rates[i] = rateText(r, in)
+	}
+	return of + ": " + strings.Join(rates, "; ")
+}
+
+// rateText writes a rate: 60 requests per 1m, burst 90.
+func rateText(r teams.Rate, in unit.Currency) string {
+	text := ofUnit(r.Unit, r.Limit, in) + " per " + r.PerText
+	if r.Burst != r.Limit {
+		text += ", burst " + grouped(r.Burst)
+	}
+	return text
+}
+
+func patternsText(list []policy.Pattern) string {
+	texts := make([]string, len(list))
+	for i, p := range list {
+		texts[i] = string(p)
+	}
+	return strings.Join(texts, " ")
 }
 
 // ofUnit writes an amount with its unit: 1 request, 12.5 CNY.

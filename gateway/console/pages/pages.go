@@ -1,4 +1,5 @@
-// Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Rules, Audit and Config.
+// Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Accounts, Rules, Audit
+// and Config.
 //
 // It renders data from the interfaces in deps.go, and stores no figures. Every page is whole without a script; a script makes
 // times local and replaces the live part of a page with what the server sends. No page has inline code or inline styles. The
@@ -54,6 +55,7 @@ func New(deps Deps) http.Handler {
 		"GET /requests":                          s.requests,
 		"GET /requests/{request}":                s.request,
 		"GET /money":                             s.money,
+		"GET /accounts":                          s.accounts,
 		"GET /rules":                             s.rules,
 		"GET /audit":                             s.audit,
 		"GET /config":                            s.config,

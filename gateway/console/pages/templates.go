@@ -178,6 +178,7 @@ var navigation = []struct {
 	{"Tasks", "/tasks", false},
 	{"Requests", "/requests", false},
 	{"Money", "/money", false},
+	{"Accounts", "/accounts", true},
 	{"Rules", "/rules", false},
 	{"Audit", "/audit", true},
 	{"Config", "/config", true},
