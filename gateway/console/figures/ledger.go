@@ -12,7 +12,6 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // ledger reads the daily use of teams, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a
