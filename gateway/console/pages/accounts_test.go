@@ -77,8 +77,8 @@ func TestAccountsPage(t *testing.T) {
 	w := get(t, g.handler(operator), "/accounts")
 	body := strings.Join(strings.Fields(textOf(parse(t, w))), " ")
 	for _, want := range []string{
-		"singapore is cooling: it gets no new work for 2 models. The service answered Throttling.RateQuota, since 22 Nov 12:34:48",
-		"spare is out: it gets one request a minute, which asks whether it is well. The service answered Arrearage",
+		"singapore is cooling: the service refuses it new work for 2 models. It answered Throttling.RateQuota, since 22 Nov 12:34:48",
+		"spare is out: the service refuses all its work. It answered Arrearage",
 		"gen2.6-image until 22 Nov 12:35:08 UTC, llm-max until 22 Nov 12:35:48 UTC", "gen2.6-*: 5 requests per 1s", "all models: 300 requests per 1m, burst 60",
 		"llm-*: 1,200 requests per 1m; 1,000,000 tokens per 1m, burst 2,000,000", "1,204 throttled, 3 unreachable", "8 refused", "cn-north, https://service.example/api/v1, key …77d0",
 		"removed", "Write it again with weight 0", "draining", "Spend this month", "17,311.12 of 20,000.00 CNY, 4.00 held", "5 accounts",
