@@ -103,7 +103,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 // holdOn is what the request holds for its team and on the account of an attempt.
 func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
 	return &limit.Hold{
-		ID: id, Team: s.team, Account: on.ID, Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
 		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 }

@@ -91,6 +91,8 @@ func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
 	}
 	if up.File.NoFile {
 		up.File.List[0].Limits = file.Account
+	} else if up.File, err = up.File.In(file.Money); err != nil {
+		return file, up, append(fs, contentFaults(prefix+"ACCOUNTS_FILE", err)...)
 	}
 	misfits, _ := account.Fit(up.File, file)
 	return file, up, append(fs, documentFaults(prefix+"TEAMS_FILE", misfits)...)

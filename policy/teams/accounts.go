@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/unit"
 )
 
 // MainAccount is the id of the account that serves everything if there is no accounts file. Rows of the ledger, holds and claims that
@@ -46,6 +47,7 @@ type Accounts struct {
 	// NoFile: there is no accounts file, and so nowhere else to go: an account that is cooling or out is asked nevertheless.
 	NoFile bool
 
+	doc      []byte // what they were read from
 	warnings []string
 }
 
@@ -79,8 +81,11 @@ func (a *Accounts) For(team *Team) (serve []*Account) {
 
 // ParseAccounts reads an accounts file, with the strict reader of the teams file. Its error is of type [Faults].
 func ParseAccounts(doc []byte) (*Accounts, error) {
-	a := &Accounts{}
-	r, err := readWhole(doc, false, func(root node) { root.fields(must("accounts", a.read)) })
+	a := &Accounts{doc: doc}
+	r, err := readWhole(doc, false, func(root node) {
+		root.anyMoney = true // see In
+		root.fields(must("accounts", a.read))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +93,22 @@ func ParseAccounts(doc []byte) (*Accounts, error) {
 		a.warnings = append(a.warnings, w.String())
 	}
 	return a, nil
+}
+
+// In returns the accounts of a file with their quotas of money in the parts of the currency that the teams file counts in. Its error is of
+// type [Faults]: a quota does not fit into them.
+func (a *Accounts) In(m unit.Money) (*Accounts, error) {
+	in := &Accounts{doc: a.doc, warnings: a.warnings}
+	if _, err := readWhole(a.doc, false, func(root node) {
+		root.counts = m
+		root.fields(must("accounts", in.read))
+	}); err != nil {
+		return nil, err
+	}
+	for i, account := range in.List {
+		account.KeyFile = a.List[i].KeyFile // the caller may have completed the path
+	}
+	return in, nil
 }
 
 // mostWeight bounds an account's weight, so that sums and products of weights stay small.
@@ -102,7 +123,7 @@ func (a *Accounts) read(n node) {
 }
 
 func readAccount(n node) *Account {
-	a, quotas := &Account{Weight: 1}, &Team{Owner: OwnerFile}
+	a, quotas := &Account{Weight: 1}, &Team{Owner: OwnerFile, Money: n.counts}
 	n.fields(
 		must("id", unique(&a.ID, "account id", ownID)),
 		may("url", func(v node) { a.URL = readServiceURL(v) }),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 func TestAccountsOfATeam(t *testing.T) {
@@ -56,5 +57,37 @@ func TestNoAccountsFile(t *testing.T) {
 	}
 	if n := len(accounts.For(&teams.Team{ID: "search", Regions: []string{"eu"}})); n != 0 {
 		t.Errorf("a team that names a region is served by %d accounts", n)
+	}
+}
+
+// Quotas of accounts count in the parts of the currency that the teams file says.
+func TestQuotasOfAccountsCountAsTheTeamsFileSays(t *testing.T) {
+	for _, tt := range []struct {
+		in     unit.Money
+		amount string
+		want   int64 // 0: refused
+	}{
+		{unit.Nanos, "1.234567891", 1_234_567_891},
+		{unit.Nanos, "9007199254", 0},
+		{unit.Micros, "1.234567", 1_234_567},
+		{unit.Micros, "1.234567891", 0},
+		{unit.Micros, "9007199254", 9_007_199_254_000_000},
+	} {
+		a, err := teams.ParseAccounts([]byte("accounts: [{id: eu, key_file: key, quotas: {spend: {month: " + tt.amount + "}}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.List[0].KeyFile = "/secrets/key"
+		in, err := a.In(tt.in)
+		switch {
+		case tt.want == 0 && err == nil:
+			t.Errorf("%s with %d digits is allowed", tt.amount, tt.in.Digits())
+		case tt.want != 0 && err != nil:
+			t.Errorf("%s with %d digits: %v", tt.amount, tt.in.Digits(), err)
+		case err == nil:
+			if eu := in.List[0]; eu.Quotas.Quotas[0].Limit != tt.want || eu.Quotas.Money != tt.in || eu.KeyFile != "/secrets/key" {
+				t.Errorf("%s with %d digits: %+v", tt.amount, tt.in.Digits(), eu.Quotas)
+			}
+		}
 	}
 }
