@@ -21,9 +21,6 @@ var unseen = map[string]string{
 	"sluice_telemetry_dropped_total":                         "nothing is sent there: OTEL_* is not set",
 	"go_memory_limit_bytes":                                  "GOMEMLIMIT is not set there",
 	"sluice_requests_unpriced_total":                         "every model has a price there",
-	"sluice_account_state":                                   "the process does not hand its accounts' standings in yet",
-	"sluice_account_state{state}":                            "likewise",
-	"sluice_account_in_flight":                               "likewise",
 	"sluice_account_failovers_total":                         "no request leaves its account there",
 	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there, but for what a busy machine makes too slow",
 }
