@@ -9,6 +9,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
+	"sluice/gateway/turn"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -34,19 +35,15 @@ type admission struct {
 	claims *claims
 	lease  time.Duration // of a request's hold
 
+	throttle *throttle
+	queue    *turn.Queue
 	outsides limit.Outsides
 }
 
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		var err error
-		if s.stream {
-			err = a.holdApart(w, r, s)
-		} else {
-			err = a.hold(w, r, s)
-		}
-		if err != nil {
+		if err := a.inTurn(w, r, s); err != nil || s.held == nil { // without an error the client has left
 			return err
 		}
 		defer a.settle(r.Context(), s)
@@ -60,11 +57,16 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 	return err
 }
 
-func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	hold := &limit.Hold{
+// holdOf is the hold that a request asks for.
+func (a *admission) holdOf(s *requestState) *limit.Hold {
+	return &limit.Hold{
 		ID: s.ID, Team: s.team, Outside: a.outsides.For(s.teams, nil, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag, Key: s.holder,
 		Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
+}
+
+func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
+	hold := a.holdOf(s)
 	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 	if err != nil {
 		return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
@@ -73,7 +75,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
 	}
 	if verdict.Held == nil {
-		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
+		refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope).waits(turn.RefusalOf(&verdict, hold))
 		now := a.deps.Now()
 		a.refusals.remember(s.Team, &verdict, recentRefusal{
 			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),

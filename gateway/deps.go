@@ -2,20 +2,17 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
 
-	"sluice/cache"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
-	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -92,52 +89,11 @@ type Deps struct {
 	Logger        *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
 
-// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
-// process's memory, and in Redis.
-type Accounts interface {
-	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
-	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
-	// Extend MUST keep an open hold open for the lease from now.
-	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST be
-	// kept and retried.
-	Settle(ctx context.Context, c *limit.Charge) (bool, error)
-	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
-	SettleLater(c *limit.Charge)
+// Accounts keeps what teams may still spend.
+type Accounts = tasks.Accounts
 
-	// Look MUST report a team's standing and change nothing.
-	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// LookInside MUST report the standing of each part of a team at that time: of its tag's values as [limit.TagStandings] does, of its
-	// keys as [limit.KeyStandings] does.
-	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
-	// OpenTasks MUST return the last known number of a team's open tasks, without waiting.
-	OpenTasks(team string) int64
-	// Rows MUST return what the query's teams used on each of its days, in the order of reports, and no other rows. If there are more
-	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
-	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
-
-	// First MUST report each name once, as [quotas.Accounts] says.
-	First(ctx context.Context, account, name string) (bool, error)
-	// Maintain MUST do the background work that is due. One goroutine calls it. Its error is for the operator's log.
-	Maintain(ctx context.Context) error
-}
-
-// Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
-// memory, and in Redis.
-type Outcomes interface {
-	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or one without a
-	// status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended, MUST NOT
-	// take the name, however late it reaches the store.
-	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
-	// Join MUST atomically find which of several equal requests an attempt belongs to, as [cache.Outcomes.Join] does, and what is
-	// remembered of it; or let the attempt run under the name that it returns. Its tokens are as in Begin.
-	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
-	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead, provided that
-	// the name still belongs to the request with its token.
-	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
-	// Leave notes, as a best effort, that an attempt's client left without the answer, as [cache.Outcomes.Leave] does.
-	Leave(ctx context.Context, name cache.IdempotencyName)
-}
+// Outcomes remembers the outcomes of creations with an Idempotency-Key.
+type Outcomes = tasks.Outcomes
 
 // Claims keeps the tasks of teams.
 type Claims = tasks.Claims
@@ -169,69 +125,8 @@ func (d *Deps) takeTurns() {
 	calls := tasks.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
 	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
-	d.Outcomes = &outcomesInTurn{d.Outcomes, calls}
-	d.Accounts = &accountsInTurn{d.Accounts, calls}
-}
-
-type outcomesInTurn struct {
-	Outcomes
-	calls *tasks.Calls
-}
-
-func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error) {
-	err = o.calls.InTurn(ctx, name.Team, func() error {
-		was, first, err = o.Outcomes.Begin(ctx, name, body, token)
-		return err
-	})
-	return was, first, err
-}
-
-func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
-	err = o.calls.InTurn(ctx, all.Team, func() error {
-		name, was, runs, err = o.Outcomes.Join(ctx, all, body, a)
-		return err
-	})
-	return name, was, runs, err
-}
-
-func (o *outcomesInTurn) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
-	defer o.calls.Must(name.Team).Leave()
-	o.Outcomes.End(ctx, name, body, outcome)
-}
-
-func (o *outcomesInTurn) Leave(ctx context.Context, name cache.IdempotencyName) {
-	defer o.calls.Must(name.Team).Leave()
-	o.Outcomes.Leave(ctx, name)
-}
-
-type accountsInTurn struct {
-	Accounts
-	calls *tasks.Calls
-}
-
-func (a *accountsInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
-	place, err := a.calls.ToAdmit(ctx, h.Team.ID)
-	if err != nil {
-		return limit.Verdict{}, err
-	}
-	defer place.Leave()
-	return a.Accounts.Admit(ctx, h)
-}
-
-func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
-	err = a.calls.InTurn(ctx, team.ID, func() error {
-		report, err = a.Accounts.Look(ctx, team)
-		return err
-	})
-	return report, err
-}
-
-func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
-	err = a.calls.InTurn(ctx, team.ID, func() error {
-		list, err = a.Accounts.LookInside(ctx, team, k, at)
-		return err
-	})
-	return list, err
+	d.Outcomes = calls.Outcomes(d.Outcomes)
+	d.Accounts = calls.Accounts(d.Accounts)
 }
 
 // live holds the parts that may change while the gateway runs.

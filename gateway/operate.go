@@ -89,8 +89,11 @@ func (g *Gateway) SetUpstreamKey(key Secret) {
 // one still serves.
 func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
 
-// BeginStop refuses every request from now on with 503 serve/stopping; running requests go on.
-func (g *Gateway) BeginStop() { g.live.stopping.Store(true) }
+// BeginStop refuses every request from now on with 503 serve/stopping, and those that wait their turn; running requests go on.
+func (g *Gateway) BeginStop() {
+	g.live.stopping.Store(true)
+	g.admission.queue.Stop()
+}
 
 // Close closes the idle connections to the service. It leaves running requests alone.
 func (g *Gateway) Close() { g.forward.service.client.Close() }
@@ -134,6 +137,13 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 		g.polls.tasks.Look(context.WithoutCancel(ctx), claim, telemetry.Span{})
 	}
 	return nil
+}
+
+// Queue shows how many requests of each team wait their turn in this process, and how many may.
+func (g *Gateway) Queue(show telemetry.ShowQueue) {
+	for _, team := range g.live.teams.Load().List {
+		show(team.ID, g.admission.queue.Waiting(team.ID), team.Queue.Most())
+	}
 }
 
 // InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of

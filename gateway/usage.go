@@ -252,11 +252,11 @@ func (u *usage) ledger(ctx context.Context, team *teams.Team, by limit.ScopeKind
 func (u *usage) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
-	done, err = turn(waiting, u.loads.Of(team).Reading)
+	done, err = takeRoom(waiting, u.loads.Of(team).Reading)
 	if err != nil {
 		return done, err
 	}
-	ended, err := turn(waiting, u.reading)
+	ended, err := takeRoom(waiting, u.reading)
 	if err != nil {
 		return done, err
 	}
@@ -266,8 +266,8 @@ func (u *usage) inTurn(ctx context.Context, team string, read func(context.Conte
 	return done, read(ctx)
 }
 
-// turn waits for room. The caller MUST call done, which makes room again.
-func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
+// takeRoom waits for room. The caller MUST call done, which makes room again.
+func takeRoom(ctx context.Context, room chan struct{}) (done func(), err error) {
 	select {
 	case room <- struct{}{}:
 		return func() { <-room }, nil

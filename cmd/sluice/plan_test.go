@@ -114,7 +114,7 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
 	"gateway/loads": {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
-	"gateway/turn":  {files: map[string][]string{"*_test.go": {xTime}}, never: silent},
+	"gateway/turn":  {ours: []string{"policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
 	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}},
@@ -127,7 +127,7 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},

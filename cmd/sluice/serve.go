@@ -106,7 +106,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 	})
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
-	watched := telemetry.Watched{LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last}
+	watched := telemetry.Watched{LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Queue: p.gateway.Queue}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{

@@ -116,7 +116,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
 		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
 		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Request": nil,
-		"Unit": nil, "Rate": nil, "Quota": periods, "MoneyQuota": periods,
+		"Unit": nil, "Rate": nil, "Queue": {"depth", "wait"}, "Quota": periods, "MoneyQuota": periods,
 	} {
 		properties, _ := at(document, "components", "schemas", name, "properties").(map[string]any)
 		slices.Sort(want)
@@ -124,8 +124,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 			t.Errorf("%s (-code +document):\n%s", name, diff)
 		}
 	}
-	if n := len(at(document, "components", "schemas").(map[string]any)); n != 22 {
-		t.Errorf("the document has %d schemas, the test 22", n)
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 23 {
+		t.Errorf("the document has %d schemas, the test 23", n)
 	}
 	var codes []string
 	for code := range statuses {

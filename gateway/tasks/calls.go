@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Calls bounds the concurrent calls of the stores for one team. Otherwise a team that makes more requests than the stores answer
@@ -250,4 +252,71 @@ func (c *census) take() *count {
 	one := c.next
 	c.next, c.runs = nil, one != nil
 	return one
+}
+
+// Accounts makes the calls of accounts about one team wait for their turn.
+func (c *Calls) Accounts(accounts Accounts) Accounts { return &accountsInTurn{accounts, c} }
+
+// Outcomes does the same for outcomes.
+func (c *Calls) Outcomes(outcomes Outcomes) Outcomes { return &outcomesInTurn{outcomes, c} }
+
+type outcomesInTurn struct {
+	Outcomes
+	calls *Calls
+}
+
+func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error) {
+	err = o.calls.InTurn(ctx, name.Team, func() error {
+		was, first, err = o.Outcomes.Begin(ctx, name, body, token)
+		return err
+	})
+	return was, first, err
+}
+
+func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
+	err = o.calls.InTurn(ctx, all.Team, func() error {
+		name, was, runs, err = o.Outcomes.Join(ctx, all, body, a)
+		return err
+	})
+	return name, was, runs, err
+}
+
+func (o *outcomesInTurn) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
+	defer o.calls.Must(name.Team).Leave()
+	o.Outcomes.End(ctx, name, body, outcome)
+}
+
+func (o *outcomesInTurn) Leave(ctx context.Context, name cache.IdempotencyName) {
+	defer o.calls.Must(name.Team).Leave()
+	o.Outcomes.Leave(ctx, name)
+}
+
+type accountsInTurn struct {
+	Accounts
+	calls *Calls
+}
+
+func (a *accountsInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	place, err := a.calls.ToAdmit(ctx, h.Team.ID)
+	if err != nil {
+		return limit.Verdict{}, err
+	}
+	defer place.Leave()
+	return a.Accounts.Admit(ctx, h)
+}
+
+func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
+	err = a.calls.InTurn(ctx, team.ID, func() error {
+		report, err = a.Accounts.Look(ctx, team)
+		return err
+	})
+	return report, err
+}
+
+func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
+	err = a.calls.InTurn(ctx, team.ID, func() error {
+		list, err = a.Accounts.LookInside(ctx, team, k, at)
+		return err
+	})
+	return list, err
 }

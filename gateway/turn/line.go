@@ -10,7 +10,7 @@ import (
 type line struct {
 	of     Resource
 	crowds []*crowd // one for each team; the line ends when there is none
-	chosen *waiter  // whose turn it is
+	chosen *Waiter  // whose turn it is
 	rate   float64  // how much comes back in a second; 0: unknown
 	start  float64  // of the chosen
 	finish map[string]float64
@@ -21,7 +21,7 @@ type crowd struct {
 	team    string
 	share   float64
 	cost    float64 // of all
-	waiters []*waiter
+	waiters []*Waiter
 }
 
 func newLine(of Resource) *line { return &line{of: of, finish: map[string]float64{}} }
@@ -51,7 +51,7 @@ func (l *line) length() (n int) {
 	return n
 }
 
-func (l *line) add(w *waiter) {
+func (l *line) add(w *Waiter) {
 	c := l.crowd(w.Team)
 	if c == nil {
 		c = &crowd{team: w.Team}
@@ -70,7 +70,7 @@ func (l *line) add(w *waiter) {
 	}
 }
 
-func (l *line) remove(w *waiter) {
+func (l *line) remove(w *Waiter) {
 	c := l.crowd(w.Team)
 	at := slices.Index(c.waiters, w)
 	c.waiters = slices.Delete(c.waiters, at, at+1)
@@ -84,13 +84,13 @@ func (l *line) remove(w *waiter) {
 }
 
 // hasOlder reports whether a request of the same team waits in the line that came before this one.
-func (l *line) hasOlder(w *waiter) bool {
+func (l *line) hasOlder(w *Waiter) bool {
 	c := l.crowd(w.Team)
 	return c != nil && c.waiters[0].number < w.number
 }
 
 // refused notes when a request that tried fits.
-func (l *line) refused(w *waiter, r *Refusal) {
+func (l *line) refused(w *Waiter, r *Refusal) {
 	w.fits, l.rate = time.Now().Add(r.Wait), r.Rate
 }
 
@@ -121,11 +121,11 @@ func (l *line) choose() {
 func (l *line) startOf(team string) float64 { return max(l.start, l.finish[team]) }
 
 // pay makes a team's next start later for a request that passed.
-func (l *line) pay(w *waiter) { l.finish[w.Team] = l.startOf(w.Team) + l.costOf(w.Request)/w.Share }
+func (l *line) pay(w *Waiter) { l.finish[w.Team] = l.startOf(w.Team) + l.costOf(w.Request)/w.Share }
 
 // estimate is how long it takes until a request fits that is in the line or would join it: until the chosen fits, and what the others
 // before it take. While its team gets so much, each other team gets as much by its share as it waits for.
-func (l *line) estimate(w *waiter) time.Duration {
+func (l *line) estimate(w *Waiter) time.Duration {
 	wait := max(time.Until(l.chosen.fits), 0)
 	if l.rate == 0 || l.chosen == w {
 		return wait

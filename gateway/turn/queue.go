@@ -19,15 +19,21 @@ type Queue struct {
 	arrived uint64             // requests that have waited
 }
 
-// waiter is a request that waits. It is in one line.
-type waiter struct {
+// Waiter is a request that waits. It is in one line.
+type Waiter struct {
 	*Request
 
+	queue  *Queue
 	number uint64        // in the order of arrival
 	wake   chan struct{} // has an item when it may try
 	line   *line         // nil: it does not wait yet
 	fits   time.Time     // when it fits, as its last refusal in the line says; zero: it has not tried there
 	timer  *time.Timer   // wakes the one whose turn it is; nil: it never was
+
+	begun time.Time
+	tried time.Duration // the time that Try took
+	out   Outcome
+	err   error
 }
 
 // New returns an empty queue.
@@ -73,9 +79,9 @@ func (q *Queue) Freed(r Resource) {
 // Stop ends every wait, now and from now on. It may be called more than once.
 func (q *Queue) Stop() { q.stop.Do(func() { close(q.stopped) }) }
 
-// begin puts a request into a line: that of what refused it, or without a refusal of the first of its needs that others wait for. Without
+// enter puts a request into a line: that of what refused it, or without a refusal of the first of its needs that others wait for. Without
 // either it does not wait. An error says why it may not.
-func (q *Queue) begin(w *waiter, refused *Refusal) (Outcome, error) {
+func (q *Queue) enter(w *Waiter, refused *Refusal) (Outcome, error) {
 	if refused == nil && q.Idle() {
 		return Outcome{}, nil
 	}
@@ -118,7 +124,7 @@ func (q *Queue) firstAwaited(needs []Need) *Resource {
 }
 
 // outlook is what a request that would join a line now has before it.
-func (q *Queue) outlook(w *waiter, at Resource, refused *Refusal) Outcome {
+func (q *Queue) outlook(w *Waiter, at Resource, refused *Refusal) Outcome {
 	out := Outcome{Resource: at, Wait: time.Millisecond}
 	if refused != nil {
 		out.Wait = refused.Wait
@@ -130,20 +136,24 @@ func (q *Queue) outlook(w *waiter, at Resource, refused *Refusal) Outcome {
 }
 
 // standing is what a request has before it in its line.
-func (q *Queue) standing(w *waiter) Outcome {
+func (q *Queue) standing(w *Waiter) Outcome {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return Outcome{Resource: w.line.of, Wait: max(w.line.estimate(w), time.Millisecond), Ahead: w.line.length() - 1}
 }
 
 // join puts a request into the line of a resource, behind those of its team that came before it.
-func (q *Queue) join(w *waiter, at Resource, refused *Refusal) {
+func (q *Queue) join(w *Waiter, at Resource, refused *Refusal) {
 	l := q.lines[at]
 	if l == nil {
 		l = newLine(at)
 		q.lines[at] = l
 	}
 	w.line, w.fits = l, time.Time{}
+	select {
+	case <-w.wake: // it was meant for the line before
+	default:
+	}
 	l.add(w)
 	if refused != nil {
 		l.refused(w, refused)
@@ -152,7 +162,7 @@ func (q *Queue) join(w *waiter, at Resource, refused *Refusal) {
 }
 
 // quit takes a request out of its line.
-func (q *Queue) quit(w *waiter) {
+func (q *Queue) quit(w *Waiter) {
 	l := w.line
 	w.rest()
 	if l.remove(w); len(l.crowds) == 0 {
@@ -164,7 +174,7 @@ func (q *Queue) quit(w *waiter) {
 
 // mayTry reports whether a request whose turn it seems to be may try. If others wait for something else that it needs, its turn is there.
 // The last time, it may try only if it should fit.
-func (q *Queue) mayTry(w *waiter, last bool) bool {
+func (q *Queue) mayTry(w *Waiter, last bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w.line.chosen != w || last && time.Now().Before(w.fits) {
@@ -181,7 +191,7 @@ func (q *Queue) mayTry(w *waiter, last bool) bool {
 
 // elsewhere is the resource at which a request has to wait before it tries; nil: none. Requests move towards the last of their needs without
 // trying, and back only behind older ones of their team or once a try was refused, so that they do not move in circles.
-func (q *Queue) elsewhere(w *waiter) *Resource {
+func (q *Queue) elsewhere(w *Waiter) *Resource {
 	own := slices.IndexFunc(w.Needs, func(n Need) bool { return n.Resource == w.line.of })
 	for i := range w.Needs {
 		l := q.lines[w.Needs[i].Resource]
@@ -196,7 +206,7 @@ func (q *Queue) elsewhere(w *waiter) *Resource {
 }
 
 // again is called when a request was refused at its turn.
-func (q *Queue) again(w *waiter, refused *Refusal) {
+func (q *Queue) again(w *Waiter, refused *Refusal) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if refused.Resource == w.line.of {
@@ -209,7 +219,7 @@ func (q *Queue) again(w *waiter, refused *Refusal) {
 }
 
 // leave ends a request's wait. One that passed pays for its turn wherever others wait for what it took.
-func (q *Queue) leave(w *waiter, passed bool) {
+func (q *Queue) leave(w *Waiter, passed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if passed {
@@ -227,7 +237,7 @@ func (q *Queue) leave(w *waiter, passed bool) {
 }
 
 // try has a request try.
-func (w *waiter) try() {
+func (w *Waiter) try() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -235,7 +245,7 @@ func (w *waiter) try() {
 }
 
 // after has a request try after a time.
-func (w *waiter) after(d time.Duration) {
+func (w *Waiter) after(d time.Duration) {
 	w.rest()
 	if d <= 0 {
 		w.try()
@@ -245,7 +255,7 @@ func (w *waiter) after(d time.Duration) {
 }
 
 // rest keeps a request from trying until it is chosen.
-func (w *waiter) rest() {
+func (w *Waiter) rest() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}

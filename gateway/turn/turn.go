@@ -1,7 +1,8 @@
 // Package turn lets requests wait where time alone helps: for a rate of their team, of their key or of the service's account, for a place
 // among concurrent requests, for an account that cools.
 //
-// It decides which request may try next, and when. Whether it fits is decided by its caller. It knows no HTTP and no limits.
+// It decides which request may try next, and when. Whether it fits is decided by its caller. It knows the limits' names (limits.go), and no
+// HTTP.
 //
 // It promises that the requests of a team that wait for the same thing go in the order in which they came; that teams take turns by their
 // shares, weighted by what their requests cost; that an idle team's share goes to the others immediately, and a newcomer waits for at most
@@ -12,13 +13,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Resource is what requests take turns for. Equal ones are the same.
 type Resource struct {
-	Scope string // whose it is, such as team
-	Name  string // of that
-	Unit  string // what of it is scarce, such as requests
+	Scope limit.ScopeKind // whose it is: a team's, a key's or the account's
+	Name  string          // of the team, the key, or the account's scope
+	Unit  teams.Unit      // what of it is scarce; empty: what the account allows of a model
 }
 
 // Need is what a request takes of a resource.
@@ -68,60 +72,91 @@ var (
 )
 
 // Pass calls try until it is over: immediately if no request waits for what this one needs, else each time that its turn comes. An error is
-// one of those above, or that of ctx, whose client has left.
+// one of those above, or that of ctx, whose client has left. It is Begin and then Await.
 func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) {
-	w := &waiter{Request: r, wake: make(chan struct{}, 1)}
-	if out, err := q.begin(w, nil); err != nil {
+	w, out, err := q.Begin(r, try)
+	if w == nil {
 		return out, err
 	}
-	if w.line == nil {
-		_, refused := try()
-		if refused == nil {
-			return Outcome{}, nil
-		}
-		if out, err := q.begin(w, refused); err != nil {
-			return out, err
-		}
-	}
-	return q.await(ctx, w, try)
+	return w.Await(ctx, try)
 }
 
-// await waits for the turns of a request that is in a line.
-func (q *Queue) await(ctx context.Context, w *waiter, try Try) (out Outcome, err error) {
-	begun, tried, passed := time.Now(), time.Duration(0), false
-	defer func() {
-		q.leave(w, passed)
-		out.Waited = time.Since(begun) - tried
-	}()
+// Begin calls try if no request waits for what this one needs. If it has to wait and may, it is in the queue and the Waiter is not nil;
+// Await MUST be called then.
+func (q *Queue) Begin(r *Request, try Try) (*Waiter, Outcome, error) {
+	w := &Waiter{Request: r, queue: q, wake: make(chan struct{}, 1)}
+	out, err := q.enter(w, nil)
+	if err == nil && w.line == nil {
+		_, refused := try()
+		if refused == nil {
+			return nil, Outcome{}, nil
+		}
+		out, err = q.enter(w, refused)
+	}
+	if err != nil {
+		return nil, out, err
+	}
+	return w, Outcome{}, nil
+}
+
+// Await calls try each time that the turn of a request comes, until it is over. Its errors are those of [Queue.Pass]. It uses little stack
+// while it waits.
+func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
+	w.begun = time.Now()
 	late := time.NewTimer(w.Wait)
 	defer late.Stop()
 	for {
-		last := false
-		select {
-		case <-w.wake:
-		case <-late.C:
-			last = true
-		case <-q.stopped:
-			return out, ErrStopped
-		case <-ctx.Done():
-			return out, ctx.Err()
+		if last, err := w.sleep(ctx, late.C); w.turn(try, last, err) {
+			return w.out, w.err
 		}
-		if !q.mayTry(w, last) {
-			if last {
-				return q.standing(w), ErrLate
-			}
-			continue
-		}
-		var refused *Refusal
-		before := time.Now()
-		passed, refused = try()
-		tried += time.Since(before)
-		if refused == nil {
-			return out, nil
-		}
-		if last || time.Since(begun)+refused.Wait > w.Wait {
-			return Outcome{Resource: refused.Resource, Wait: refused.Wait}, ErrLate
-		}
-		q.again(w, refused)
 	}
+}
+
+// sleep returns when a request may try, for the last time if its wait is over. An error ends the wait.
+func (w *Waiter) sleep(ctx context.Context, late <-chan time.Time) (last bool, err error) {
+	select {
+	case <-w.wake:
+		return false, nil
+	case <-late:
+		return true, nil
+	case <-w.queue.stopped:
+		return false, ErrStopped
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// turn tries, if it is the request's turn, and reports whether its wait is over. A panic of try ends the wait, too.
+func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
+	passed := false
+	over, w.err = true, err
+	defer func() {
+		if over {
+			w.queue.leave(w, passed)
+			w.out.Waited = time.Since(w.begun) - w.tried
+		}
+	}()
+	switch {
+	case err != nil:
+		return over
+	case w.queue.mayTry(w, last):
+	case last:
+		w.out, w.err = w.queue.standing(w), ErrLate
+		return over
+	default:
+		return false
+	}
+	before := time.Now()
+	var refused *Refusal
+	passed, refused = try()
+	w.tried += time.Since(before)
+	switch {
+	case refused == nil:
+		return over
+	case last || time.Since(w.begun)+refused.Wait > w.Wait:
+		w.out, w.err = Outcome{Resource: refused.Resource, Wait: refused.Wait}, ErrLate
+		return over
+	}
+	w.queue.again(w, refused)
+	return false
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"sluice/gateway/turn"
+	"sluice/policy/limit"
 )
 
 // house has an account with a rate, and teams that may have rates of their own.
@@ -26,10 +27,10 @@ type house struct {
 	served []string
 }
 
-var account = turn.Resource{Scope: "account", Unit: "requests"}
+var account = turn.Resource{Scope: limit.ScopeAccount, Unit: "requests"}
 
 func ofTeam(team string) turn.Resource {
-	return turn.Resource{Scope: "team", Name: team, Unit: "requests"}
+	return turn.Resource{Scope: limit.ScopeTeam, Name: team, Unit: "requests"}
 }
 
 func newHouse(perSecond float64, burst int) *house {
@@ -231,7 +232,9 @@ func TestAStopEndsEveryWait(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		<-errs
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
 		h.Stop()
 		h.Stop()
 		for range 2 {
