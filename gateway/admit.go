@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/cache"
 	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/tasks"
+	"sluice/gateway/turn"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/account"
@@ -37,19 +39,15 @@ type admission struct {
 	claims *claims
 	lease  time.Duration // of a request's hold
 
+	throttle *throttle
+	queue    *turn.Queue
 	outsides limit.Outsides
 }
 
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		var err error
-		if s.stream {
-			err = a.holdApart(w, r, s)
-		} else {
-			err = a.hold(w, r, s)
-		}
-		if err != nil {
+		if err := a.inTurn(w, r, s); err != nil || s.held == nil { // without an error the client has left
 			return err
 		}
 		defer a.settle(r.Context(), s)
@@ -67,7 +65,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	want := s.want()
+	want, id := s.want(), s.holdID()
 	var hold *limit.Hold
 	var full *limit.Verdict // of the accounts without room the one that has some first
 	for {
@@ -76,7 +74,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 			return a.refuseChoice(w, s, &choice, hold, full)
 		}
 		s.use(attempt)
-		hold = a.holdOn(&attempt, s, s.ID)
+		hold = a.holdOn(&attempt, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		switch {
 		case err != nil:
@@ -106,6 +104,26 @@ func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *li
 		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
 		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
+}
+
+// holdOf is what the request needs of its team, and of the rates of each account that may do it: it must not overtake those who wait for
+// any of that.
+func (a *admission) holdOf(s *requestState) *limit.Hold {
+	hold := &limit.Hold{Team: s.team, Model: s.Model, Key: s.holder, Amounts: s.size}
+	for _, spec := range a.live.roster.Serving(s.want()) {
+		of := limit.Hold{Outside: a.outsides.For(s.teams, spec, s.Model)}
+		hold.Outside = append(hold.Outside, of.Rated()...)
+	}
+	return hold
+}
+
+// holdID is the id of the request's next hold. A hold that was given back is never placed again under its id, which counts as settled.
+func (s *requestState) holdID() string {
+	s.tries++
+	if s.tries == 1 {
+		return s.ID
+	}
+	return s.ID + "@" + strconv.Itoa(s.tries) // see [limit.RequestOf]
 }
 
 // move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
@@ -144,7 +162,8 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 // refuse is the refusal of a limit.
 func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, hold *limit.Hold) error {
 	tellLimits(w, s, verdict)
-	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope)
+	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope).
+		waits(turn.RefusalOf(verdict, hold))
 	now := a.deps.Now()
 	a.refusals.remember(s.Team, verdict, recentRefusal{
 		refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),

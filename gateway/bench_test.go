@@ -131,7 +131,8 @@ func playRole(role string) int {
 	return 0
 }
 
-// benchStats reports the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it received.
+// benchStats reports the process's CPU time in µs, its allocations, its live heap in bytes, the spans that it received, the requests that
+// wait for their turn, and its stacks in bytes.
 func benchStats(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("gc") {
 		runtime.GC()
@@ -141,7 +142,11 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	cpu := use.Utime.Sec*1e6 + use.Utime.Usec + use.Stime.Sec*1e6 + use.Stime.Usec
-	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc, benchSpans.Load())
+	waiting := 0
+	if g := benchGate.Load(); g != nil {
+		g.Queue(func(_ string, n, _ int) { waiting += n })
+	}
+	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc, benchSpans.Load(), waiting, mem.StackInuse)
 }
 
 // benchSpans counts the spans that the collector received, and benchBodies their bodies. The collector shares the machine
@@ -150,6 +155,9 @@ var (
 	benchSpans  atomic.Int64
 	benchBodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
+
+// benchGate is the child's gateway; nil: it is none.
+var benchGate atomic.Pointer[gateway.Gateway]
 
 // countFields counts the messages at the end of a path of field numbers.
 func countFields(message []byte, path ...protowire.Number) (n int64) {
@@ -225,6 +233,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 			"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n" +
 			"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n"
 	}
+	doc += benchQueues[os.Getenv(benchQueue)]
 	if os.Getenv(benchHouse) != "" {
 		doc += "house: {quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}, alert: [50, 80, 95]}\n"
 	}
@@ -251,6 +260,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: gateway.OneAccount("upstream"), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
 	})
+	benchGate.Store(g)
 	go g.Work(context.Background())
 	return g
 }
@@ -298,7 +308,7 @@ func startChild(b testing.TB, role, upstream string, procs int, variables ...str
 	return c
 }
 
-type stats struct{ cpu, mallocs, heap, spans float64 }
+type stats struct{ cpu, mallocs, heap, spans, waiting, stacks float64 }
 
 func (c *child) read(query string) stats {
 	c.Helper()
@@ -308,7 +318,7 @@ func (c *child) read(query string) stats {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var s stats
-	if _, err := fmt.Fscan(resp.Body, &s.cpu, &s.mallocs, &s.heap, &s.spans); err != nil {
+	if _, err := fmt.Fscan(resp.Body, &s.cpu, &s.mallocs, &s.heap, &s.spans, &s.waiting, &s.stacks); err != nil {
 		c.Fatal(err)
 	}
 	return s
@@ -456,7 +466,7 @@ type benchConn struct {
 	in *bufio.Reader
 }
 
-func dialAll(b *testing.B, address string, n int) []*benchConn {
+func dialAll(b testing.TB, address string, n int) []*benchConn {
 	b.Helper()
 	conns := make([]*benchConn, n)
 	for i := range conns {

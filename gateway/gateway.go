@@ -18,6 +18,7 @@ import (
 	"sluice/gateway/loads"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
+	"sluice/gateway/turn"
 	"sluice/gateway/usage"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -112,12 +113,13 @@ func New(config Config, deps Deps) *Gateway {
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
 	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
+	queue := turn.New()
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 
 	g.authenticate = authenticate(g.live, deps.Identities, deps.KeyAccepted, alarms)
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: buffers}
-	g.throttle = newThrottle(loads, deps.Now, deps.UnheldReached)
+	g.throttle = newThrottle(loads, queue, deps.Now, deps.UnheldReached)
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: billing.NewContradictions(deps.Logger)}
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
@@ -128,7 +130,7 @@ func New(config Config, deps Deps) *Gateway {
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
-	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease}
+	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease, throttle: g.throttle, queue: queue}
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
 	g.usage = usage.New(g.deps.Accounts, loads, tasks)

@@ -155,5 +155,5 @@ func inbound(h http.Header) {
 // Sluice does not know are not sent to the service.
 var exposed = strings.Join([]string{
 	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
-	"Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
+	"Preference-Applied", "Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
 }, ", ")

@@ -116,7 +116,7 @@ func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cac
 		return refuse(refuseAnswer).say("The outcome of the first request %s is unknown; the request is not run again.", like)
 	case was.Status == 0 && call.waits && i.live.stopping.Load():
 		w.final(false)
-		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+		return refuseStopped()
 	case was.Status == 0 && call.waits:
 		return refuse(refuseWait).say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", like, i.wait)
 	case was.Status == 0:

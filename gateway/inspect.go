@@ -100,11 +100,20 @@ func (n *inspection) inspect(next handler) handler {
 			s.size = limit.Amounts{limit.Requests: 1}
 			return next(w, r, s)
 		}
-		if err := n.judge(w, s); err != nil {
+		if err := n.judgeFor(w, s); err != nil {
 			return err
 		}
 		return next(w, r, s)
 	}
+}
+
+// judgeFor is judge, for a request that may wait on another stack: this one's would stay as large as long as it waits.
+func (n *inspection) judgeFor(w *reply, s *requestState) (err error) {
+	if s.patience == 0 {
+		return n.judge(w, s)
+	}
+	wire.Apart(func() { err = n.judge(w, s) })
+	return err
 }
 
 func (n *inspection) judge(w *reply, s *requestState) error {

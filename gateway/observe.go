@@ -46,7 +46,7 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	g.deps.Traces.Begin(&s.Record, r.Header)
 	switch {
 	case g.live.stopping.Load():
-		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+		return refuseStopped()
 	case err != nil:
 		return err
 	case preflight:
@@ -87,7 +87,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.share.LeaveSlot()
+	g.throttle.leaveSlot(s)
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	s.Duration = now.Sub(s.start)

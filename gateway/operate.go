@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -22,10 +21,10 @@ const backgroundEvery = time.Second
 func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
-	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
+	accounts, claims := telemetry.NewErrors(g.deps.Logger, "accounts"), telemetry.NewErrors(g.deps.Logger, "tasks")
 	for _, do := range []func(){
-		func() { accounts.log(g.deps.Accounts.Maintain(ctx)) },
-		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
+		func() { accounts.Log(g.deps.Accounts.Maintain(ctx)) },
+		func() { claims.Log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.polls.tasks.Finish(ctx) },
 		func() { g.quotas.Round(ctx) },
 		func() { g.inspection.buffers.Age(g.deps.Now()) },
@@ -45,24 +44,6 @@ func every(ctx context.Context, do func()) {
 			return
 		case <-tick.C:
 		}
-	}
-}
-
-// news logs an error when it is new: the same error every second is one line.
-type news struct {
-	logger *slog.Logger
-	of     string
-	last   string // the last error; empty: the last round had none
-}
-
-func (n *news) log(err error) {
-	if err == nil {
-		n.last = ""
-		return
-	}
-	if text := err.Error(); text != n.last {
-		n.logger.Error(n.of, slog.String("error", text))
-		n.last = text
 	}
 }
 
@@ -92,8 +73,11 @@ func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standing
 // one still serves.
 func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
 
-// BeginStop refuses every request from now on with 503 serve/stopping; running requests go on.
-func (g *Gateway) BeginStop() { g.live.stopping.Store(true) }
+// BeginStop refuses every request from now on with 503 serve/stopping, and those that wait their turn; running requests go on.
+func (g *Gateway) BeginStop() {
+	g.live.stopping.Store(true)
+	g.admission.queue.Stop()
+}
 
 // Close closes the idle connections to the service. It leaves running requests alone.
 func (g *Gateway) Close() { g.live.roster.Close() }
@@ -137,6 +121,13 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 		g.polls.tasks.Look(context.WithoutCancel(ctx), claim, telemetry.Span{})
 	}
 	return nil
+}
+
+// Queue shows how many requests of each team wait their turn in this process, and how many may.
+func (g *Gateway) Queue(show telemetry.ShowQueue) {
+	for _, team := range g.live.teams.Load().List {
+		show(team.ID, g.admission.queue.Waiting(team.ID), team.Queue.Most())
+	}
 }
 
 // InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of

@@ -10,6 +10,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/loads"
 	"sluice/gateway/tasks"
+	"sluice/gateway/wire"
 )
 
 // polls answers requests about tasks: polls, cancels and lists.
@@ -41,7 +42,7 @@ func (p *polls) answer(w *reply, r *http.Request, s *requestState, claim cache.C
 	if len(s.header[p.service.headers.encryption]) > 0 {
 		return p.recallEncrypted(w, s, claim)
 	}
-	if span := tasks.PreferredWait(r.Header); span > 0 {
+	if span, _ := wire.PreferredWait(r.Header); span > 0 {
 		return p.write(w, s, p.await(r.Context(), w, s, claim, span))
 	}
 	return p.write(w, s, p.tasks.Current(r.Context(), claim, s.Span))
@@ -77,7 +78,7 @@ func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cach
 	if waiting.Add(1) > most {
 		return p.tasks.Current(ctx, claim, s.Span)
 	}
-	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
+	s.patience, s.preferred = span, true
 	latest, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
 	s.waited += waited // the client wanted the wait
 	return latest

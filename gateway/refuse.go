@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/turn"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
 )
@@ -78,6 +79,7 @@ type refusal struct {
 	value   string        //
 	field   string        // the field of the request that is at fault; empty: none, or unknown
 	after   time.Duration // Retry-After on 429 and 503, before jitter
+	scarce  *turn.Refusal // what the request may wait for; nil: time alone does not help
 	keeps   bool          // the answer keeps the headers that report the team's limits
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
 }
@@ -106,6 +108,9 @@ func (r *refusal) at(field string) *refusal { r.field = field; return r }
 // retry sets the time after which the same request may pass.
 func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }
 
+// waits names what the request may wait for.
+func (r *refusal) waits(scarce *turn.Refusal) *refusal { r.scarce = scarce; return r }
+
 // keepHeaders leaves the headers that report the team's limits in the answer.
 func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }
 
@@ -120,6 +125,10 @@ func (r *refusal) Error() string {
 }
 
 func (r *refusal) Unwrap() error { return r.inside }
+
+func refuseStopped() error {
+	return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+}
 
 // asRefusal gives every error a row. An error without one is the gateway's own fault.
 func asRefusal(err error) *refusal {

@@ -40,6 +40,10 @@ type requestState struct {
 	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
 	bodyEnded bool          // no more of the client's body will arrive
 	share     loads.Share   // of what its team has under way
+	slotless  bool          // it has yet to take its slot
+	tries     int           // how often a hold was asked for
+	patience  time.Duration // how long it waits for its turn, or for its task to change
+	preferred bool          // its client said so
 	full      error         // why there is no slot; returned once that is noted
 	unheld    error         // why there is no memory for the body; returned once that is noted
 	failure   error         // why the proxy failed

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sluice/gateway/loads"
+	"sluice/gateway/turn"
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -37,12 +39,13 @@ type throttle struct {
 	reached  func()         // is called when there is no such place; may be nil
 	refusals *recentRefusals
 	loads    *loads.Loads
+	queue    *turn.Queue
 }
 
-func newThrottle(loads *loads.Loads, now func() time.Time, reached func()) *throttle {
+func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, reached func()) *throttle {
 	return &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, now), noted: limit.NewStrikes(notedRate, notedBurst, now),
-		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: newRecentRefusals(), loads: loads,
+		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: newRecentRefusals(), loads: loads, queue: queue,
 	}
 }
 
@@ -51,17 +54,24 @@ func (t *throttle) throttle(next handler) handler {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
 			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).retry(wait)
 		}
+		s.patience, s.preferred = wire.PreferredWait(r.Header)
+		if !s.preferred {
+			s.patience = s.team.Queue.Wait
+		}
 		if !s.route.repeats {
 			if err := t.remembered(w, s); err != nil {
 				return err
 			}
 		}
 		s.share = t.loads.Share(s.Team)
-		if err := t.takeSlot(w, s); err != nil {
-			if !t.notes(r, s) {
-				return err
-			}
-			s.full = err
+		switch full, ok := t.enter(w, s); {
+		case ok:
+		case s.patience > 0:
+			s.slotless = true
+		case t.notes(r, s):
+			s.full = t.refuseSlot(s, full)
+		default:
+			return t.refuseSlot(s, full)
 		}
 		if hasBody(r) && !s.share.Free() {
 			if !t.notes(r, s) {
@@ -75,10 +85,11 @@ func (t *throttle) throttle(next handler) handler {
 
 // remembered refuses what was refused a moment ago.
 func (t *throttle) remembered(w *reply, s *requestState) error {
-	if recent := t.refusals.recall(s.Team, s.route, s.start); recent != nil && !s.team.Shadow {
-		return recent.again(w.Header(), s.start)
+	recent := t.refusals.recall(s.Team, s.route, s.start)
+	if recent == nil || s.team.Shadow || recent.refusal.scarce != nil && recent.fits.Sub(s.start) <= s.patience {
+		return nil
 	}
-	return nil
+	return recent.again(w.Header(), s.start)
 }
 
 // notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
@@ -119,22 +130,53 @@ func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 	}
 }
 
-// takeSlot takes one of the slots for requests in flight of the team, and of the key.
-func (t *throttle) takeSlot(w *reply, s *requestState) error {
-	full, ok := s.share.TakeSlot(s.team, s.holder, s.limits)
-	if !ok && !s.team.Shadow {
-		s.share.LeaveSlot()
-		who, most := "Team "+s.team.ID, t.loads.Most(s.team.Concurrent)
-		if full == limit.ScopeKey {
-			who, most = "Key "+s.holder, t.loads.Most(s.limits.Concurrent)
+// enter takes a slot for a request that has just come, unless others wait for one.
+func (t *throttle) enter(w *reply, s *requestState) (full limit.ScopeKind, ok bool) {
+	for _, slots := range [...]turn.Resource{turn.KeySlots(s.holder), turn.TeamSlots(s.Team)} {
+		if t.queue.Awaited(slots) {
+			return slots.Scope, false
 		}
-		return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-			who, most).retry(time.Second).of(full)
 	}
-	if !ok {
+	if full, ok = t.takeSlot(w, s); !ok {
+		t.freed(s) // it was counted for a moment
+	}
+	return full, ok
+}
+
+// takeSlot takes one of the slots for requests in flight of the team, and of the key. If it cannot, it reports whose limit is reached.
+func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok bool) {
+	full, ok = s.share.TakeSlot(s.team, s.holder, s.limits)
+	switch {
+	case ok:
+	case s.team.Shadow:
 		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
+	default:
+		s.share.LeaveSlot()
 	}
-	return nil
+	return full, ok || s.team.Shadow
+}
+
+// refuseSlot is the refusal of a request that has no slot.
+func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
+	who, most, slots := "Team "+s.team.ID, t.loads.Most(s.team.Concurrent), turn.TeamSlots(s.Team)
+	if full == limit.ScopeKey {
+		who, most, slots = "Key "+s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
+	}
+	return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
+		who, most).retry(time.Second).of(full).waits(&turn.Refusal{Resource: slots, Wait: time.Second})
+}
+
+// leaveSlot lets a request that waits have a request's slot.
+func (t *throttle) leaveSlot(s *requestState) {
+	s.share.LeaveSlot()
+	t.freed(s)
+}
+
+func (t *throttle) freed(s *requestState) {
+	if !t.queue.Idle() {
+		t.queue.Freed(turn.TeamSlots(s.Team))
+		t.queue.Freed(turn.KeySlots(s.holder))
+	}
 }
 
 // recentFor is the longest that a refusal is remembered.

@@ -18,6 +18,7 @@ type instruments struct {
 	calls    *series[callKey, callPoints]
 	redis    *series[redisKey, *point]
 	overhead *point
+	queued   *series[string, *point] // by team
 
 	active  metric.Int64UpDownCounter // requests in flight
 	surplus metric.Int64Counter       // connections to the service
@@ -38,6 +39,8 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.redis = newSeries(func(k redisKey) *point { return newPoint(redis, k.labels()...) })
 	i.calls = newCallPoints(b, provider)
 	i.overhead = newPoint(b.histogram(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds))
+	queued := b.histogram(ownQueue, "s", "how long requests that waited for their turn waited, by team", durationBounds)
+	i.queued = newSeries(func(team string) *point { return newPoint(queued, labelTeam.String(team)) })
 	i.used = newSeries(func(k usedKey) []metric.AddOption {
 		return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(labelTeam.String(k.team), labelModel.String(k.model)))}
 	})

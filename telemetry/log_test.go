@@ -72,7 +72,7 @@ func usageOf(usage string) meter.Usage {
 
 // members are those of a line in their order, as in design.md 5.
 var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key client method route endpoint kind model task status refusal
-	cache usage cost held dur_ms overhead_ms first_byte_ms bytes_in bytes_out upstream_status`)
+	cache usage cost held dur_ms overhead_ms queue_ms first_byte_ms bytes_in bytes_out upstream_status`)
 
 // fullTask is a task whose line has a value for each member.
 func fullTask() Task {

@@ -40,6 +40,7 @@ var members = prefixed([]member{
 	{name: "held", cost: func(r *Record) *Cost { return &r.Held }},
 	{name: "dur_ms", duration: func(r *Record) time.Duration { return r.Duration }},
 	{name: "overhead_ms", duration: func(r *Record) time.Duration { return r.Overhead }},
+	{name: "queue_ms", duration: func(r *Record) time.Duration { return r.Queued }},
 	{name: "first_byte_ms", duration: func(r *Record) time.Duration { return r.FirstByte }},
 	{name: "bytes_in", number: func(r *Record) int64 { return r.BytesIn }},
 	{name: "bytes_out", number: func(r *Record) int64 { return r.BytesOut }},

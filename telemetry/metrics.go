@@ -76,6 +76,9 @@ func (m *Metrics) Served(r *Record) {
 	m.active.Add(context.Background(), -1)
 	m.served.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record(r.Duration.Seconds())
 	m.overhead.record(r.Overhead.Seconds())
+	if r.Queued > 0 {
+		m.queued.get(r.Team).record(r.Queued.Seconds())
+	}
 	if r.Refusal != "" {
 		m.refusals.add(refusedKey{r.Refusal, r.Team})
 	}

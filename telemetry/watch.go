@@ -18,7 +18,11 @@ type Watched struct {
 	LogDropped  func() uint64                     // lines that were lost
 	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
 	Accounts    func() []Account                  // the accounts at the service
+	Queue       func(show ShowQueue)              // calls show for each team
 }
+
+// ShowQueue shows how many requests of a team wait for their turn, and how many may.
+type ShowQueue func(team string, waiting, most int)
 
 // Watch adds metrics that show the rest of the process.
 func (m *Metrics) Watch(w Watched) error {
@@ -54,7 +58,23 @@ func (m *Metrics) Watch(w Watched) error {
 	if w.Accounts != nil {
 		b.accounts(w.Accounts)
 	}
+	if w.Queue != nil {
+		b.queue(w.Queue)
+	}
 	return b.err
+}
+
+func (b *builder) queue(read func(ShowQueue)) {
+	observe := func(value func(waiting, most int) int) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
+			read(func(team string, waiting, most int) {
+				o.Observe(int64(value(waiting, most)), metric.WithAttributes(labelTeam.String(team)))
+			})
+			return nil
+		}
+	}
+	b.intGauges(ownQueueWaiting, "{request}", "requests that wait for their turn, by team", observe(func(waiting, _ int) int { return waiting }))
+	b.intGauges(ownQueueDepth, "{request}", "requests of a team that may wait for their turn", observe(func(_, most int) int { return most }))
 }
 
 func (b *builder) replicas(read func() (alive, set int64)) {

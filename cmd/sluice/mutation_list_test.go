@@ -184,7 +184,7 @@ var mutations = []mutation{
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/exchange.go", old: "b.reusable = false //", new: "//"},
 	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/loads/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
-	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\ts.share.LeaveSlot()\n\t\twho, most", new: "\t\twho, most"},
+	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\tdefault:\n\t\ts.share.LeaveSlot()\n", new: "\tdefault:\n"},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/throttle.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
@@ -194,7 +194,7 @@ var mutations = []mutation{
 	{about: "two repetitions take one request", file: "cache/equal.go", old: "case c.attempt >= attempt:", new: "case c.attempt > 1000:"},
 	{about: "a refused call runs again in place of one that was given up", file: "cache/equal.go", old: "case c.left:", new: "case false:"},
 	{about: "a client that gives its call up is not noted", file: "gateway/idempotency.go", old: "if name := taken.Swap(nil); name != nil {", new: "if name := taken.Swap(nil); false {"},
-	{about: "a call refused for want of a slot gets another's task", file: "gateway/throttle.go", old: "err != nil {\n\t\t\tif !t.notes(r, s) {", new: "err != nil {\n\t\t\tif true {"},
+	{about: "a call refused for want of a slot gets another's task", file: "gateway/throttle.go", old: "case t.notes(r, s):\n\t\t\ts.full = t.refuseSlot(s, full)\n", new: ""},
 	{about: "refused calls are remembered for ever", file: "cache/outcomes.go", old: "	o.expireRefused()\n", new: ""},
 	{about: "a long answer takes nothing from the budget", file: "gateway/openai/sending.go", old: "h.lost = !budget.Take(more)", new: "h.lost = false"},
 	{about: "memory is set aside for messages that are none", file: "gateway/openai/chat.go", old: "if c.found.messages > mostMessages {", new: "if false {"},

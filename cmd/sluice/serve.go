@@ -108,6 +108,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
 		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
+		Queue: p.gateway.Queue,
 	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
 	connections := new(wire.Listeners)

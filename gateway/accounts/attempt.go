@@ -49,6 +49,19 @@ func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
 	}
 }
 
+// Serving lists the accounts that may do a piece of work, as the file writes them; a nil one without an accounts file.
+func (r *Roster) Serving(want account.Want) []*teams.Account {
+	roll, now := r.now.Load(), r.config.Now()
+	if roll.sole != nil {
+		return []*teams.Account{nil}
+	}
+	views := make([]account.View, len(roll.list))
+	for i, a := range roll.list {
+		views[i] = a.view(want.Model, now)
+	}
+	return account.Serving(views, want)
+}
+
 // Several reports whether there may be another account for a request.
 func (r *Roster) Several() bool { return len(r.now.Load().list) > 1 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -26,8 +25,6 @@ const (
 	claimPatience = 2 * time.Second
 	// pollPatience is how long a poll waits for a query before it gets the last known answer.
 	pollPatience = 5 * time.Second
-	// longestWait is the longest wait that a poll may ask for.
-	longestWait = 60 * time.Second
 	// encryptedQueries is how many queries in a row may be for encrypted polls, whose answers the gateway cannot read.
 	encryptedQueries = 4
 )
@@ -110,26 +107,6 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) Poll
 	case <-ctx.Done():
 	}
 	return PollAnswer{Claim: claim, Source: Stale}
-}
-
-// PreferredWait reads how long a client wants to wait for a change, "Prefer: wait=10", 60 seconds at most. A malformed
-// preference is ignored.
-func PreferredWait(h http.Header) time.Duration {
-	for _, line := range h["Prefer"] {
-		for preference := range strings.SplitSeq(line, ",") {
-			name, value, _ := strings.Cut(preference, "=")
-			value, _, _ = strings.Cut(value, ";")
-			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
-				continue
-			}
-			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 31)
-			if err != nil {
-				return 0
-			}
-			return min(time.Duration(seconds)*time.Second, longestWait)
-		}
-	}
-	return 0
 }
 
 // Await waits until the task's state changes, the span has passed, or the gateway drains. waited is the time that it waited,

@@ -3,7 +3,9 @@ package wire
 import (
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in X-Forwarded-For
@@ -151,4 +153,24 @@ func (c *CORS) Preflight(answer, request http.Header, methods string) {
 	if asked := request["Access-Control-Request-Headers"]; len(asked) > 0 {
 		answer["Access-Control-Allow-Headers"] = asked
 	}
+}
+
+// longestWait is the longest wait that a client may prefer.
+const longestWait = 60 * time.Second
+
+// PreferredWait reads how long a client prefers to wait, "Prefer: wait=10", 60 seconds at most. A malformed preference is ignored; without
+// one ok is false.
+func PreferredWait(h http.Header) (wait time.Duration, ok bool) {
+	for _, line := range h["Prefer"] {
+		for preference := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(preference, "=")
+			value, _, _ = strings.Cut(value, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 31)
+			return min(time.Duration(seconds)*time.Second, longestWait), err == nil
+		}
+	}
+	return 0, false
 }

@@ -63,6 +63,16 @@ func Choose(views []View, want Want, luck float64) Choice {
 	return Choice{Account: v.Account, Probe: v.Probe}
 }
 
+// Serving lists the accounts that may do a piece of work, whatever their state, in the order of the views.
+func Serving(views []View, want Want) (list []*teams.Account) {
+	for i := range views {
+		if want.servedBy(views[i].Account, views) {
+			list = append(list, views[i].Account)
+		}
+	}
+	return list
+}
+
 // compare is below 0 if v comes before the best so far, and 0 if it is as good.
 func compare(v *View, best []*View) int {
 	if len(best) == 0 {

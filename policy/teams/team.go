@@ -47,6 +47,10 @@ type Team struct {
 	Concurrent int
 	// OpenTasks is how many tasks may be under way. 0: any number.
 	OpenTasks int
+	// Queue is how requests wait their turn. Default: only those that ask for it, at most 100.
+	Queue Queue
+	// Share weighs the team where teams take turns at what they share, 1 to 1000. 0: 1. See [Team.Weight].
+	Share int
 	// Shadow: rates, quotas, Concurrent and OpenTasks refuse nothing, and would-be refusals are reported. Default false.
 	Shadow bool
 	// TagKey names the tag by whose values the ledger of tags is split. Empty: the team has no such ledger.
@@ -139,6 +143,8 @@ func (t *Team) shared(tagQuotas *node) []field {
 		may("quotas", group(quotaFields(&t.Quotas)...)),
 		may("concurrent", oneOrNone(&t.Concurrent, whole(1, maxCount))),
 		may("open_tasks", oneOrNone(&t.OpenTasks, whole(1, maxCount))),
+		may("queue", group(t.Queue.fields()...)),
+		may("share", oneOrNone(&t.Share, whole(1, maxShare))),
 		may("shadow", one(&t.Shadow, flag)),
 		may("tag_key", func(n node) {
 			if t.TagKey = unreadTag; n.isNone() {

@@ -1,0 +1,116 @@
+package turn
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// slots is the unit of a place among the requests in flight.
+const slots teams.Unit = "slots"
+
+// TeamSlots are a team's places among its requests in flight.
+func TeamSlots(team string) Resource { return Resource{limit.ScopeTeam, team, slots} }
+
+// KeySlots are a key's places among its requests in flight.
+func KeySlots(key string) Resource { return Resource{limit.ScopeKey, key, slots} }
+
+// Account is what the service's account allows of a model if it is not a known rate, such as while it cools.
+func Account(model string) Resource { return Resource{Scope: limit.ScopeAccount, Name: model} }
+
+// IsSlots reports whether the resource is places among requests in flight.
+func (r Resource) IsSlots() bool { return r.Unit == slots }
+
+// RequestOf is the request that asks for a hold, with a key of these limits. In shadow mode the team's limits and the key's refuse nothing.
+func RequestOf(h *limit.Hold, key *teams.KeyLimits, wait time.Duration) *Request {
+	r := &Request{Team: h.Team.ID, Share: h.Team.Weight(), Wait: wait, Depth: h.Team.Queue.Most()}
+	if !h.Team.Shadow {
+		if key.Concurrent > 0 {
+			r.Needs = append(r.Needs, Need{KeySlots(h.Key), 1})
+		}
+		if h.Team.Concurrent > 0 {
+			r.Needs = append(r.Needs, Need{TeamSlots(h.Team.ID), 1})
+		}
+		terms := h.Terms()
+		r.needRates(terms.Of(limit.ScopeKey), h.Key, &h.Amounts)
+		r.needRates(terms.Of(limit.ScopeTeam), h.Team.ID, &h.Amounts)
+	}
+	rated := h.Rated()
+	for i := range rated {
+		r.needRates(&rated[i], rated[i].Name, &h.Amounts)
+	}
+	r.Needs = append(r.Needs, Need{Account(h.Model), 1})
+	return r
+}
+
+// needRates adds what a hold takes from the rates of a scope.
+func (r *Request) needRates(s *limit.Scope, name string, amounts *limit.Amounts) {
+	for u, n := range s.Takes(amounts) {
+		if n > 0 {
+			r.Needs = append(r.Needs, Need{Resource{s.Kind, name, unit.Names[u]}, float64(n)})
+		}
+	}
+}
+
+// RefusalOf is what a verdict says about a hold; nil: time alone does not help.
+func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
+	if v.Wait <= 0 || v.Fault.Period != "" { // a quota
+		return nil
+	}
+	r := &Refusal{Resource: Resource{v.Fault.Scope, h.Team.ID, v.Fault.Unit}, Wait: v.Wait}
+	switch {
+	case v.Reason == limit.ReasonAccount:
+		r.Resource = accountOf(v, h)
+	case v.Reason != limit.ReasonRate:
+		return nil
+	case v.Fault.Scope == limit.ScopeKey:
+		r.Name = h.Key
+	}
+	if seconds := v.Fault.Window.Seconds(); seconds > 0 {
+		r.Rate = float64(v.Fault.Limit) / seconds
+	}
+	return r
+}
+
+// accountOf finds the rate that refuses among those of the service's account. Replicas divide a rate, but not its limit.
+func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
+	rated, u := h.Rated(), unit.Index(v.Fault.Unit)
+	for i := range rated {
+		if u >= 0 && rated[i].Rates[u].Limit == v.Fault.Limit && rated[i].Rates[u].PerText == v.Fault.Per {
+			return Resource{limit.ScopeAccount, rated[i].Name, v.Fault.Unit}
+		}
+	}
+	return Account(h.Model)
+}
+
+// Explain says why a request was refused without a try: with [ErrFull] or [ErrLate].
+func (o *Outcome) Explain(err error, r *Request) string {
+	if err == ErrFull {
+		return fmt.Sprintf("Team %s has %d requests that wait their turn, as many as may; %s is what this one would wait for, about %s.",
+			r.Team, r.Depth, o.Resource, limit.Shown(o.Wait))
+	}
+	may := "send it with Prefer: wait=N to wait its turn"
+	if r.Wait > 0 {
+		may = "it may wait " + r.Wait.String()
+	}
+	return fmt.Sprintf("%s is what other requests wait for (%d), which come before this one; it fits in about %s, and %s.", o.Resource, o.Ahead, limit.Shown(o.Wait), may)
+}
+
+// String describes the resource at the beginning of a sentence.
+func (r Resource) String() string {
+	whose := "team " + r.Name
+	switch {
+	case r.Scope == limit.ScopeKey:
+		whose = "key " + r.Name
+	case r.Scope == limit.ScopeAccount:
+		whose = "the service's account"
+	}
+	if r.IsSlots() {
+		return "A place among the requests in flight of " + whose
+	}
+	return fmt.Sprintf("The rate of %s of %s", cmp.Or(r.Unit, teams.UnitRequests), whose)
+}

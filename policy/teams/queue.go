@@ -1,0 +1,42 @@
+package teams
+
+import (
+	"cmp"
+	"time"
+)
+
+const (
+	longestWait  = time.Minute
+	defaultDepth = 100
+	maxDepth     = 10_000
+	maxShare     = 1_000
+)
+
+// Queue is how a team's requests wait where time alone helps: for a rate, for a place among concurrent requests, for an account that cools.
+// The zero Queue has the default depth, and only requests that ask for it wait.
+type Queue struct {
+	// Wait is how long a request waits that does not say it: whole seconds, 1s to 60s. 0: it does not wait.
+	Wait time.Duration
+	// Depth is how many requests may wait in each process. 0: 100. See [Queue.Most].
+	Depth int
+}
+
+// Most is how many requests may wait in each process.
+func (q Queue) Most() int { return cmp.Or(q.Depth, defaultDepth) }
+
+// Weight is the team's share of what it waits for with other teams.
+func (t *Team) Weight() float64 { return float64(max(t.Share, 1)) }
+
+// patience is how long requests wait. Preferences of clients have no parts of a second.
+var patience = form[time.Duration]{allowed: `whole seconds from "1s" to "60s"`, parse: func(text string) (time.Duration, bool) {
+	wait, err := time.ParseDuration(text)
+	return wait, err == nil && wait >= time.Second && wait <= longestWait && wait%time.Second == 0
+}}
+
+// fields are those of a queue, which replace those of the defaults.
+func (q *Queue) fields() []field {
+	return []field{
+		may("wait", oneOrNone(&q.Wait, patience)),
+		may("depth", oneOrNone(&q.Depth, whole(1, maxDepth))),
+	}
+}
