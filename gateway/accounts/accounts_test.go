@@ -115,6 +115,15 @@ func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
 	}
 }
 
+// Operators are shown what the file allows an account.
+func TestStandingsHaveTheRatesAndQuotasOfTheFile(t *testing.T) {
+	r, _ := rosterOf(t, setOf(t, "id: a, rates: [{requests: {per: 1s, limit: 5}}], quotas: {images: {day: 7}}", "id: b"))
+	s := r.Standings()
+	if len(s[0].Limits) != 1 || s[0].Limits[0].Rates[0].Limit != 5 || s[0].Quotas == nil || s[0].Quotas.Quotas[0].Limit != 7 || s[1].Limits != nil || s[1].Quotas != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 // What a query shows about the key counts; what it shows about rates does not, because queries have their own.
 func TestQueriesShowOnlyWhetherTheKeyIsGood(t *testing.T) {
 	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))

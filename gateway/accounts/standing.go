@@ -18,6 +18,7 @@ func (r *Roster) Standings() []account.Standing {
 		s.Failovers = maps.Clone(a.failovers)
 		a.mu.Unlock()
 		s.ID, s.Region, s.Address, s.Key, s.InFlight = a.ID, way.spec.Region, address(way.base), masked(way.key.Reveal()), int(a.inFlight.Load())
+		s.Limits, s.Quotas = way.spec.Limits, way.spec.Quotas
 	}
 	return all
 }
