@@ -8,7 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
 // later sends a request from another goroutine.
@@ -264,5 +270,49 @@ func TestEveryGenerationWaits(t *testing.T) {
 		if got.status != http.StatusOK || queueOf(got) < 1 || got.header.Get("Preference-Applied") != "" {
 			t.Errorf("%v: %d %v %s", tt, got.status, got.header, got.body)
 		}
+	}
+}
+
+// What waited for the account is held and charged in the end as what did not: each of its tries holds anew.
+func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
+	parallel(t)
+	for name, accounts := range map[string]func(t *testing.T) gateway.Accounts{
+		"memory": func(*testing.T) gateway.Accounts { return limit.NewMemory(time.Now) },
+		"Redis": func(t *testing.T) gateway.Accounts {
+			f := failover.New(failover.Config{Store: redisstore.New(limittest.FakeRedis(t)), Timeout: time.Second, Replicas: 1, Now: time.Now})
+			t.Cleanup(func() { _ = f.Close(context.Background()) })
+			return f
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parallel(t)
+			kept := accounts(t)
+			h := build(t, func(p *plan) {
+				p.accounts, p.teams = kept, "account: [{requests: {per: 1s, limit: 1}}]\nhouse: {quotas: {requests: {day: 100}}}\n"
+				p.limits = []string{"quotas: {requests: {day: 100}}"}
+			})
+			search := &teams.Team{ID: "search", Quotas: []teams.Quota{{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 100}}}
+			const sent = 3
+			for range sent {
+				if got := h.ask("POST", textPath, textBody, "Prefer", "wait=30"); got.status != http.StatusOK {
+					t.Fatalf("%d %s", got.status, got.body)
+				}
+			}
+			h.records.await(t, sent)
+			for until := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				if err := kept.Maintain(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				report, err := kept.Look(t.Context(), search)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if q := report.Limits[0]; q.Used == sent && q.Held == 0 {
+					return
+				} else if time.Now().After(until) {
+					t.Fatalf("%d of %d requests are charged, %d are held", q.Used, sent, q.Held)
+				}
+			}
+		})
 	}
 }
