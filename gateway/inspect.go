@@ -159,6 +159,6 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if s.Span.Recording() {
 		s.parameters = spanParameters(request, s.body)
 	}
-	s.size = limit.Estimate(request, s.team, s.terms.Price)
+	s.size = limit.Estimate(request, s.team, s.limits, s.terms.Price)
 	return nil
 }

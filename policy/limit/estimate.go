@@ -20,32 +20,32 @@ const (
 )
 
 // Estimate returns the possible cost of a request. Images are exact, and so is the money for them as far as their size is known. Tokens are
-// an estimate, at the price of input that hits no cache. It is never more than a quarter of the team's smallest token bucket or quota, so
-// that no estimate is too large to pass; what the answer uses beyond it becomes debt. A request of a guessed kind holds both: otherwise a
+// an estimate, at the price of input that hits no cache. It is never more than a quarter of the smallest token bucket or quota of the team and of
+// the key, so that no estimate is too large to pass; what the answer uses beyond it becomes debt. A request of a guessed kind holds both: otherwise a
 // request could avoid the token limit by mentioning images. Its answer says which of them it used.
-func Estimate(q *policy.Request, team *teams.Team, p *price.Price) Amounts {
+func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *price.Price) Amounts {
 	a := Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
 		bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Size: q.Size})
 		a = AmountsOf(&bill)
 		if q.Guessed {
-			addText(&a, q, team, p)
+			addText(&a, q, team, key, p)
 		}
 	case policy.KindText, policy.KindChat:
-		addText(&a, q, team, p)
+		addText(&a, q, team, key, p)
 	}
 	return a
 }
 
 // addText adds the estimate of a text. Its money counts if it is more than the images'.
-func addText(a *Amounts, q *policy.Request, team *teams.Team, p *price.Price) {
+func addText(a *Amounts, q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *price.Price) {
 	out, thinking := outputOf(q)
 	bill, _ := price.Of(p, &price.Usage{Input: q.TextLength, Output: out + thinking, Thinking: thinking})
 	text := AmountsOf(&bill)
-	a[Tokens] = clamp(min(text[Tokens], mostTokens), team, teams.UnitTokens)
+	a[Tokens] = clamp(min(text[Tokens], mostTokens), team, key, teams.UnitTokens)
 	if text[Spend] > 0 {
-		a[Spend] = max(a[Spend], clamp(min(text[Spend], mostSpend), team, teams.UnitSpend))
+		a[Spend] = max(a[Spend], clamp(min(text[Spend], mostSpend), team, key, teams.UnitSpend))
 	}
 }
 
@@ -66,13 +66,15 @@ func outputOf(q *policy.Request) (out, thinking int64) {
 }
 
 // clamp limits an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
-func clamp(n int64, team *teams.Team, unit teams.Unit) int64 {
-	for _, r := range team.Rates {
-		if r.Unit == unit {
-			n = min(n, r.Burst/4)
+func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit teams.Unit) int64 {
+	for _, rates := range [...][]teams.Rate{team.Rates, key.Rates} {
+		for _, r := range rates {
+			if r.Unit == unit {
+				n = min(n, r.Burst/4)
+			}
 		}
 	}
-	for _, quotas := range [...][]teams.Quota{team.Quotas, team.TagQuotas} {
+	for _, quotas := range [...][]teams.Quota{team.Quotas, team.TagQuotas, key.Quotas} {
 		for _, q := range quotas {
 			if q.Unit == unit {
 				n = min(n, q.Limit/4)
