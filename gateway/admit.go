@@ -65,7 +65,7 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	want, id := s.want(), s.holdID()
+	want, id := s.want(), holdID(s)
 	var hold *limit.Hold
 	var full *limit.Verdict // of the accounts without room the one that has some first
 	for {
@@ -118,7 +118,7 @@ func (a *admission) holdOf(s *requestState) *limit.Hold {
 }
 
 // holdID is the id of the request's next hold. A hold that was given back is never placed again under its id, which counts as settled.
-func (s *requestState) holdID() string {
+func holdID(s *requestState) string {
 	s.tries++
 	if s.tries == 1 {
 		return s.ID

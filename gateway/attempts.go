@@ -67,7 +67,7 @@ func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 
 // tellWait has a client that was throttled wait as long as any of the accounts asks for.
 func (s *requestState) tellWait(answer *http.Response, longest time.Duration) {
-	if answer != nil && s.verdict.Outcome == account.Throttled && longest > s.retryAfter {
+	if answer != nil && answer.StatusCode == http.StatusTooManyRequests && longest > s.retryAfter {
 		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(longest.Seconds()))))
 	}
 }
@@ -98,11 +98,16 @@ func (s *requestState) readRefusal(answer *http.Response) error {
 	return nil
 }
 
-// refused reports whether the answer so far is an error and nothing else.
+// refused reports whether the answer so far is an error for which another account may be tried, and nothing else.
 func (s *requestState) refused() bool {
 	if s.meter == nil {
 		return false
 	}
 	read := s.meter.End()
-	return read.Failed && !read.Content
+	return refusesOnly(&read) && account.Judge(account.Answer{Sent: true, Complete: true, Status: read.ErrorStatus, Code: read.ErrorCode}).Another
+}
+
+// refusesOnly reports whether a stream is one error frame so far. A frame before it, even an empty one, shows that the work had begun.
+func refusesOnly(read *meter.Reading) bool {
+	return read.Failed && !read.Content && read.Frames == 1 && read.TaskID == ""
 }

@@ -94,7 +94,7 @@ func (s *requestState) judge() {
 func (s *requestState) outcome() account.Answer {
 	x, read := s.exchange, &s.reading
 	a := account.Answer{Sent: x.Reached, Complete: x.Whole, Status: s.UpstreamStatus, Code: read.ErrorCode, RetryAfter: s.retryAfter}
-	if a.Status < http.StatusBadRequest && read.Failed && !read.Content {
+	if a.Status < http.StatusBadRequest && refusesOnly(read) {
 		a.Status = read.ErrorStatus
 	}
 	return a

@@ -44,7 +44,7 @@ func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 // watchSettings starts a watch of the files that settings name.
 func watchSettings(t *testing.T, s settings) *watched {
 	t.Helper()
-	c := configuration{settings: s, First: files.At(s.watched(), files.Look{})}
+	c := configuration{settings: s, teams: &teams.File{}, First: files.At(s.watched(), files.Look{})}
 	w := &watched{hangups: make(chan os.Signal, 1), ended: make(chan struct{})}
 	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, up files.Upstream) {
 		w.teams, w.upstream, w.key = file, up, up.First()

@@ -17,7 +17,8 @@ type Attempt struct {
 	roster *Roster
 	model  string
 	began  time.Time
-	open   bool // it is counted with the account
+	open   bool      // it is counted with the account
+	asked  time.Time // when a request about a task of the account began; zero: it is new work, or has ended
 }
 
 // Choose picks the account for new work, and counts the request with it until [Attempt.End] or [Attempt.Drop], one of which MUST
@@ -29,7 +30,7 @@ func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
 			return Attempt{}, account.Choice{Refusal: account.Exhausted, Wait: want.Spent[a.ID]}
 		}
 		a.begin(want.Model, now)
-		return Attempt{a, r, want.Model, now, true}, account.Choice{Account: a.way.Load().spec}
+		return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true}, account.Choice{Account: a.way.Load().spec}
 	}
 	var some [8]account.View // on the stack
 	for {
@@ -43,7 +44,7 @@ func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
 		}
 		a := roll.byID[choice.Account.ID]
 		if a.begin(want.Model, now) || !choice.Probe {
-			return Attempt{a, r, want.Model, now, true}, choice
+			return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true}, choice
 		}
 		a.inFlight.Add(-1) // another request has become the probe in between
 	}
@@ -66,7 +67,9 @@ func (r *Roster) Serving(want account.Want) []*teams.Account {
 func (r *Roster) Several() bool { return len(r.now.Load().list) > 1 }
 
 // Asks is an attempt for a request about a task of the account. It is not counted: nothing was chosen.
-func (r *Roster) Asks(a *Account) Attempt { return Attempt{Account: a, roster: r} }
+func (r *Roster) Asks(a *Account) Attempt {
+	return Attempt{Account: a, roster: r, asked: r.config.Now()}
+}
 
 // End notes the answer, which is only once of use, and returns what it says about the account. An answer about a task says nothing of the
 // rates for new work, and one that the service gives about a task does not show that it does new work.
@@ -75,17 +78,24 @@ func (t *Attempt) End(answer account.Answer) account.Verdict {
 	switch {
 	case t.open:
 		t.end(v)
-	case t.Account != nil && t.began.IsZero() && v.Outcome == account.Refused:
-		now := t.roster.config.Now()
-		t.note("", now, now, v)
+	case !t.asked.IsZero() && v.Outcome == account.Refused:
+		t.note("", t.asked, t.roster.config.Now(), v)
+		t.asked = time.Time{}
 	}
 	return v
 }
 
-// Drop ends an attempt that has no answer. It does nothing if the attempt has ended.
+// Drop ends an attempt that was not made. It does nothing if the attempt has ended.
 func (t *Attempt) Drop() {
-	if t.open {
-		t.end(account.Verdict{Outcome: account.Other})
+	if !t.open {
+		return
+	}
+	t.open = false
+	t.inFlight.Add(-1)
+	if t.ill.Load() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.health.Drop(t.model, t.began)
 	}
 }
 

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 )
@@ -16,7 +15,7 @@ func Glance(answer *http.Response, refused func() bool) {
 	for more := true; more; {
 		n, err := answer.Body.Read(seen.head[len(seen.head):cap(seen.head)])
 		seen.head, seen.err = seen.head[:len(seen.head)+n], err
-		more = err == nil && len(seen.head) < cap(seen.head) && (!bytes.Contains(seen.head, []byte("\n\n")) || refused())
+		more = err == nil && len(seen.head) < cap(seen.head) && (lastBorder(seen.head) == 0 || refused())
 	}
 	if seen.err == io.EOF && refused() {
 		_ = answer.Body.Close()

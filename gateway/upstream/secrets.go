@@ -18,7 +18,7 @@ type Secrets struct {
 type hidden struct{ keys, hosts []string }
 
 // NewSecrets takes the keys and the addresses of all accounts, and the secrets that the new ones replace; nil: none. Answers to
-// requests with a key that was replaced may still arrive, so what was there before the last change is covered, too.
+// requests with a key that was replaced may still arrive, so what was there before the last changes is covered, too.
 func NewSecrets(keys []Secret, bases []*url.URL, before *Secrets) *Secrets {
 	s := new(Secrets)
 	for _, key := range keys {
@@ -28,10 +28,7 @@ func NewSecrets(keys []Secret, bases []*url.URL, before *Secrets) *Secrets {
 		s.now.hosts = add(s.now.hosts, base.Host, base.Hostname())
 	}
 	if before != nil {
-		s.before = before.now.without(s.now)
-		if len(s.before.keys)+len(s.before.hosts) == 0 { // nothing was replaced
-			s.before = before.before.without(s.now)
-		}
+		s.before = before.now.and(before.before).without(s.now)
 	}
 	s.keys = needlesOf(slices.Concat(s.now.keys, s.before.keys)...)
 	s.needles = append(s.keys[:len(s.keys):len(s.keys)], needlesOf(slices.Concat(s.now.hosts, s.before.hosts)...)...)
@@ -45,6 +42,16 @@ func add(list []string, texts ...string) []string {
 		}
 	}
 	return list
+}
+
+// mostReplaced bounds the keys, and the addresses, that were replaced and are covered: the latest.
+const mostReplaced = 64
+
+// and is these texts and, behind them, those of before, the oldest left out if there are too many.
+func (h hidden) and(before hidden) (all hidden) {
+	all.keys, all.hosts = add(slices.Clone(h.keys), before.keys...), add(slices.Clone(h.hosts), before.hosts...)
+	all.keys, all.hosts = all.keys[:min(len(all.keys), mostReplaced)], all.hosts[:min(len(all.hosts), mostReplaced)]
+	return all
 }
 
 func (h hidden) without(other hidden) (rest hidden) {

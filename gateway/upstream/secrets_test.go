@@ -111,13 +111,17 @@ func TestWhatIsNotTheKeyStays(t *testing.T) {
 	}
 }
 
-// The keys and addresses of all accounts are covered, and those that the last change replaced: answers to requests with such a key still
-// arrive. A change that replaces nothing forgets nothing.
+// The keys and addresses of all accounts are covered, and those that the last changes replaced: answers to requests with such a key
+// still arrive, also after the key of another account was replaced. The oldest of very many are forgotten.
 func TestTheSecretsOfAllAccountsAreCovered(t *testing.T) {
 	base := func(host string) *url.URL { return &url.URL{Scheme: "https", Host: host, Path: "/api/v1"} }
 	first := NewSecrets([]Secret{"sk-first-key", "sk-other-key"}, []*url.URL{base("north.example"), base("south.example")}, nil)
 	second := NewSecrets([]Secret{"sk-second-key", "sk-other-key"}, []*url.URL{base("north.example")}, first)
 	third := NewSecrets([]Secret{"sk-third-key"}, []*url.URL{base("north.example")}, second)
+	many := third
+	for n := range 100 {
+		many = NewSecrets([]Secret{Secret(fmt.Sprint("sk-key-", n))}, []*url.URL{base(fmt.Sprint(n, ".example"))}, many)
+	}
 	texts := []string{"sk-first-key", "sk-second-key", "sk-third-key", "sk-other-key", "north.example", "south.example"}
 	for _, tt := range []struct {
 		name   string
@@ -127,7 +131,8 @@ func TestTheSecretsOfAllAccountsAreCovered(t *testing.T) {
 		{"at first", first, "x--xxx"},
 		{"after a key was replaced and an account removed", second, "xx-xxx"},
 		{"after the same change was read again", NewSecrets([]Secret{"sk-second-key", "sk-other-key"}, []*url.URL{base("north.example")}, second), "xx-xxx"},
-		{"after another change", third, "-xxxx-"},
+		{"after another change", third, "xxxxxx"},
+		{"after a hundred changes", many, "------"},
 	} {
 		for i, text := range texts {
 			if covered := tt.s.Cover(text) == strings.Repeat("*", len(text)); covered != (tt.covers[i] == 'x') {

@@ -57,6 +57,14 @@ func (h *Health) End(model string, began, now time.Time, v Verdict) {
 	h.keep(model, p, now)
 }
 
+// Drop notes that a request for the model that began at a time was not made. If it was to be a probe, the next one is it.
+func (h *Health) Drop(model string, began time.Time) {
+	if p, known := h.cooling[model]; known {
+		h.cooling[model] = p.ended(began)
+	}
+	h.out = h.out.dropped(began)
+}
+
 // Renewed notes that the account's key has changed: the next request asks whether it is good, and what became of earlier ones no
 // longer counts.
 func (h *Health) Renewed(now time.Time) { h.out = h.out.renewed(now) }

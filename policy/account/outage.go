@@ -13,6 +13,7 @@ type outage struct {
 	why     string
 	last    time.Time // when it was refused last, with this key
 	next    time.Time // of the next probe
+	probe   time.Time // when the last probe began; zero: none did
 	changed time.Time // when the key changed; zero: it has not
 }
 
@@ -36,7 +37,15 @@ func (o outage) mayProbe(now time.Time) bool {
 
 // probed notes that a probe begins. The next one comes at its time, whatever becomes of this one.
 func (o outage) probed(now time.Time) outage {
-	o.next = now.Add(probeEvery)
+	o.next, o.probe = now.Add(probeEvery), now
+	return o
+}
+
+// dropped notes that the probe which began then was not made: the next request is one.
+func (o outage) dropped(began time.Time) outage {
+	if o.isOut() && o.probe.Equal(began) {
+		o.next = began
+	}
 	return o
 }
 

@@ -56,8 +56,8 @@ func Judge(a Answer) Verdict {
 	case !a.Sent:
 		return Verdict{Outcome: Unreachable, Why: string(Unreachable), Another: true}
 	case a.Status == 401, Unpaid(a.Code) && a.Status >= 400:
-		return Verdict{Outcome: Refused, Why: a.why(), Another: a.Complete}
-	case a.Status == 429 && (a.Code == "" || a.Code == throttling || strings.HasPrefix(a.Code, throttling+".")):
+		return Verdict{Outcome: Refused, Why: a.why(), Another: a.Complete && a.Status < 500}
+	case a.Status == 429 && (a.Code == "" || strings.HasPrefix(a.Code, throttling)):
 		return Verdict{Outcome: Throttled, Wait: max(a.RetryAfter, 0), Why: a.why(), Another: a.Complete}
 	case a.Status == 429:
 		return Verdict{Outcome: Other, Why: a.why(), Another: a.Complete}

@@ -48,7 +48,8 @@ func TestJudge(t *testing.T) {
 		{"429 without a code", whole(429, ""), account.Throttled, 0, "status 429", again},
 		{"429, cut", cut(429, ""), account.Throttled, 0, "status 429", false},
 		{"429 of another kind", whole(429, "Elsewhere"), account.Other, 0, "Elsewhere", again},
-		{"a word that begins so", whole(429, "ThrottlingNot"), account.Other, 0, "ThrottlingNot", again},
+		{"a longer word", whole(429, "ThrottlingException"), account.Throttled, 0, "ThrottlingException", again},
+		{"not paid, under a status that leaves open what was done", whole(500, "Arrearage"), account.Refused, 0, "Arrearage", false},
 		{"throttled under another status", whole(503, "Throttling"), account.Other, 0, "", false},
 
 		{"400", whole(400, "InvalidParameter"), account.Other, 0, "", false},

@@ -51,7 +51,29 @@ func TestEstimate(t *testing.T) {
 			Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
-		if got := Estimate(&tt.q, limittest.Team(t, tt.lines...), somePrice()); got != tt.want {
+		if got := Estimate(&tt.q, limittest.Team(t, tt.lines...), new(teams.KeyLimits), somePrice()); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
+		}
+	}
+}
+
+// A key's own limits bound an estimate as its team's do, or no text would ever pass a small one.
+func TestEstimateByKey(t *testing.T) {
+	text, team := policy.Request{Kind: policy.KindText, N: 1}, limittest.Team(t, "quotas: {tokens: {day: 4000}}")
+	for _, tt := range []struct {
+		about string
+		key   teams.KeyLimits
+		want  Amounts
+	}{
+		{"none", teams.KeyLimits{}, Amounts{1, 1000, 0, 2048 * 2000}},
+		{"a rate", teams.KeyLimits{Rates: []teams.Rate{{Unit: teams.UnitTokens, Burst: 400}}}, Amounts{1, 100, 0, 2048 * 2000}},
+		{
+			"quotas", teams.KeyLimits{Quotas: []teams.Quota{{Unit: teams.UnitTokens, Limit: 80}, {Unit: teams.UnitSpend, Limit: 4000}}},
+			Amounts{1, 20, 0, 1000},
+		},
+		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: teams.UnitTokens, Limit: 8000}}}, Amounts{1, 1000, 0, 2048 * 2000}},
+	} {
+		if got := Estimate(&text, team, &tt.key, somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}
@@ -90,7 +112,7 @@ func TestEstimateByTierAndSize(t *testing.T) {
 		{"no size, and no price of an image", picture(""), unsized, Amounts{1, 0, 2, 200_000_000}},
 		{"no price", text(100), nil, Amounts{1, 110, 0, 0}},
 	} {
-		if got := Estimate(&tt.q, limittest.Team(t), tt.price); got != tt.want {
+		if got := Estimate(&tt.q, limittest.Team(t), new(teams.KeyLimits), tt.price); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}

@@ -27,15 +27,14 @@ type quotedScopes struct {
 }
 
 // For returns the scopes outside of the teams that apply to work on an account: those of its rates for the model, and behind them those
-// that have quotas, the account's and the house's. A nil account is main. The rates of main are those of the teams file unless it has
-// some. Nil: none apply. The list MUST NOT be changed.
+// that have quotas, the account's and the house's. A nil account is main without an accounts file, whose rates are those of the teams
+// file. Nil: none apply. The list MUST NOT be changed.
 func (o *Outsides) For(file *teams.File, account *teams.Account, model string) []Scope {
+	var limits []teams.AccountLimit
 	if account == nil {
-		account = onlyAccount
-	}
-	limits := account.Limits
-	if limits == nil && accountOf(account.ID) == "" {
-		limits = file.Account
+		account, limits = onlyAccount, file.Account
+	} else {
+		limits = account.Limits
 	}
 	list := ratesOf(account.ID, limits, model)
 	house := file.House.Quotas()

@@ -84,6 +84,10 @@ func (a *accounts) restore(ctx context.Context, most time.Duration, team string,
 
 // restoreNow makes the calls. In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
 func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team string, first bool) error {
+	// With a time limit of its own: over a slow network the call that waits for this needs all of its time.
+	if err := within(ctx, most, a.Store.Agree); err != nil {
+		return err
+	}
 	loss := redisstore.Loss{Lately: a.lostLately()}
 	list := first
 	if first {

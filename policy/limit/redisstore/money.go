@@ -23,8 +23,9 @@ type agreement struct {
 	agreed atomic.Bool
 }
 
-// agree makes sure, before the first change of an account, that amounts in Redis count in what those of this process do.
-func (a *agreement) agree(ctx context.Context) error {
+// Agree makes sure, before the first change of an account, that amounts in Redis count in what those of this process do. It takes two
+// round trips, once.
+func (a *agreement) Agree(ctx context.Context) error {
 	if a.agreed.Load() {
 		return nil
 	}

@@ -21,7 +21,7 @@ func countingIn(client redis.UniversalClient, m unit.Money) *Store {
 // agreed makes the calls that precede a process's first change of an account.
 func agreed(t testing.TB, r *Store) {
 	t.Helper()
-	if err := r.agree(t.Context()); err != nil {
+	if err := r.Agree(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

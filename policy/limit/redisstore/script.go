@@ -166,7 +166,7 @@ func (w *wire) mayChange(ctx context.Context, calls []*call) error {
 	if len(calls) == 0 || calls[0].script == lookScript { // it changes nothing, and neither do the others
 		return nil
 	}
-	return w.agree(ctx)
+	return w.Agree(ctx)
 }
 
 // finish sends again what Redis did not know by its digest, and notes the error of a round trip that failed as a whole.

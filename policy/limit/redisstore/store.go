@@ -29,7 +29,7 @@ type Store struct {
 func New(client redis.UniversalClient) *Store {
 	counts := &agreement{in: client}
 	r := &Store{
-		Names: Names{client, counts.agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
+		Names: Names{client, counts.Agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
 		known: known{limit.PerTeam[team]{First: func(id string) *team {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
 		}}},
