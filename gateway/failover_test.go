@@ -3,9 +3,11 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -203,5 +205,36 @@ func TestEachAttemptHasASpan(t *testing.T) {
 	}
 	if len(seen) != 2 || seen["a"] != "Throttling.RateQuota 127.0.0.1" || seen["b"] != " 127.0.0.1" {
 		t.Errorf("spans: %v", seen)
+	}
+}
+
+// A stream whose first frame is no refusal has begun the work, also if the frame says nothing and the refusal arrives with it. The end of
+// a line may be CR LF, and a comment is no frame.
+func TestAStreamThatHasBegunIsNotSentAgain(t *testing.T) {
+	const (
+		empty   = "event:result\ndata:{\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}\n\n"
+		named   = "event:result\ndata:{\"output\":{\"task_id\":\"7f3c\",\"task_status\":\"RUNNING\"},\"usage\":{}}\n\n"
+		refused = "event:error\n:HTTP_STATUS/429\ndata:{\"code\":\"Throttling\",\"message\":\"slowly\",\"request_id\":\"r\"}\n\n"
+	)
+	for name, tt := range map[string]struct {
+		body, asked string
+	}{
+		"a refusal":                    {refused, "b:1"},
+		"a refusal with CR LF":         {strings.ReplaceAll(refused, "\n", "\r\n"), "b:1"},
+		"an empty frame, then refused": {empty + refused, ""},
+		"a task, then refused":         {named + refused, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, tt.body)
+			}))
+			defer first.Close()
+			h, _ := shared(t, []string{"id: a, weight: 1000, url: " + first.URL + "/api/v1", "id: b"})
+			h.ask("POST", textPath, textBody, "X-Service-SSE", "enable")
+			if asked := h.served(); asked != tt.asked {
+				t.Errorf("asked %q, want %q", asked, tt.asked)
+			}
+		})
 	}
 }

@@ -140,6 +140,26 @@ func TestQueriesShowOnlyWhetherTheKeyIsGood(t *testing.T) {
 	}
 }
 
+// A query that began with the key before says nothing about the new one.
+func TestAQueryWithTheKeyBeforeShowsNothing(t *testing.T) {
+	set := setOf(t, "id: a", "id: b")
+	r, clock := rosterOf(t, set)
+	query := r.Asks(r.Of("a"))
+	clock.Move(time.Second)
+	set.Keys["a"] = "sk-another-key"
+	r.Replace(set)
+	clock.Move(time.Second)
+	query.End(refused)
+	if s := r.Standings()[0]; s.State != account.OK {
+		t.Errorf("%+v", s)
+	}
+	query = r.Asks(r.Of("a"))
+	query.End(refused)
+	if s := r.Standings()[0]; s.State != account.Out {
+		t.Errorf("with the new key: %+v", s)
+	}
+}
+
 // A change of the file keeps what is known of an account, and its connections unless its address changes.
 func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
 	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))

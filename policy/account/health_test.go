@@ -172,6 +172,22 @@ func TestNewKeyIsTriedAtOnce(t *testing.T) {
 	s.asks(10, false)
 }
 
+// A probe that was never sent, because something else refused its request, leaves the next request the probe.
+func TestAProbeThatIsNotSentIsGivenBack(t *testing.T) {
+	s := story{T: t}
+	s.gets(s.asks(0, false), 0, refused)
+	s.Drop("llm-max", s.asks(60, true))
+	earlier := s.asks(60, true)
+	s.waits(61, 59)
+	s.Drop("llm-max", s.asks(120, true))
+	s.Drop("llm-max", earlier) // not the last one
+	s.gets(s.asks(121, true), 122, worked)
+	s.gets(s.asks(122, false), 122, throttledFor(5))
+	s.Drop("llm-max", s.asks(127, true))
+	s.asks(127, true)
+	s.waits(128, 1)
+}
+
 func TestProcessesShareAPause(t *testing.T) {
 	a, b := story{T: t}, story{T: t}
 	for i := range 3 {
