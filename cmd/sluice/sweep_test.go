@@ -93,7 +93,7 @@ func TestCanarySweep(t *testing.T) {
 	}
 	teamKey := minted.Reveal()
 	service, upstream := newService(t, simulator.Config{})
-	service.SetKeys(canaries.upstreamKey)
+	service.SetKeys("", canaries.upstreamKey)
 	h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://:"+canaries.redis+"@127.0.0.1",
 		"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads",
 		"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))
@@ -103,7 +103,7 @@ func TestCanarySweep(t *testing.T) {
 	answers += visit(t, client, "http://"+h.public, teamKey)
 	service.SetFault(simulator.Fault{Drop: "reset"})
 	answers += visit(t, client, "http://"+h.public, teamKey)
-	service.SetKeys("changed")
+	service.SetKeys("", "changed")
 	service.SetFault()
 	answers += visit(t, client, "http://"+h.public, teamKey)
 	for _, path := range []string{"/healthz?verbose", "/readyz?verbose", "/debug/pprof/cmdline", "/metrics", "/usage", "/elsewhere?" + canaries.query} {
