@@ -163,10 +163,11 @@ func TestACollectorThatHangs(t *testing.T) {
 			t.Errorf("it says %v, want %v", err, want)
 		}
 		cancel()
-		for q.gate.waiting.Load() > 0 { // they are given up concurrently
+		const all = "0 full, 5 refused, 0 wait"
+		for begun := time.Now(); q.counts() != all && time.Since(begun) < 20*time.Second; { // they are given up concurrently, and then counted
 			runtime.Gosched()
 		}
-		if got := q.counts(); got != "0 full, 5 refused, 0 wait" {
+		if got := q.counts(); got != all {
 			t.Errorf("of 5: %s", got)
 		}
 	}
