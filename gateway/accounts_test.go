@@ -206,6 +206,29 @@ func TestOneRequestProbes(t *testing.T) {
 	}
 }
 
+// A long stream is not waited for: its first frame shows that the account works.
+func TestAStreamThatProbesIsNotWaitedFor(t *testing.T) {
+	h, clock := shared(t, []string{"id: a", `id: b, models: ["other-*"]`})
+	h.sim.SetFault(throttled("a", "5"))
+	h.asks(1)
+	h.served()
+	clock.move(6 * time.Second)
+	h.sim.SetFault(simulator.Fault{Account: "a", On: simulator.EndpointModels, Stall: "body", After: 1, Times: 1})
+	probe, err := h.client.Do(h.request("POST", textPath, textBody, "X-Service-SSE", "enable"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = probe.Body.Close() }()
+	if _, err := probe.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	clock.move(time.Millisecond)
+	if got := h.asks(3); got != "200 200 200" || h.served() != "a:4" {
+		t.Errorf("while the stream runs: %s", got)
+	}
+	h.sim.Release()
+}
+
 // If the only account that serves is cooling, requests are refused for as long as it must not be asked.
 func TestTheOnlyAccountThatServesIsCooling(t *testing.T) {
 	h, clock := shared(t, []string{"id: a", `id: b, models: ["other-*"]`})

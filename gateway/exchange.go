@@ -48,6 +48,11 @@ func (s *requestState) Runs(now time.Time) {
 func (s *requestState) Heard(piece []byte) {
 	if s.meter != nil {
 		_, _ = s.meter.Write(piece) // it never fails
+		if s.attempt.Probes() {
+			if read := s.meter.End(); read.Frames > 0 && !read.Failed {
+				s.attempt.Works()
+			}
+		}
 	}
 	s.clientSpan.Arrived(piece, s.exchange.Arrived)
 }

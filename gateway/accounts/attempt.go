@@ -18,6 +18,7 @@ type Attempt struct {
 	model  string
 	began  time.Time
 	open   bool      // it is counted with the account
+	probes bool      // others wait for what becomes of it
 	asked  time.Time // when a request about a task of the account began; zero: it is new work, or has ended
 }
 
@@ -43,8 +44,8 @@ func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
 			return Attempt{}, choice
 		}
 		a := roll.byID[choice.Account.ID]
-		if a.begin(want.Model, now) || !choice.Probe {
-			return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true}, choice
+		if probes := a.begin(want.Model, now); probes || !choice.Probe {
+			return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true, probes: probes}, choice
 		}
 		a.inFlight.Add(-1) // another request has become the probe in between
 	}
@@ -83,6 +84,15 @@ func (t *Attempt) End(answer account.Answer) account.Verdict {
 		t.asked = time.Time{}
 	}
 	return v
+}
+
+// Probes reports whether others wait to hear that the account works.
+func (t *Attempt) Probes() bool { return t.probes }
+
+// Works notes that the account does the work, before the answer has ended: those who wait for a probe need not wait for its end.
+func (t *Attempt) Works() {
+	t.probes = false
+	t.note(t.model, t.began, t.roster.config.Now(), account.Verdict{Outcome: account.Worked})
 }
 
 // Drop ends an attempt that was not made. It does nothing if the attempt has ended.

@@ -24,7 +24,7 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faul
 			faults = append(faults, fitTeam(accounts, file, team)...)
 		}
 	}
-	named := map[string]policy.Pattern{} // the patterns that are nobody's, by where they stand
+	named := map[string]policy.Pattern{} // the model patterns that no team has, by their field of the teams file
 	for i, p := range file.Prices {
 		named[fmt.Sprintf("prices[%d].model", i)] = p.Pattern
 	}

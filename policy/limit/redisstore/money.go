@@ -12,8 +12,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// moneyKey says what amounts of money in Redis count in, by the digits behind the point. The first process that charges something writes it,
-// and nobody changes it: then all amounts would mean something else.
+// moneyKey has the number of digits behind the point that amounts of money in Redis have. The first process that charges something writes
+// it. It never changes, because every amount in Redis is read by it.
 const moneyKey = schema + "currency_digits"
 
 // agreement is what this process knows of that.
