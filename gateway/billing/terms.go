@@ -41,8 +41,8 @@ func (t *Terms) charge(c *limit.Charge, used price.Usage) {
 	t.Contradicts = t.Contradicts || contradicts
 }
 
-// UsageOf is what an answer says that a request used. Tokens count for requests of text alone. size is the size of a picture that the
-// request named, for answers that do not say it.
+// UsageOf is what an answer says that a request used. Tokens count for requests of text alone. size is the size of a picture as the
+// request named it: the answer may not say it, and says it in pixels where prices may have the request's word.
 func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 	u := &r.Usage
 	if n, _ := r.Images(); n > 0 {
@@ -50,6 +50,7 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 		if used.Pixels, used.Size = u.Size(); used.Pixels == 0 && used.Size == "" {
 			used = asked(n, size)
 		}
+		used.Asked = size
 	}
 	if !text {
 		return used
@@ -77,7 +78,7 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 
 // asked is a usage of so many pictures of the size that a request names.
 func asked(images int64, size string) price.Usage {
-	return price.Usage{Images: images, Pixels: policy.Pixels(size), Size: size}
+	return price.Usage{Images: images, Pixels: policy.Pixels(size), Asked: size}
 }
 
 // mostContradictions bounds the models whose contradictions are logged: clients may send any name.

@@ -27,7 +27,7 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 	a := Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
-		bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Size: q.Size})
+		bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Asked: q.Size})
 		a = AmountsOf(&bill)
 		if q.Guessed {
 			addText(&a, q, team, key, p)

@@ -21,7 +21,8 @@ type Usage struct {
 
 	Images int64  // pictures that were made
 	Pixels int64  // width × height of one
-	Size   string // the size that the request named, if the answer has no pixels
+	Size   string // as the answer spells it; empty: it does not
+	Asked  string // the size as the request spells it; empty: it names none
 }
 
 // Line is an item of a bill.
@@ -47,7 +48,7 @@ func Of(p *Price, u *Usage) (b Bill, contradicts bool) {
 	for k := range Kind(Kinds) {
 		rate, size := rates.Of(k), ""
 		if k == Image {
-			rate, size = p.picture(u.Pixels, u.Size)
+			rate, size = p.picture(u)
 		}
 		b[k] = Line{k, size, parts[k], rate, times(parts[k], rate, k.per())}
 	}

@@ -117,9 +117,13 @@ func (s *Size) label() string {
 	return strconv.FormatInt(s.UpToPixels, 10)
 }
 
-// picture returns the rate of a picture by its pixels or, if they are not known, by the size that its request named, and the label of the
-// size that has it. What no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
-func (p *Price) picture(pixels int64, word string) (rate int64, size string) {
+func (s *Size) isNamed(word string) bool { return s.Word != "" && strings.EqualFold(s.Word, word) }
+
+// picture returns the rate of a picture by its pixels or, if none of the sizes in pixels holds it, by the word for it in the answer or the
+// request, and the label of the size that has it. What no size holds costs the price of an image. Without that, and for a picture of
+// unknown size, the dearest counts.
+func (p *Price) picture(u *Usage) (rate int64, size string) {
+	pixels := u.Pixels
 	image, ok := p.Rates.Given(Image)
 	var fits, named, dearest *Size
 	for i := range p.Images {
@@ -127,8 +131,8 @@ func (p *Price) picture(pixels int64, word string) (rate int64, size string) {
 		if pixels > 0 && pixels <= s.UpToPixels && (fits == nil || s.UpToPixels < fits.UpToPixels) {
 			fits = s
 		}
-		if named == nil && s.Word != "" && strings.EqualFold(s.Word, word) {
-			named = s
+		if s.isNamed(u.Size) && (named == nil || !named.isNamed(u.Size)) || named == nil && s.isNamed(u.Asked) {
+			named = s // the answer's word comes before the request's
 		}
 		if dearest == nil || s.Image > dearest.Image {
 			dearest = s
