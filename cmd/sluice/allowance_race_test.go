@@ -140,8 +140,12 @@ func (h *heat) spend(lane int, n int64) {
 	asking.Wait()
 }
 
-// turnedAwayPause is the pause of a worker after a refusal, so that the machine is not busy with nothing but refusals.
+// turnedAwayPause is the shortest pause of a worker after a refusal, so that the machine is not busy with nothing but refusals.
 const turnedAwayPause = 50 * time.Millisecond
+
+// pauseAfter is the pause of a worker after a refusal that took a while. On a machine that is too slow for the load the load falls:
+// otherwise calls of Redis would time out for lack of processor time, also when Redis is well again.
+func pauseAfter(took time.Duration) time.Duration { return max(turnedAwayPause, 4*took) }
 
 // ask sends one request of a lane.
 func (h *heat) ask(i, worker int) {
@@ -164,6 +168,7 @@ func (h *heat) ask(i, worker int) {
 		request.Header.Set("X-Service-SSE", "enable")
 	}
 	pause, alone, late := l.pause, gate.alone.Load(), count.turnedAway() > 0
+	begun := time.Now()
 	answer, err := h.client.Do(request)
 	h.answered.Add(1)
 	if err != nil { // its replica was killed
@@ -179,10 +184,10 @@ func (h *heat) ask(i, worker int) {
 		count.admit(text, late, "key "+key.name, "tag "+tag)
 	case http.StatusTooManyRequests:
 		count.refused.Add(1)
-		pause = max(pause, turnedAwayPause)
+		pause = max(pause, pauseAfter(time.Since(begun)))
 	case http.StatusServiceUnavailable:
 		count.away.Add(1)
-		pause = max(pause, turnedAwayPause)
+		pause = max(pause, pauseAfter(time.Since(begun)))
 	default:
 		h.Errorf("%s %s: %s", answer.Status, answer.Header.Get("Sluice-Refusal"), text)
 		pause = time.Second

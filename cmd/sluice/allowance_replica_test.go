@@ -135,8 +135,10 @@ func (r *race) well() {
 	defer func() {
 		for i := range r.gates {
 			if r.Failed() {
-				_, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/readyz?verbose", "")
-				r.Logf("replica %d: %s %v", i, text, err)
+				gate := r.gates[i].Load()
+				_, text, err := ask(client, "http://"+gate.admin, "/readyz?verbose", "")
+				said := gate.log.bytes()
+				r.Logf("replica %d: %s %v\nit logged last\n%s", i, text, err, said[max(0, len(said)-4000):])
 			}
 		}
 	}()
