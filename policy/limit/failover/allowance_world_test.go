@@ -194,6 +194,7 @@ func (w *world) connect() *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", Dialer: func(context.Context, string, string) (net.Conn, error) { return w.dial() },
 		Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
+		ReadBufferSize: 4096, WriteBufferSize: 4096, // a story makes many connections, and clearing their buffers took an eighth of its time
 	})
 }
 
