@@ -79,6 +79,28 @@ func askOK(t *testing.T, url string) string {
 	return string(text)
 }
 
+// refusesOtherDigits expects a replica that lost the race of the first charge to say so: to the balancer, in the log once, and to clients.
+func refusesOtherDigits(t *testing.T, h *house) {
+	t.Helper()
+	const fault = "currency_digits: got 9, allowed: 6"
+	page := "http://" + h.admin + "/readyz?verbose"
+	wait(t, "it is not ready", func() bool {
+		text, err := askAdmin(t.Context(), page)
+		return err != nil && strings.HasSuffix(err.Error(), " 503 Service Unavailable") && strings.HasPrefix(string(text), "not ready: ") &&
+			strings.Count(string(text), fault) == 2
+	})
+	for range 2 {
+		status, text, err := ask(newClient(t), "http://"+h.public, textURL, demoText)
+		if status != 503 || err != nil || !strings.Contains(text, "currency_digits") {
+			t.Error(status, text, err)
+		}
+	}
+	wait(t, "the requests are logged", func() bool { return strings.Count(string(h.log.bytes()), `"msg":"request"`) == 2 })
+	if n := strings.Count(string(h.log.bytes()), `"level":"ERROR","msg":"currency"`); n != 1 {
+		t.Errorf("%d lines at error level: %s", n, h.log.bytes())
+	}
+}
+
 // Another value than that of the first charge is a fault: of a reload, of a start and of sluice check.
 func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
@@ -91,9 +113,18 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	}
 	h := serving(t, upstream.URL, variables...)
 	defer h.stop()
+	wait(t, "the house is looked at", func() bool {
+		return strings.Contains(askOK(t, "http://"+h.admin+"/readyz?verbose"), " 0 of 9007199254")
+	})
+	if got := command(t.Context(), with(nanos...), "check"); got.code != exitClean {
+		t.Fatalf("nothing was charged yet: %+v", got)
+	}
+	second := serving(t, upstream.URL, nanos...)
+	defer second.stop()
 	if status, text, err := ask(newClient(t), "http://"+h.public, textURL, demoText); status != 200 || err != nil {
 		t.Fatal(status, text, err)
 	}
+	refusesOtherDigits(t, second)
 	must(t, os.WriteFile(path, []byte(inNanos), 0o600))
 	const fault = "SLUICE_TEAMS_FILE: currency_digits: got 9, allowed: 6, which is fixed once anything was charged"
 	wait(t, "the reload is refused", func() bool {

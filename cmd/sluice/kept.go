@@ -128,7 +128,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts 
 			return err
 		}
 		return client.EvictionFault()
-	}}}
+	}}, {Name: "currency", Needed: true, State: shared.Store.MoneyFault}}
 	return nil
 }
 
@@ -215,6 +215,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
+	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: func(away bool, lasted time.Duration) {

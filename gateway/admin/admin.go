@@ -42,6 +42,8 @@ type Check struct {
 	Name  string        // one word
 	State func() error  // nil if the part works; else the fault, without secrets
 	Tells func() string // what is shown of a part that works; nil: ok
+	// Needed means that the process must get no requests while the part does not work.
+	Needed bool
 }
 
 // bodyPatience is how long an unread body may take. A connection on which one arrives is never closed to make room for another,
@@ -51,12 +53,12 @@ const bodyPatience = time.Second
 // New returns the handler of the admin listener:
 //
 //	/healthz        200 as long as the process answers
-//	/readyz         200, or 503 with the reason: not serving yet, or stopping
+//	/readyz         200, or 503 with the reason: not serving yet, or stopping, or a check that is Needed fails
 //	/metrics        metrics for Prometheus
 //	/usage          the teams' usage as JSON, see [UsageReport]
 //	/debug/pprof/   only with Deps.Pprof
 //
-// The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. A
+// The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. Another
 // check does not change the status: a process with a fault still serves better than none. Behind them are the accounts at the service,
 // "account main: ok; weight 1, 0 in flight, key …f00d". Methods other than GET and
 // HEAD are answered 405, other paths 404, and other names in Host 421.
@@ -105,7 +107,13 @@ func (d Deps) health(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d Deps) ready(w http.ResponseWriter, r *http.Request) {
-	if err := d.Ready(); err != nil {
+	err := d.Ready()
+	for i := range d.Checks {
+		if c := &d.Checks[i]; c.Needed && err == nil {
+			err = c.State()
+		}
+	}
+	if err != nil {
 		d.answer(w, r, http.StatusServiceUnavailable, "not ready: "+err.Error())
 		return
 	}

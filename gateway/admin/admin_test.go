@@ -40,6 +40,10 @@ func TestHealthAndReadiness(t *testing.T) {
 		{Name: "teams", State: func() error { return errors.New("the file is faulty") }},
 		{Name: "accept", State: func() error { return nil }},
 	}
+	needed := []admin.Check{
+		{Name: "accept", Needed: true, State: func() error { return nil }},
+		{Name: "currency", Needed: true, State: func() error { return errors.New("other digits") }},
+	}
 	for _, tt := range []struct {
 		about, target string
 		deps          admin.Deps
@@ -51,6 +55,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"a stopping process is healthy", "/healthz", admin.Deps{Ready: draining}, 200, "ok\n"},
 		{"but not ready", "/readyz", admin.Deps{Ready: draining}, 503, "not ready: stopping\n"},
 		{"what limps still serves", "/readyz", admin.Deps{Checks: unwell}, 200, "ready\n"},
+		{"but not without what it needs", "/readyz?verbose", admin.Deps{Checks: needed}, 503, "not ready: other digits\naccept: ok\ncurrency: other digits\n"},
 		{"and says how", "/readyz?verbose", admin.Deps{Checks: unwell}, 200, "ready\nteams: the file is faulty\naccept: ok\n"},
 		{"the accounts behind it", "/readyz?verbose", admin.Deps{Checks: unwell, Standings: twoAccounts}, 200, "ready\nteams: the file is faulty\naccept: ok\n" +
 			"account main: ok; weight 3, 2 in flight, key …f00d\naccount spare: out: Arrearage; weight 1, 0 in flight, key …beef\n"},

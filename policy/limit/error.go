@@ -10,6 +10,10 @@ var ErrAway = errors.New("Redis is unavailable") //nolint:staticcheck // a name
 // was changed there, and Redis may be available.
 var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
 
+// ErrMoney means that amounts of money in Redis have other digits than those of this process: it must charge nothing, and nothing was
+// changed.
+var ErrMoney = errors.New("money in Redis has other digits")
+
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 

@@ -34,10 +34,10 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
-// isRestored reports whether ensureRestored has nothing to ask.
-func (a *accounts) isRestored(b *books) bool {
+// isListed reports whether ensureListed has nothing to ask.
+func (a *accounts) isListed(b *books) bool {
 	restored := b.restored.Load()
-	return restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
+	return b.listed.Load() && restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
 }
 
 // ensureRestored makes sure that Redis has what this process knows of a team, in calls with the timeout most. Before the first
@@ -57,56 +57,81 @@ func (a *accounts) ensureRestored(ctx context.Context, most time.Duration, team 
 	return a.restore(ctx, most, team, b, number)
 }
 
-// restore restores what is known here of a team after Redis lost its memory. A caller that waits for another's attempt fails with
-// it, as with a beat.
+// ensureListed is ensureRestored for a call that charges something: before the first one the process agrees with the others on what money
+// counts in, and the team is in Redis's list.
+func (a *accounts) ensureListed(ctx context.Context, most time.Duration, team string, b *books) error {
+	if err := a.ensureRestored(ctx, most, team, b); err != nil || b.listed.Load() {
+		return err
+	}
+	return a.inTurn(ctx, most, b, b.listed.Load, func() error {
+		err := a.list(ctx, most, team, b)
+		b.listed.Store(err == nil)
+		return err
+	})
+}
+
+// restore restores what is known here of a team after Redis lost its memory.
 func (a *accounts) restore(ctx context.Context, most time.Duration, team string, b *books, number int64) error {
+	return a.inTurn(ctx, most, b, func() bool { return b.restored.Load() >= number }, func() error {
+		err := a.restoreNow(ctx, most, team, b)
+		if err == nil {
+			b.restored.Store(number)
+		}
+		return err
+	})
+}
+
+// inTurn makes calls about a team unless another caller has made them meanwhile. A caller that waits for another's attempt fails with it, as
+// with a beat.
+func (a *accounts) inTurn(ctx context.Context, most time.Duration, b *books, done func() bool, do func() error) error {
 	failures := b.failures.Load()
 	if err := within(ctx, patientTurns*most, func(ctx context.Context) error { return b.restoring.Acquire(ctx, 1) }); err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
 	defer b.restoring.Release(1)
-	restored := b.restored.Load()
-	if restored >= number { // another call has done it
+	if done() {
 		return nil
 	}
 	if b.failures.Load() != failures {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, errOther)
 	}
-	err := a.restoreNow(ctx, most, team, restored == 0)
+	err := do()
 	a.heard(err)
 	if err != nil {
 		b.failures.Add(1)
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
-	b.restored.Store(number)
 	return nil
 }
 
-// restoreNow makes the calls. In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
-func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team string, first bool) error {
-	// With a time limit of its own: over a slow network the call that waits for this needs all of its time.
-	if err := within(ctx, most, a.Store.Agree); err != nil {
-		return err
-	}
+// restoreNow makes the calls, each with a time limit of its own: over a slow network one needs all of its time.
+func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team string, b *books) error {
 	loss := redisstore.Loss{Lately: a.lostLately()}
-	list := first
-	if first {
+	if b.restored.Load() == 0 {
 		err := within(ctx, most, func(ctx context.Context) (err error) {
 			loss.Listed, err = a.Store.Knows(ctx, team)
 			return err
 		})
-		if list = err == nil && !loss.Listed; err != nil && !a.Store.Cluster {
+		if b.known.Store(err != nil || loss.Listed); err != nil && !a.Store.Cluster {
 			return err
 		}
 	}
-	if err := within(ctx, most, func(ctx context.Context) error { return a.Store.Restore(ctx, team, loss) }); err != nil {
+	if b.listed.Load() { // what is restored counts in what was agreed on
+		if err := within(ctx, most, a.Store.Agree); err != nil {
+			return err
+		}
+	}
+	return within(ctx, most, func(ctx context.Context) error { return a.Store.Restore(ctx, team, loss) })
+}
+
+// list makes the calls before the first charge. In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
+func (a *accounts) list(ctx context.Context, most time.Duration, team string, b *books) error {
+	if err := within(ctx, most, a.Store.Agree); err != nil || b.known.Load() {
 		return err
 	}
-	if list {
-		err := within(ctx, most, func(ctx context.Context) error { return a.Store.List(ctx, team) })
-		if err != nil && !a.Store.Cluster {
-			return err
-		}
+	err := within(ctx, most, func(ctx context.Context) error { return a.Store.List(ctx, team) })
+	if err != nil && !a.Store.Cluster {
+		return err
 	}
 	return nil
 }

@@ -115,7 +115,10 @@ func (a *accounts) ready(ctx context.Context, t *attempt) error {
 	if a.Timeout <= 0 { // there is no time for a call
 		return limit.ErrAway
 	}
-	return a.ensureRestored(context.WithoutCancel(ctx), a.Timeout, t.Hold.Team.ID, t.books)
+	if fault := a.Store.MoneyFault(); fault != nil {
+		return fault
+	}
+	return a.ensureListed(context.WithoutCancel(ctx), a.Timeout, t.Hold.Team.ID, t.books)
 }
 
 // placeAll asks Redis about several accounts of one request, in one round trip.
@@ -158,7 +161,7 @@ func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, c
 }
 
 func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error, state holdState) (limit.Verdict, error) {
-	if s.Refuse {
+	if s.Refuse || errors.Is(cause, limit.ErrMoney) { // what it charged could never be posted
 		return limit.Verdict{}, cause
 	}
 	if !t.Shadow && t.InnerCounts(&h.Amounts) {

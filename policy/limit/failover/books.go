@@ -19,6 +19,8 @@ type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	failures   atomic.Int64        // attempts to restore them that failed
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
+	known      atomic.Bool         // it was in Redis's list when this process first asked
+	listed     atomic.Bool         // it may be charged: it is in the list, and what money counts in is agreed on
 	mu         sync.Mutex
 	team       *teams.Team               // as of its last request; nil: none yet
 	seen       time.Time                 // its last request

@@ -137,6 +137,9 @@ func (s *Failover) Maintain(ctx context.Context) error {
 		s.reportMiscounted()
 		err = s.restoreAll(ctx)
 	}
+	if s.Store.MoneyFault() != nil { // nothing here may be charged, and its owner was told
+		return errs
+	}
 	err = errors.Join(err, s.queue.retry(ctx))
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
 		err = errors.Join(err, s.renewer.all(ctx))

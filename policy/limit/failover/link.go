@@ -54,7 +54,7 @@ func (l *link) heard(err error) {
 		if l.ever.CompareAndSwap(false, true) {
 			l.reached()
 		}
-	case !errors.Is(err, limit.ErrBusy) && !redisstore.OfAccounts(err):
+	case !errors.Is(err, limit.ErrBusy) && !errors.Is(err, limit.ErrMoney) && !redisstore.OfAccounts(err):
 		now := l.Now()
 		l.away.CompareAndSwap(nil, &now)
 		if since := l.away.Load(); since != nil && now.Sub(*since) >= reportAfter && l.awayReported.CompareAndSwap(false, true) && l.Changed != nil {

@@ -50,8 +50,8 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 			if r == nil {
 				return
 			}
-			if b.restored.Load() == 0 { // none of its requests has reached Redis yet
-				if err := s.ensureRestored(ctx, s.patience(), id, b); err != nil {
+			if !b.listed.Load() { // none of its requests has reached Redis yet
+				if err := s.ensureListed(ctx, s.patience(), id, b); err != nil {
 					errs = errors.Join(errs, err)
 					return
 				}

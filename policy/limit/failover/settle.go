@@ -41,7 +41,7 @@ func (s *settler) settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	j, b := job{charge: c}, s.teams.Get(c.Held.Team)
-	if err := s.ensureRestored(ctx, s.Timeout, c.Held.Team, b); err != nil {
+	if err := s.ensureListed(ctx, s.Timeout, c.Held.Team, b); err != nil {
 		s.queue.retain(j)
 		return false, err
 	}
@@ -130,8 +130,8 @@ func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []erro
 		case known:
 		case down != nil:
 			err = down
-		case !s.isRestored(b):
-			err = s.ensureRestored(ctx, s.patience(), team, b)
+		case !s.isListed(b):
+			err = s.ensureListed(ctx, s.patience(), team, b)
 			if s.away.Load() != nil && !s.Store.Cluster {
 				down = err
 			}

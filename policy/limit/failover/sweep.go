@@ -48,7 +48,7 @@ func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	}
 	lost := maps.Clone(s.listed)
 	s.teams.Each(func(team string, b *books) {
-		if b.restored.Load() != 0 {
+		if b.listed.Load() {
 			lost[team] = true
 		}
 	})

@@ -24,7 +24,7 @@ var errMixed = errors.New("Redis sent the reply to another call") //nolint:stati
 
 // NotDone reports whether an error means that Redis changed nothing.
 func NotDone(err error) bool {
-	return notAsked(err) || errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring)
+	return notAsked(err) || errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring) || errors.Is(err, limit.ErrMoney)
 }
 
 // notAsked reports whether an error means that Redis was not asked at all.

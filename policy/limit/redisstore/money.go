@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/limit"
 	"sluice/policy/unit"
 )
 
@@ -18,13 +19,16 @@ const moneyKey = schema + "currency_digits"
 
 // agreement is what this process knows of that.
 type agreement struct {
-	Money  unit.Money // what this process counts in
-	in     redis.UniversalClient
-	agreed atomic.Bool
+	Money unit.Money // what this process counts in
+	// OnOtherMoney is called when it turns out that Redis counts in something else, with [limit.ErrMoney] and why. Nil: nothing is called.
+	OnOtherMoney func(err error)
+	in           redis.UniversalClient
+	agreed       atomic.Bool
+	fault        atomic.Pointer[error] // nil: none is known
 }
 
-// Agree makes sure, before the first change of an account, that amounts in Redis count in what those of this process do. It takes two
-// round trips, once.
+// Agree makes sure, before this process first writes an amount, that amounts in Redis count in what its own do. It takes two round trips,
+// once. Its error is [limit.ErrMoney] if they do not.
 func (a *agreement) Agree(ctx context.Context) error {
 	if a.agreed.Load() {
 		return nil
@@ -36,11 +40,36 @@ func (a *agreement) Agree(ctx context.Context) error {
 		}
 		m, err = claimMoney(ctx, a.in, m)
 	}
-	if err == nil {
-		err = a.Money.Fixed(m)
+	if err == nil || errors.Is(err, limit.ErrMoney) {
+		err = a.learn(m, err)
 	}
 	a.agreed.Store(err == nil)
 	return err
+}
+
+// MoneyFault returns [limit.ErrMoney], and why, while amounts in Redis are known to count in something else than those of this process. It
+// makes no call.
+func (a *agreement) MoneyFault() error {
+	if fault := a.fault.Load(); fault != nil {
+		return *fault
+	}
+	return nil
+}
+
+// learn takes what amounts in Redis count in, or why this version cannot read that, and returns the fault of this process.
+func (a *agreement) learn(m unit.Money, fault error) error {
+	if other := a.Money.Fixed(m); fault == nil && other != nil {
+		fault = fmt.Errorf("%w: %w", limit.ErrMoney, other)
+	}
+	if fault == nil {
+		a.fault.Store(nil)
+		return nil
+	}
+	a.agreed.Store(false)
+	if a.fault.Swap(&fault) == nil && a.OnOtherMoney != nil {
+		a.OnOtherMoney(fault)
+	}
+	return fault
 }
 
 // claimMoney writes what amounts count in unless another process has, and returns what was written first.
@@ -54,24 +83,46 @@ func claimMoney(ctx context.Context, client redis.UniversalClient, m unit.Money)
 	return readMoney(got.Val())
 }
 
+// moneyAsked is the question what amounts of money in Redis count in, in a pipeline.
+type moneyAsked struct {
+	got  *redis.StringCmd
+	used *redis.IntCmd
+}
+
+func askMoney(ctx context.Context, pipe redis.Pipeliner) moneyAsked {
+	return moneyAsked{pipe.Get(ctx, moneyKey), pipe.Exists(ctx, namesKey)}
+}
+
+// answer is that of [CountsIn].
+func (q moneyAsked) answer() (m unit.Money, known bool, err error) {
+	switch err := q.got.Err(); {
+	case errors.Is(err, redis.Nil):
+		return unit.Nanos, q.used.Val() > 0, q.used.Err()
+	case err != nil:
+		return m, false, err
+	}
+	m, err = readMoney(q.got.Val())
+	return m, err == nil, err
+}
+
 // CountsIn returns what amounts of money in Redis count in. Where a version before this has charged something, that is [unit.Nanos]. It is
-// not known before anything was charged.
+// not known before anything was charged. The error is [limit.ErrMoney] if only a later version can read it.
 func CountsIn(ctx context.Context, client redis.UniversalClient) (m unit.Money, known bool, err error) {
 	pipe := client.Pipeline()
-	got, used := pipe.Get(ctx, moneyKey), pipe.Exists(ctx, namesKey)
+	asked := askMoney(ctx, pipe)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return m, false, err
 	}
-	if got.Err() != nil {
-		return unit.Nanos, used.Val() > 0, nil
-	}
-	m, err = readMoney(got.Val())
-	return m, err == nil, err
+	return asked.answer()
 }
 
 // CheckMoney returns the fault of a process that would count in something else than Redis does; nil also if that is not known at the moment.
 func CheckMoney(ctx context.Context, client redis.UniversalClient, own unit.Money) error {
-	if m, known, err := CountsIn(ctx, client); known && err == nil {
+	m, known, err := CountsIn(ctx, client)
+	switch {
+	case errors.Is(err, limit.ErrMoney):
+		return err
+	case known:
 		return own.Fixed(m)
 	}
 	return nil
@@ -81,7 +132,7 @@ func readMoney(text string) (unit.Money, error) {
 	digits, _ := strconv.Atoi(text)
 	m, ok := unit.MoneyOf(digits)
 	if !ok {
-		return m, fmt.Errorf("%s has %q: a later version counts money otherwise", moneyKey, text)
+		return m, fmt.Errorf("%w: %s is %q, which only a later version can read", limit.ErrMoney, moneyKey, text)
 	}
 	return m, nil
 }

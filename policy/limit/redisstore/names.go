@@ -11,7 +11,7 @@ import (
 // Names are the lists of the teams that ever sent a request, and of the accounts outside of the teams.
 type Names struct {
 	in    redis.UniversalClient
-	agree func(context.Context) error // an account in a list stands for use, which counts in what was agreed on
+	agree func(context.Context) error // an account in a list stands for use: without what was agreed on, for that of a version before
 }
 
 // listOf is the key of the list that has an account.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"time"
 
@@ -39,18 +40,18 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	if r.agreed.Load() { // Redis may have lost it
 		pipe.SetNX(ctx, moneyKey, r.Money.Digits(), 0)
 	}
-	counts := pipe.Get(ctx, moneyKey)
+	asked := askMoney(ctx, pipe)
 	_, failed := pipe.Exec(ctx) // each command has its error; INFO may be forbidden
 	r.finish(ctx, failed, c)
 	if err := got.Err(); err != nil {
 		return b, err
 	}
-	if m, err := readMoney(counts.Val()); counts.Err() == nil && (err != nil || m != r.Money) {
-		r.agreed.Store(false)
-	}
 	in, err := r.said(c)
 	if err != nil {
 		return b, err
+	}
+	if m, known, err := asked.answer(); known || errors.Is(err, limit.ErrMoney) {
+		_ = r.learn(m, err) // MoneyFault has it
 	}
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")

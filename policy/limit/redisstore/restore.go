@@ -69,8 +69,10 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	var scopes []scopeUse
 	if known.epoch != 0 { // else what was charged is in the accounts that there are now
 		call.counts, holds, scopes = o.counts(), o.all(), o.scopes()
-		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
-			return err
+		if len(call.counts)+len(holds) > 0 {
+			if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
+				return err
+			}
 		}
 	}
 	s, err := call.make(ctx, r, team, holds, scopes)
@@ -181,6 +183,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 		args.Holds = append(args.Holds, hold)
 	}
 	c := r.begin(restoreScript, args, r.teams.Get(team).key)
+	c.none = len(args.Used)+len(args.Scopes)+len(args.Rows)+len(args.Holds) == 0
 	r.send(ctx, c)
 	return r.standing(c, nil)
 }

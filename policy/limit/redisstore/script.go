@@ -24,15 +24,15 @@ var (
 
 	admitScript      = newScript(sweeping, "admit")
 	admitInnerScript = newScript(sweeping, "inner", "admit")
-	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look")
+	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look").writingNone()
 	batchScript      = newScript("buckets", "kinds", "batch")
 	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "settle")
-	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend")
-	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep")
+	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend").writingNone()
+	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep").writingNone()
 	allowanceScript  = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "allowance")
 	restoreScript    = newScript("amounts", "named", "kinds", "holds", "aside", "restore")
-	replicasScript   = newScript("named", "replicas")
-	outsideScript    = newScript("buckets", "named", "outside")
+	replicasScript   = newScript("named", "replicas").writingNone()
+	outsideScript    = newScript("buckets", "named", "outside").writingNone()
 	seedScript       = newScript("named", "seed")
 	adjustScript     = newScript("amounts", "named", "kinds", "holds", "adjust")
 )
@@ -45,7 +45,8 @@ const sweeping = "sweeping"
 // allocations.
 type script struct {
 	source string
-	digest any // a string
+	digest any  // a string
+	none   bool // it writes no amount of money of its caller's: none at all, one that Redis has already, or how long a rate takes to refill
 }
 
 func newScript(parts ...string) *script {
@@ -63,6 +64,11 @@ func newScript(parts ...string) *script {
 func scriptOf(source string) *script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
 	return &script{source: source, digest: hex.EncodeToString(sum[:])}
+}
+
+func (s *script) writingNone() *script {
+	s.none = true
+	return s
 }
 
 func part(name string) string {
@@ -101,6 +107,7 @@ type call struct {
 	body     wireText // the script's arguments by name
 	known    version  // of the accounts, where the arguments have it
 	clock    int64    // microseconds, or 0 for Redis's own time
+	none     bool     // it writes no amount of money of this process
 	number   int64    // random; the reply begins with it, so that another call's reply is detected
 	reply    *redis.IntSliceCmd
 }
@@ -126,7 +133,7 @@ func (w *wire) begin(s *script, body any, keys ...any) *call {
 
 // start begins a call's arguments, up to its keys.
 func (c *call) start(s *script, keys int) *call {
-	c.script, c.args = s, append(c.args[:0], "evalsha", s.digest, keys)
+	c.script, c.none, c.args = s, s.none, append(c.args[:0], "evalsha", s.digest, keys)
 	return c
 }
 
@@ -161,12 +168,14 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 	w.finish(ctx, failed, calls...)
 }
 
-// mayChange returns why calls cannot be sent: they would change accounts whose money counts in something else.
+// mayChange returns why calls cannot be sent: they would write amounts of money to accounts that count in something else.
 func (w *wire) mayChange(ctx context.Context, calls []*call) error {
-	if len(calls) == 0 || calls[0].script == lookScript { // it changes nothing, and neither do the others
-		return nil
+	for _, c := range calls {
+		if !c.none {
+			return w.Agree(ctx)
+		}
 	}
-	return w.Agree(ctx)
+	return nil
 }
 
 // finish sends again what Redis did not know by its digest, and notes the error of a round trip that failed as a whole.

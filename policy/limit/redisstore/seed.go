@@ -172,7 +172,9 @@ func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done
 	t := r.teams.Get(account)
 	err = r.whole(ctx, account, func() error {
 		args.knownArgs = t.version().args()
-		in, err := r.run(ctx, r.begin(seedScript, args, t.key))
+		c := r.begin(seedScript, args, t.key)
+		c.none = len(args.Rows) == 0
+		in, err := r.run(ctx, c)
 		if err != nil {
 			return err
 		}
