@@ -192,9 +192,9 @@ func pace(b *testing.B, conns []*benchConn, request []byte, n int) []time.Durati
 	return took
 }
 
-func benchRequest() []byte {
+func benchRequest(headers ...string) []byte {
 	body := padded(1024)
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", textPath, benchKey, strings.Join(headers, ""), len(body), body)
 }
 
 // benchServer is the Redis that the children share.

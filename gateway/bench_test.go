@@ -227,16 +227,16 @@ var serviceHeaders = map[string]string{
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"%s\",\"role\":\"assistant\"},\"finish_reason\":\"%s\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
 func benchGateway(accounts gateway.Accounts) http.Handler {
-	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))
+	scopes := benchLimited[os.Getenv(benchScopes)]
+	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x%s}\n", sha(benchKey), scopes.key)
+	doc += scopes.team
 	if os.Getenv(benchLimits) != "" {
 		doc += "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n" +
 			"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n" +
 			"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n"
 	}
 	doc += benchQueues[os.Getenv(benchQueue)]
-	if os.Getenv(benchHouse) != "" {
-		doc += "house: {quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}, alert: [50, 80, 95]}\n"
-	}
+	doc += scopes.file
 	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		panic(err)

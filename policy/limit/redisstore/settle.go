@@ -167,13 +167,14 @@ func groupsOf(charges []*limit.Charge, young int) (groups []*group) {
 		of   *teams.Team
 		day  int // 0: no batch
 	}
-	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
+	at, seen := map[name]*group{}, make(map[heldIn]bool, len(charges))
 	for _, c := range charges {
 		name, script := name{c.Held.Team, c.Team, 0}, settleScript
-		if plain(c, young) && !ids[c.Held.ID] {
+		of := heldIn{c.Held.Team, c.Held.ID}
+		if plain(c, young) && !seen[of] {
 			name.day, script = c.Held.Day, batchScript
 		}
-		ids[c.Held.ID] = true
+		seen[of] = true
 		g := at[name]
 		if g == nil {
 			g = &group{script: script}
@@ -183,6 +184,9 @@ func groupsOf(charges []*limit.Charge, young int) (groups []*group) {
 	}
 	return groups
 }
+
+// heldIn names a hold in one of its accounts, which all have it by the same id.
+type heldIn struct{ account, id string }
 
 // remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
 const remembered = 15 * time.Minute
