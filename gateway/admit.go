@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -80,7 +79,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 		switch {
 		case err != nil:
 			s.attempt.Drop()
-			return unread(s.Team, err)
+			return refuse(refuseState).say("%s", limit.Unread(s.Team, err)).because(err).retry(time.Second)
 		case verdict.Held != nil:
 			a.held(w, s, &verdict)
 			return nil
@@ -97,15 +96,6 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 			full = &verdict
 		}
 	}
-}
-
-// unread is the refusal if the accounts cannot be read.
-func unread(team string, err error) error {
-	text := "The limits of team %s cannot be read at the moment; send the request again."
-	if errors.Is(err, limit.ErrMoney) {
-		text = "The limits of team %s cannot be read by this replica, whose currency_digits are not those of the others; send the request again."
-	}
-	return refuse(refuseState).say(text, team).because(err).retry(time.Second)
 }
 
 // holdOn is what the request holds for its team and on the account of an attempt.

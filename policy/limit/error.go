@@ -1,6 +1,9 @@
 package limit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ErrAway means that Redis was not asked, because it is known to be away: nothing was changed there. After any other error of a
 // call it is not known whether the call took effect.
@@ -13,6 +16,14 @@ var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
 // ErrMoney means that amounts of money in Redis have other digits than those of this process: it must charge nothing, and nothing was
 // changed.
 var ErrMoney = errors.New("money in Redis has other digits")
+
+// Unread is what a client is told if the accounts of its team could not be read, because of an error.
+func Unread(team string, because error) string {
+	if errors.Is(because, ErrMoney) {
+		return fmt.Sprintf("The limits of team %s cannot be read by this replica, whose currency_digits are not those of the others; send the request again.", team)
+	}
+	return fmt.Sprintf("The limits of team %s cannot be read at the moment; send the request again.", team)
+}
 
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")

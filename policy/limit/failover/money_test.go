@@ -112,8 +112,8 @@ func TestOtherDigitsAreFoundByTheFirstRequest(t *testing.T) {
 		}
 		s.fault.mode.Store(well)
 		s.must("a", team, spends)
-		if v, err := other.ask("b", team, spends); v.Held != nil || !errors.Is(err, limit.ErrMoney) || len(*told) != 1 {
-			s.Errorf("%+v, %v, %v", v, err, *told)
+		if v, err := other.ask("b", team, spends); v.Held != nil || !errors.Is(err, limit.ErrMoney) || len(*told) != 1 || other.Degraded() {
+			s.Errorf("%+v, %v, %v, degraded %v", v, err, *told, other.Degraded())
 		}
 	})
 }
