@@ -1,38 +1,41 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"sluice/gateway/console"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // adjustCommand is sluice adjust.
 type adjustCommand struct {
-	Team   string     `required:"" placeholder:"T" help:"The team's id."`
-	Unit   teams.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
-	Delta  string     `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
-	Reason string     `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
+	Team    string     `required:"" placeholder:"T" help:"The team's id."`
+	Unit    teams.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
+	Delta   string     `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
+	Day     string     `placeholder:"D" help:"The day in UTC that it counts on, such as 2026-11-12, of the 400 that the ledger keeps; the running one if absent."`
+	Account string     `placeholder:"A" help:"The account at the service whose use it corrects, by its id in the accounts file; main if absent."`
+	Reason  string     `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
 }
 
-// Run posts a correction to the team's current day and month and to the ledger, and writes the new amounts.
+// Run posts a correction to the team's day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
 	file := s.fileOrNone()
-	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Money: file.Money}
-	delta, err := a.read(c)
-	if err != nil {
+	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: file.Money}
+	order, err := a.read(c)
+	switch {
+	case err != nil:
 		return badUsage{err}
-	}
-	if faulty != nil {
+	case faulty != nil:
 		return faulty
-	}
-	if s.RedisURL == "" {
+	case s.RedisURL == "":
 		return errors.New(prefix + "REDIS_URL is not set: only usage that is kept in Redis can be adjusted")
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
@@ -45,58 +48,40 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err := a.find(ctx, file, accounts, kept); err != nil {
 		return err
 	}
-	result, err := a.postWithEntry(ctx, accounts, kept, c, delta)
-	if err == nil {
-		_, err = fmt.Fprintln(p.stdout, result)
+	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {
+		return teams.Note(ctx, kept, commandOrder(a.Reason), e)
+	})
+	problem := (*teams.Problem)(nil)
+	switch {
+	case errors.As(err, &problem) && problem.Cause != nil:
+		return fmt.Errorf("%w: %w", err, problem.Cause)
+	case err == nil, errors.Is(err, console.ErrOpen):
+		_, err = fmt.Fprintln(p.stdout, a.told(&order, &done, file.Money, err))
 	}
 	return err
 }
 
-// errTooMuch is the error of a correction that would make a month negative.
-type errTooMuch struct{ error }
-
-// postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
-func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept teams.Store, c console.Correction, delta int64) (string, error) {
-	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
-	note := func(step console.Step) error {
-		return teams.Note(ctx, kept, order, c.Entry(id, a.Team, delta, step))
+// told describes a correction that was posted, and what its audit leaves open.
+func (a adjustCommand) told(order *limit.Correction, done *limit.Adjustment, money unit.Money, open error) string {
+	written := func(n int64) string { return money.Written(a.Unit, n) }
+	change := func(what string, before, now int64) string {
+		if done.Day == done.DayBefore && done.Month == done.MonthBefore { // the first try did it
+			return what + " " + written(now)
+		}
+		return what + " " + written(now) + ", was " + written(before)
 	}
-	if err := note(console.Ordered); err != nil {
-		return "", err
+	text := fmt.Sprintf("%s: %s of team %s by %s", order.ID, a.Unit, a.Team, written(order.Delta))
+	if a.Account != "" {
+		text += " on account " + a.Account
 	}
-	result, err := a.post(ctx, accounts, id, delta)
-	tooMuch := errTooMuch{}
-	switch {
-	case errors.As(err, &tooMuch):
-		return "", errors.Join(err, note(console.Refused))
-	case err != nil:
-		return "", err
+	text += ": " + change(cmp.Or(a.Day, "day"), done.DayBefore, done.Day)
+	if done.MonthBefore != 0 || done.Month != 0 { // else it is over
+		text += "; " + change("month", done.MonthBefore, done.Month)
 	}
-	if err := note(console.Posted); err != nil { // no failure: it must not be posted again
-		result += "\nwarning: the audit leaves the outcome open: " + err.Error()
+	if open != nil { // no failure: it must not be posted again
+		text += "\nwarning: " + open.Error()
 	}
-	return result, nil
-}
-
-// post posts the correction and describes the result. If the reply is lost it is retried with the same id, so that it counts
-// once. Running the command again posts another correction.
-func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id string, delta int64) (string, error) {
-	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
-	if err != nil {
-		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
-	}
-	if err != nil {
-		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
-	}
-	written := func(n int64) string { return accounts.Money.Written(a.Unit, n) }
-	if !done.Done {
-		return "", errTooMuch{fmt.Errorf("nothing was changed: team %s used %s %s this month, less than the %s to give back", a.Team, written(done.Month), a.Unit, written(-delta))}
-	}
-	what := fmt.Sprintf("%s: %s of team %s by %s", id, a.Unit, a.Team, written(delta))
-	if done.Month == done.MonthBefore { // the first try did it
-		return fmt.Sprintf("%s: day %s; month %s", what, written(done.Day), written(done.Month)), nil
-	}
-	return fmt.Sprintf("%s: day %s, was %s; month %s, was %s", what, written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore)), nil
+	return text
 }
 
 // find refuses a team that neither the teams file nor the directory has, and that never made a request.
@@ -119,13 +104,13 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 }
 
 // read checks the flags.
-func (a adjustCommand) read(c console.Correction) (delta int64, err error) {
-	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
-		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
+func (a adjustCommand) read(c console.Correction) (order limit.Correction, err error) {
+	if !teams.IsID(a.Team) {
+		return order, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	delta, err = c.Read(a.Reason)
+	order, err = c.Read(a.Team, a.Reason, time.Now())
 	if p := (*teams.Problem)(nil); errors.As(err, &p) {
-		return 0, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
+		return order, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
 	}
-	return delta, err
+	return order, err
 }

@@ -25,11 +25,11 @@ var mutations = []mutation{
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
 	{about: "the script forgets periods that run", file: "policy/limit/redisstore/scripts/sweep.lua", old: "elseif what == 'used' or what == 'told' then over = week end", new: "end"},
 
-	{about: "a correction may not give back all that was used", file: "policy/limit/adjust.go", old: "done.Month+delta < 0", new: "done.Month+delta <= 0"},
-	{about: "a correction may make a month negative", file: "policy/limit/adjust.go", old: "done.Month+delta < 0", new: "false"},
-	{about: "the script does not take back all that was used", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if m + delta < 0 then", new: "if m + delta <= 0 then"},
-	{about: "the script makes a month negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if m + delta < 0 then", new: "if false then"},
-	{about: "the script makes a day negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if d + delta < 0 then", new: "if false then"},
+	{about: "a correction may not give back all that was used", file: "policy/limit/adjust.go", old: "least+c.Delta < 0", new: "least+c.Delta <= 0"},
+	{about: "a correction may make a month negative", file: "policy/limit/adjust.go", old: "least+c.Delta < 0 &&", new: "false &&"},
+	{about: "the script does not take back all that was used", file: "policy/limit/redisstore/scripts/adjust.lua", old: "or d) + delta < 0 then", new: "or d) + delta <= 0 then"},
+	{about: "the script makes a month negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if not A.outside and", new: "if false and"},
+	{about: "the script makes a day negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "field) or 0) < 0 then", new: "field) or 0) < 0 and false then"},
 
 	// Quotas of each value of a tag.
 	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if t.Of(k).Quoted {", new: "if t.Of(k).Quoted && k != ScopeTag {"},
@@ -151,7 +151,7 @@ var mutations = []mutation{
 	{about: "a removed team is only disabled", file: "policy/teams/change.go", old: `, members["removing"] = json.RawMessage("true"), json.RawMessage("true")`, new: ` = json.RawMessage("true")`},
 	{about: "a correction that was answered is posted again", file: "gateway/console/registry_acts.go", old: "if err != nil { // the reply may be lost", new: "if err == nil { // the reply may be lost"},
 	{about: "a correction whose reply was lost is not posted again", file: "gateway/console/registry_acts.go", old: "if err != nil { // the reply may be lost", new: "if false { // the reply may be lost"},
-	{about: "a correction is posted again under another id", file: "gateway/console/registry_acts.go", old: "\t\tdone, err = r.Accounts.Adjust(ctx, id,", new: "\t\tdone, err = r.Accounts.Adjust(ctx, \"adjust-\"+rand.Text(),"},
+	{about: "a correction is posted again under another id", file: "gateway/console/correction.go", old: "\t\tdone, err = to.Adjust(ctx, *order)", new: "\t\torder.ID = rand.Text()\n\t\tdone, err = to.Adjust(ctx, *order)"},
 	{about: "a task id of another form is cancelled", file: "gateway/console/registry_acts.go", old: `&& id != "." && id != ".."`, new: ""},
 	{about: "members make keys without self-service", file: "gateway/console/registry.go", old: `was.Flag("self_service")`, new: "true"},
 	{about: "members read the audit", file: "gateway/console/registry_audit.go", old: "if !p.SeesAll() {", new: "if false {"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -14,9 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/gateway/admin"
+	"sluice/gateway/console"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // sluice usage and sluice adjust over a real Redis: a correction counts in day, month and ledger, is kept with its reason,
@@ -29,20 +30,39 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	k.eventually(patience, "named", func() bool { return server.do("SCARD", "sl1:teams").(int64) == 1 })
 	environ := []string{"SLUICE_REDIS_URL=" + server.url()}
 
+	past := time.Now().UTC().AddDate(0, 0, -40).Format(time.DateOnly) // of an earlier month
 	adjust := func(delta string) outcome {
 		return command(t.Context(), environ, "adjust", "--team", "search", "--unit", "tokens", "--delta="+delta, "--reason", "counted twice")
 	}
 	if got := adjust("-40"); got.code != 0 || !strings.Contains(got.stdout, "tokens of team search by -40: day 60, was 100; month 60, was 100") {
 		t.Errorf("%+v", got)
 	}
-	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "used 60 tokens this month, less than the 61 to give back") {
+	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "the team used less this month than is given back, and nothing was changed; got -61; allowed: at least -60") {
 		t.Errorf("%+v", got)
 	}
 	if got := adjust("5"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--delta=7", "--day=2026-02-30"}, exitFaulty, "--day: allowed: a day such as "},
+		{[]string{"--delta=7", "--account=EU"}, exitFaulty, "--account: allowed: an id as in the accounts file, such as main"},
+		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitClean, "tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
+		{[]string{"--delta=-8", "--account=eu", "--day=" + past}, exitFailure, "the team used less on " + past + " on account eu than is given back, and nothing was changed; got -8; allowed: at least -7"},
+	} {
+		got := command(t.Context(), environ, append([]string{"adjust", "--team", "search", "--unit", "tokens", "--reason", "counted twice"}, tt.args...)...)
+		if got.code != tt.code || !strings.Contains(got.text(), tt.want) {
+			t.Errorf("%s: %+v", tt.args, got)
+		}
+	}
+	if got := command(t.Context(), environ, "usage", "--from", past, "--to", past, "--by", "account", "--csv"); !strings.Contains(got.stdout, past+",eu,tokens,7,0\n") {
+		t.Errorf("%+v", got)
+	}
 	audit := command(t.Context(), environ, "audit", "--json").stdout
-	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 3 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 1 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 2 {
+	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 5 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 2 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 3 || !strings.Contains(audit, `"day":"`+past+`"`) {
 		t.Errorf("the audit is\n%s", audit)
 	}
 	if proof := command(t.Context(), environ, "audit", "--verify"); proof.code != exitClean {
@@ -64,8 +84,8 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	if err != nil || v.Held != nil || v.Fault.Used != 65 {
 		t.Errorf("the next request does not see it: %+v, %v", v, err)
 	}
-	if keys := server.do("KEYS", "sl1:{search}:hold:adjust-*").([]any); len(keys) != 2 {
-		t.Errorf("%d corrections are kept, want 2", len(keys))
+	if keys := server.do("KEYS", "sl1:{search}:hold:adjust-*").([]any); len(keys) != 3 {
+		t.Errorf("%d corrections are kept, want 3", len(keys))
 	} else if why := server.do("HGET", keys[0], "why"); why != "counted twice" {
 		t.Errorf("kept with the reason %v", why)
 	}
@@ -207,7 +227,13 @@ func TestAdjustLostReplies(t *testing.T) {
 		{0, "images of team search by 5: day 20, was 15; month 20, was 15", ""},
 	} {
 		lost.replies = tt.lost
-		told, err := a.post(t.Context(), accounts, "adjust-"+rand.Text(), 5)
+		c, told := console.Correction{Unit: a.Unit, Delta: a.Delta}, ""
+		order, err := a.read(c)
+		must(t, err)
+		done, err := c.Post(t.Context(), accounts, &order, func(context.Context, teams.Entry) error { return nil })
+		if err == nil {
+			told = a.told(&order, &done, unit.Nanos, nil)
+		}
 		if !strings.HasSuffix(told, tt.told) || (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
 			t.Errorf("%d replies lost: %q, %v", tt.lost, told, err)
 		}

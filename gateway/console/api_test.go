@@ -196,6 +196,32 @@ func TestUsageOverHTTP(t *testing.T) {
 	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-121,"reason":"too much"}`, http.StatusConflict, "conflict delta")
 }
 
+// TestADayIsCorrectedOverHTTP: reports of that day and account show it.
+func TestADayIsCorrectedOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	for body, want := range map[string]string{
+		`{"unit":"tokens","delta":1,"day":"yesterday","reason":"x"}`:  "invalid day",
+		`{"unit":"tokens","delta":1,"day":"2026-11-23","reason":"x"}`: "invalid day", // tomorrow
+		`{"unit":"tokens","delta":1,"day":"2025-10-18","reason":"x"}`: "invalid day", // the ledger has forgotten it
+		`{"unit":"tokens","delta":1,"account":"EU","reason":"x"}`:     "invalid account",
+	} {
+		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
+	}
+	var done AdjustedUse
+	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":7,"day":"2026-11-12","account":"eu","reason":"bill"}`, http.StatusOK, "").into(t, &done)
+	if want := (AdjustedUse{"tokens", "0", "7", "0", "7"}); done != want {
+		t.Errorf("%+v, want %+v", done, want)
+	}
+	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-1,"day":"2026-11-12","reason":"main has none"}`, http.StatusConflict, "conflict delta")
+	for by, want := range map[string]string{"day": "2026-11-12", "account": "eu", "model": limit.AdjustedModel} {
+		var u struct{ Data []struct{ Of string } }
+		w.expect(viewer, "GET /teams/ads/usage?from=2026-11-01&by="+by, "", http.StatusOK, "").into(t, &u)
+		if len(u.Data) != 1 || u.Data[0].Of != want {
+			t.Errorf("by %s: %+v", by, u)
+		}
+	}
+}
+
 // TestMoneyMayHaveAnExponent, as programs write small numbers in JSON, and is exact.
 func TestMoneyMayHaveAnExponent(t *testing.T) {
 	w := newWorld(t)

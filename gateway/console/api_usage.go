@@ -169,18 +169,20 @@ func addUpKinds(rows []limit.Row, m unit.Money) []Use {
 
 // AdjustOrder is the body of a correction.
 type AdjustOrder struct {
-	Unit   teams.Unit     `json:"unit"`
-	Delta  jsontext.Value `json:"delta"` // a number: what to add; spend is in the currency
-	Reason string         `json:"reason"`
+	Unit    teams.Unit     `json:"unit"`
+	Delta   jsontext.Value `json:"delta"`   // a number: what to add; spend is in the currency
+	Day     string         `json:"day"`     // such as 2026-11-12; absent: the running one
+	Account string         `json:"account"` // at the service; absent: main
+	Reason  string         `json:"reason"`
 }
 
-// AdjustedUse is what a team used before a correction and after it.
+// AdjustedUse is what a team used before a correction and after it: of a day that the order names by the ledger of its account.
 type AdjustedUse struct {
 	Unit        teams.Unit  `json:"unit"`
 	DayBefore   json.Number `json:"day_before"`
 	Day         json.Number `json:"day"`
-	MonthBefore json.Number `json:"month_before"`
-	Month       json.Number `json:"month"`
+	MonthBefore json.Number `json:"month_before"` // 0 for a day of an earlier month
+	Month       json.Number `json:"month"`        // likewise
 }
 
 func (a *api) adjust(c *call) error {
@@ -195,7 +197,7 @@ func (a *api) adjust(c *call) error {
 	if o.Delta != nil && o.Delta.Kind() != '0' {
 		return errBody
 	}
-	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, Correction{Unit: o.Unit, Delta: o.Delta.String()})
+	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, Correction{Unit: o.Unit, Delta: o.Delta.String(), Day: o.Day, Account: o.Account})
 	if err != nil {
 		return err
 	}

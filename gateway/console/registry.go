@@ -14,8 +14,8 @@ import (
 
 // Accounts keep the teams' usage and limits.
 type Accounts interface {
-	// Adjust corrects what a team used. It MUST be idempotent by id.
-	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+	// Adjust corrects what a team used. It MUST be idempotent by its ID.
+	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
 }
 
 // Tasks cancels tasks at the service.

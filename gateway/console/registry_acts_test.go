@@ -96,15 +96,15 @@ type numberedAccounts struct {
 	posted      map[string]limit.Adjustment
 }
 
-func (n *numberedAccounts) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error) {
+func (n *numberedAccounts) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
 	n.calls++
-	done, again := n.posted[id]
+	done, again := n.posted[c.ID]
 	if !again {
 		var err error
-		if done, err = n.Memory.Adjust(ctx, id, team, unit, delta, why); err != nil {
+		if done, err = n.Memory.Adjust(ctx, c); err != nil {
 			return done, err
 		}
-		n.posted[id] = done
+		n.posted[c.ID] = done
 	}
 	if n.calls <= n.lost {
 		return limit.Adjustment{}, errors.New("lost")
@@ -156,7 +156,7 @@ func (l leftTasks) Cancel(context.Context, string, string) error {
 // lostAccounts are accounts in a Redis whose replies are lost.
 type lostAccounts struct{ *limit.Memory }
 
-func (lostAccounts) Adjust(context.Context, string, string, teams.Unit, int64, string) (limit.Adjustment, error) {
+func (lostAccounts) Adjust(context.Context, limit.Correction) (limit.Adjustment, error) {
 	return limit.Adjustment{}, errors.New("lost")
 }
 
@@ -166,12 +166,12 @@ type leftAccounts struct {
 	leave context.CancelFunc
 }
 
-func (l leftAccounts) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error) {
+func (l leftAccounts) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
 	l.leave()
 	if err := ctx.Err(); err != nil {
 		return limit.Adjustment{}, err
 	}
-	return l.Memory.Adjust(ctx, id, team, unit, delta, why)
+	return l.Memory.Adjust(ctx, c)
 }
 
 // TestAnyTaskIDIsCancelled that the gateway claims.

@@ -1,53 +1,97 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 
 	"sluice/policy"
 	"sluice/policy/teams"
 )
 
-// Adjusted are the accounts outside of the teams that a correction of a team's use corrects, too: its row in the ledger is main's.
-var Adjusted = [...]string{teams.HouseID, teams.AccountQuotasID(teams.MainAccount)}
+// Correction changes what a team used of a unit on a day and in its month, and the ledger. What all teams used together, and on the account
+// at the service, is corrected, too, if it was ever counted.
+type Correction struct {
+	ID      string // Redis makes a correction once for each
+	Team    string
+	Unit    teams.Unit
+	Delta   int64  // below 0 gives back
+	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: the running day
+	Account string // at the service; empty: main
+	Why     string // kept with it for as long as the ledger
+}
+
+// Outside are the accounts outside of the teams that a correction corrects, too.
+func (c *Correction) Outside() [2]string {
+	return [...]string{teams.HouseID, teams.AccountQuotasID(AccountName(c.Account))}
+}
 
 // AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
-// Adjustment is the result of a correction, whether or not it was posted.
+// Adjustment is the result of a correction, whether or not it was posted. The day's use is that of all accounts; of a day that the correction
+// names it is the ledger's of its account.
 type Adjustment struct {
-	Done               bool // false: the month would fall below 0, and nothing was changed
+	Done               bool // false: what is corrected would fall below 0, and nothing was changed
 	DayBefore, Day     int64
-	MonthBefore, Month int64
+	MonthBefore, Month int64 // 0 for a day of an earlier month, which no quota counts
 }
 
-// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0; and what all teams used
-// together or on the account main, if that was ever counted. id and why are not kept: memory loses no reply.
-func (m *Memory) Adjust(_ context.Context, _, team string, unit teams.Unit, delta int64, _ string) (Adjustment, error) {
-	done := m.teams.Get(team).adjust(UnitIndex(unit), delta)
-	for _, id := range Adjusted {
+// Adjust makes a correction. Of the running day it takes back what the month used, at most: use of earlier days may be meant. Of a day that
+// is named it takes back what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
+func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
+	done := m.teams.Get(c.Team).adjust(&c, false)
+	for _, id := range c.Outside() {
 		if of := m.teams.Known(id); of != nil && done.Done {
-			of.adjust(UnitIndex(unit), delta)
+			of.adjust(&c, true)
 		}
 	}
 	return done, nil
 }
 
-func (a *account) adjust(unit int, delta int64) Adjustment {
+// adjust makes a correction of one account. outside: it follows that of a team, and is made whatever there is to take back.
+func (a *account) adjust(c *Correction, outside bool) (done Adjustment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	date := a.date.at(a.time())
-	of := a.books[ScopeTeam].tallies(date.Day, "")
-	day, month := of[0], of[1]
-	done := Adjustment{DayBefore: day.used[unit], Day: day.used[unit], MonthBefore: month.used[unit], Month: month.used[unit]}
-	if done.Month+delta < 0 {
+	date, u := a.date.at(a.time()), UnitIndex(c.Unit)
+	day := cmp.Or(c.Day, date.Day)
+	of := a.books[ScopeTeam].tallies(day, "")
+	running := day/100 == date.Month
+	done.DayBefore = of[0].used[u]
+	if c.Day != 0 {
+		done.DayBefore = a.ledger.usedOn(day, accountOf(c.Account))[u]
+	}
+	if running {
+		done.MonthBefore = of[1].used[u]
+	}
+	done.Day, done.Month = done.DayBefore, done.MonthBefore
+	least := done.MonthBefore
+	if c.Day != 0 {
+		least = done.DayBefore
+	}
+	if least+c.Delta < 0 && !outside {
 		return done
 	}
-	done.Done, done.Day, done.Month = true, max(done.Day+delta, 0), done.Month+delta
-	day.used[unit], month.used[unit] = done.Day, done.Month
+	for _, in := range of {
+		in.used[u] = max(in.used[u]+c.Delta, 0)
+	}
+	done.Done, done.Day = true, max(done.DayBefore+c.Delta, 0)
+	if running {
+		done.Month = of[1].used[u]
+	}
 	var change Amounts
-	change[unit] = delta
-	a.ledger.post(date.Day, rowName{model: AdjustedModel, endpoint: policy.EndpointOther}, change, Amounts{}, "")
+	change[u] = c.Delta
+	a.ledger.post(day, rowName{AdjustedModel, policy.EndpointOther, accountOf(c.Account)}, change, Amounts{}, "")
 	return done
+}
+
+// usedOn is what was used on a day on an account at the service.
+func (l ledger) usedOn(day int, account string) (sum Amounts) {
+	for of, row := range l[day] {
+		if of.account == account {
+			sum = sum.Plus(row.Used)
+		}
+	}
+	return sum
 }
 
 // Open returns how many holds of a team are open: its requests in flight and its tasks that are not settled.

@@ -172,6 +172,12 @@ func (t *Team) needTagKey(n node) {
 
 var ownID = spelled(teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 
+// IsID reports whether a team, or an account at the service, may have an id.
+func IsID(text string) bool {
+	_, is := ownID.parse(text)
+	return is
+}
+
 // readTeams reads the list of teams, each starting from the defaults.
 func readTeams(n node, defaults Team) (all []*Team) {
 	const allowed = "a list of teams, [] for none"

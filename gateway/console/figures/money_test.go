@@ -47,7 +47,11 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
 							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
 						if delta := rapid.Int64Range(-1e6, 1e6).Draw(rt, "correction"); delta%3 == 0 {
-							if _, err := s.accounts.Adjust(s.Context(), fmt.Sprint("adjust-", s.holds), "search", teams.UnitSpend, delta, "why"); err != nil {
+							c := limit.Correction{ID: fmt.Sprint("adjust-", s.holds), Team: "search", Unit: teams.UnitSpend, Delta: delta, Account: s.account, Why: "why"}
+							if ago := rapid.IntRange(0, 35).Draw(rt, "days ago"); ago > 0 {
+								c.Day = limit.CalendarOf(s.Now().AddDate(0, 0, -ago)).Day
+							}
+							if _, err := s.accounts.Adjust(s.Context(), c); err != nil {
 								rt.Fatal(err)
 							}
 						}

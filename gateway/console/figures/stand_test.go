@@ -40,7 +40,7 @@ type accounts interface {
 	Accounts
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
-	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
 }
 
 // stand has the sources of a test's figures.

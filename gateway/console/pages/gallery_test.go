@@ -176,7 +176,7 @@ func (g *gallery) Delete(_ context.Context, _ access.Actor, id, _ string) (teams
 }
 
 func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by console.Correction) (limit.Adjustment, error) {
-	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, who.Reason, who.Address}, " "))
+	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, by.Day, by.Account, who.Reason, who.Address}, " "))
 }
 
 func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error) {

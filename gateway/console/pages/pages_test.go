@@ -100,7 +100,7 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"*"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
-		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
+		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "day": {"2026-11-12"}, "account": {"eu"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 2026-11-12 eu broken 192.0.2.1"},
 		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=offkey", `change key search 7f3k9q2m4x00 {"disabled":true} 1`},
 		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"false"}}, "/teams/search?done=onkey", `change key search 7f3k9q2m4x00 {"disabled":false} `},
 		{"/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"500"}, "reason": {" launch "}}, "/teams/search?done=raised", "raise search images day 500 the end launch"},

@@ -71,7 +71,9 @@ func (s teamPages) adjust(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	by := console.Correction{Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta")}
+	by := console.Correction{
+		Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta"), Day: r.PostFormValue("day"), Account: r.PostFormValue("account"),
+	}
 	_, err := s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), by)
 	return s.after(r, p, "adjust", "adjusted", err)
 }

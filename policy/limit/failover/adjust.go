@@ -5,27 +5,13 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
-	"sluice/policy/teams"
 )
 
-// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id makes it happen
-// once, and why is kept with it. What all teams used together, or on the account main, is corrected, too, if it was ever counted. It needs
-// Redis.
-func (s *Failover) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (done limit.Adjustment, err error) {
-	err = s.ask(ctx, team, func(ctx context.Context) error {
-		if done, err = s.Store.Adjust(ctx, id, team, unit, delta, why); err != nil || !done.Done {
-			return err
-		}
-		for _, other := range limit.Adjusted {
-			known, err := s.Store.Knows(ctx, other)
-			if known && err == nil {
-				_, err = s.Store.Adjust(ctx, id, other, unit, delta, why)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+// Adjust makes a correction as [redisstore.Store.Adjust] does. It needs Redis.
+func (s *Failover) Adjust(ctx context.Context, c limit.Correction) (done limit.Adjustment, err error) {
+	err = s.ask(ctx, c.Team, func(ctx context.Context) error {
+		done, err = s.Store.Adjust(ctx, c)
+		return err
 	})
 	return done, err
 }

@@ -19,7 +19,7 @@ type housed interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 	Maintain(ctx context.Context) error
@@ -283,11 +283,21 @@ func TestAnAdjustmentReachesTheHouse(t *testing.T) {
 	estates(t, estateDoc, func(e *estate) {
 		e.charge(e.must("search", 4), 4)
 		for _, delta := range []int64{-3, 1, -9} {
-			if _, err := e.Adjust(e.Context(), fmt.Sprint("adjust", delta), "search", teams.UnitImages, delta, "a test"); err != nil {
+			if _, err := e.Adjust(e.Context(), limit.Correction{ID: fmt.Sprint("adjust", delta), Team: "search", Unit: teams.UnitImages, Delta: delta, Why: "a test"}); err != nil {
 				e.Fatal(err)
 			}
 		}
 		e.wants("the last was refused", 2, 0)
+		today := limit.CalendarOf(e.clock.Now()).Day
+		for about, c := range map[string]limit.Correction{
+			"of today, by its name": {ID: "today", Delta: 3, Day: today}, "of yesterday": {ID: "yesterday", Delta: 5, Day: limit.CalendarOf(e.clock.Now().AddDate(0, 0, -1)).Day},
+		} {
+			c.Team, c.Unit = "search", teams.UnitImages
+			if done, err := e.Adjust(e.Context(), c); err != nil || !done.Done {
+				e.Fatal(about, done, err)
+			}
+		}
+		e.wants("yesterday is not today", 5, 0)
 	})
 }
 

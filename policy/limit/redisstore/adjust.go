@@ -2,26 +2,52 @@ package redisstore
 
 import (
 	"context"
+	"strconv"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
-// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
-// makes it happen once, and why is kept with it for as long as the ledger.
-func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a limit.Adjustment, err error) {
-	if err := r.List(ctx, team); err != nil { // so that reports have it
-		return a, err
+// Adjust makes a correction once for its ID, as [limit.Memory.Adjust] does, and keeps it for as long as the ledger. If it fails, all of it or a
+// part may have been made: another call with the same ID makes the rest.
+func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
+	if err := r.List(ctx, c.Team); err != nil { // so that reports have it
+		return limit.Adjustment{}, err
 	}
-	t := r.teams.Get(team)
+	done, err := r.adjust(ctx, c.Team, &c)
+	if err != nil || !done.Done {
+		return done, err
+	}
+	for _, other := range c.Outside() {
+		known, err := r.Knows(ctx, other)
+		if known && err == nil {
+			_, err = r.adjust(ctx, other, &c)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// adjust makes a correction of one account: of the team's, or after that of one outside of the teams.
+func (r *Store) adjust(ctx context.Context, account string, c *limit.Correction) (a limit.Adjustment, err error) {
+	day := ""
+	if c.Day != 0 {
+		day = strconv.Itoa(c.Day)
+	}
 	in, err := r.run(ctx, r.begin(adjustScript, struct {
-		Team  string `json:"team"`
-		ID    string `json:"id"`
-		Unit  int    `json:"unit"`
-		Delta int64  `json:"delta"`
-		Why   string `json:"why"`
-		Keep  int    `json:"keep"` // s
-	}{team, id, limit.UnitIndex(unit) + 1, delta, why, limit.LedgerDays * 24 * 60 * 60}, t.key))
+		Team    string `json:"team"`
+		ID      string `json:"id"`
+		Unit    int    `json:"unit"`
+		Delta   int64  `json:"delta"`
+		Day     string `json:"day"`
+		Account string `json:"account"`
+		Why     string `json:"why"`
+		Keep    int    `json:"keep"` // s
+		Outside bool   `json:"outside"`
+	}{
+		c.Team, c.ID, limit.UnitIndex(c.Unit) + 1, c.Delta, day, limit.AccountMark(c.Account), c.Why, limit.LedgerDays * 24 * 60 * 60, account != c.Team,
+	}, r.teams.Get(account).key))
 	if err != nil {
 		return a, err
 	}

@@ -58,7 +58,7 @@ func TestMoneyIsFixedByTheFirstCharge(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := nine.Adjust(ctx, "b", "search", "spend", 1, "x"); err == nil {
+	if _, err := nine.Adjust(ctx, limit.Correction{ID: "b", Team: "search", Unit: "spend", Delta: 1, Why: "x"}); err == nil {
 		t.Error("a correction in other parts was posted")
 	}
 	if CheckMoney(ctx, client, unit.Micros) != nil || charged(t, countingIn(client, unit.Micros)) != nil {

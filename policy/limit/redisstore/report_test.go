@@ -138,7 +138,7 @@ func TestLedgerTakesNoMoreNames(t *testing.T) {
 		},
 		"adjust": func(f *form, _ *teams.Team, held []*limit.Charge) {
 			for n := range held {
-				_, _ = f.redis.Adjust(f.Context(), fmt.Sprint("a", n), "search", teams.UnitTokens, 5, "why")
+				_, _ = f.redis.Adjust(f.Context(), limit.Correction{ID: fmt.Sprint("a", n), Team: "search", Unit: teams.UnitTokens, Delta: 5, Why: "why"})
 			}
 			f.redis.SettleAll(f.Context(), held, true)
 		},

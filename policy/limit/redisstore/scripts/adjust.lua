@@ -1,21 +1,38 @@
--- Posts a correction to a team's current day and month and to its ledger, once, with who ordered it and why. The use of a month
--- never falls below 0. Nor does that of the day, which may be younger than what is corrected.
+-- Posts a correction to a team's day and month and to its ledger, once, with who ordered it and why. What a day or month used never falls
+-- below 0: the running day may be younger than what is corrected, and a count of a past one may be gone.
 --
--- team  id  unit, from 1  delta, may be below 0  why  keep the record so many seconds
--- Returns 1, or 0 if the month would fall below 0, and the use of day and month before and after.
+-- team  id  unit, from 1  delta, may be below 0  day, or empty: the running one  account is @ and its id or empty  why
+-- keep the record so many seconds  outside: the account is outside of the teams, and corrected whatever there is to take back
+-- Returns 1, or 0 if the month, or the ledger of the named day and account, would fall below 0, and the use of day and month before and after:
+-- of a named day the ledger's, of a month that is over 0.
 local now, unit, delta, record = clock(), A.unit, A.delta, TEAM .. 'hold:' .. A.id
-local day, month = periods(now)
+local today, running = periods(now)
+local day = A.day == '' and today or A.day
+local month = string.sub(day, 1, 6)
 local dayField, monthField = day .. ':' .. UNITS[unit] .. ':used', month .. ':' .. UNITS[unit] .. ':used'
-local d = tonumber(redis.call('HGET', QUOTA, dayField) or 0)
-local m = tonumber(redis.call('HGET', QUOTA, monthField) or 0)
+
+-- ledger_used is what the ledger has of a day and account.
+local function ledger_used()
+  local sum, fields = 0, redis.call('HGETALL', USE .. day)
+  for i = 1, #fields, 2 do
+    local endpoint, of = string.match(fields[i], '^.*|([^|]*)|(%a+)$')
+    if of == UNITS[unit] and string.match(endpoint, '^[^@]*(.*)$') == A.account then sum = sum + fields[i + 1] end
+  end
+  return sum
+end
+
+local d = A.day == '' and tonumber(redis.call('HGET', QUOTA, dayField) or 0) or ledger_used()
+local m = month == running and tonumber(redis.call('HGET', QUOTA, monthField) or 0) or 0
 if redis.call('EXISTS', record) == 1 then return {NUMBER, 1, d, d, m, m} end
-if m + delta < 0 then return {NUMBER, 0, d, d, m, m} end
+if not A.outside and (A.day == '' and m or d) + delta < 0 then return {NUMBER, 0, d, d, m, m} end
 local change = nothing()
 change[unit] = delta
-post({day = day, month = month, what = 'adjustment|other'}, change, nothing())
+post({day = day, month = month, team = A.team .. A.account, what = 'adjustment|other'}, change, nothing())
 flush()
-if d + delta < 0 then redis.call('HSET', QUOTA, dayField, '0') end
+for _, field in ipairs({dayField, monthField}) do
+  if tonumber(redis.call('HGET', QUOTA, field) or 0) < 0 then redis.call('HSET', QUOTA, field, '0') end
+end
 redis.call('HSET', record, 'team', A.team, 'id', A.id, 'day', day, 'month', month,
-  'what', 'adjustment|other', 'unit', UNITS[unit], 'delta', string.format('%d', delta), 'why', A.why, 'at', string.format('%d', now))
+  'what', 'adjustment|other' .. A.account, 'unit', UNITS[unit], 'delta', text(delta), 'why', A.why, 'at', text(now))
 redis.call('EXPIRE', record, A.keep)
-return {NUMBER, 1, d, math.max(d + delta, 0), m, m + delta}
+return {NUMBER, 1, d, math.max(d + delta, 0), m, month == running and math.max(m + delta, 0) or 0}

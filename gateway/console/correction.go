@@ -1,0 +1,137 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// Correction is a correction of what a team used, as it is written.
+type Correction struct {
+	Unit    teams.Unit
+	Delta   string // what to add; below 0 to give back. Spend is in the currency
+	Day     string // such as 2026-11-12, in UTC; empty: the running one
+	Account string // at the service; empty: main
+	Money   unit.Money
+}
+
+// Read checks a correction of a team and its reason.
+func (c Correction) Read(team, reason string, now time.Time) (order limit.Correction, err error) {
+	refused := func(field, text, allowed string) (limit.Correction, error) {
+		return limit.Correction{}, &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text, Allowed: allowed}
+	}
+	delta, ok := c.Money.Read(c.Unit, c.Delta)
+	day, kept := c.day(now)
+	switch {
+	case !slices.Contains(teams.Units[:], c.Unit):
+		return refused("unit", "no such unit", "requests, tokens, images or spend")
+	case !ok || delta == 0:
+		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
+	case !kept:
+		return refused("day", "no day of the ledger", "a day such as "+now.UTC().Format(limit.DayForm)+", today or one of the "+strconv.Itoa(limit.LedgerDays-1)+" before")
+	case c.Account != "" && !teams.IsID(c.Account):
+		return refused("account", "no id of an account", "an id as in the accounts file, such as "+teams.MainAccount)
+	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
+		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
+	}
+	return limit.Correction{ID: "adjust-" + rand.Text(), Team: team, Unit: c.Unit, Delta: delta, Day: day, Account: c.Account, Why: reason}, nil
+}
+
+// day is the number of the day, 0 for the running one. kept is false if the ledger does not keep it.
+func (c Correction) day(now time.Time) (day int, kept bool) {
+	if c.Day == "" {
+		return 0, true
+	}
+	days, ok := limit.Days(c.Day, now.UTC().Format(limit.DayForm))
+	if !ok {
+		return 0, false
+	}
+	return days[0], true
+}
+
+// Step is the progress of a correction. Each step has an entry of the audit.
+type Step string
+
+// The steps. An ordered correction that is neither posted nor refused may have been posted: its process ended or lost its
+// connections.
+const (
+	Ordered Step = ""
+	Posted  Step = ".posted"
+	Refused Step = ".refused" // by the accounts, because what is corrected would fall below 0
+)
+
+// ErrOpen is the error of a correction that was posted although the audit leaves that open. It MUST NOT be posted again.
+var ErrOpen = errors.New("the audit leaves the outcome open")
+
+// Post posts a correction that Read has read. It writes one entry first, so that no correction lacks one, and another with the outcome. Any
+// error but [ErrOpen] and those of the first entry is a [*teams.Problem].
+func (c Correction) Post(ctx context.Context, to Accounts, order *limit.Correction, note func(context.Context, teams.Entry) error) (done limit.Adjustment, err error) {
+	if err := note(ctx, c.entry(order, Ordered)); err != nil {
+		return done, err
+	}
+	ctx = context.WithoutCancel(ctx) // a client's disconnect must not leave the outcome open
+	done, err = to.Adjust(ctx, *order)
+	if err != nil { // the reply may be lost: the same id counts once
+		done, err = to.Adjust(ctx, *order)
+	}
+	switch {
+	case err != nil:
+		problem := teams.Away("the correction "+order.ID+" may or may not have been posted", err)
+		problem.Advice = "look at the team's usage before you try again"
+		return done, problem
+	case done.Done:
+		if err := note(ctx, c.entry(order, Posted)); err != nil {
+			return done, errors.Join(ErrOpen, err)
+		}
+		return done, nil
+	}
+	if err := note(ctx, c.entry(order, Refused)); err != nil {
+		return done, err
+	}
+	return done, c.refusal(order, &done)
+}
+
+// refusal says why a correction was refused.
+func (c Correction) refusal(order *limit.Correction, done *limit.Adjustment) error {
+	used, most := "this month", done.Month
+	if order.Day != 0 {
+		used, most = "on "+c.Day, done.Day
+		if order.Account != "" {
+			used += " on account " + order.Account
+		}
+	}
+	return &teams.Problem{
+		Code: teams.CodeConflict, Field: "delta", Text: "the team used less " + used + " than is given back, and nothing was changed",
+		Given: c.Money.Written(order.Unit, order.Delta), Allowed: "at least " + c.Money.Written(order.Unit, -most), Advice: "give back less",
+	}
+}
+
+// entry is the entry of a step. Its id is that of the correction in the accounts.
+func (c Correction) entry(order *limit.Correction, step Step) teams.Entry {
+	after := map[string]string{"id": order.ID, "unit": string(order.Unit), "delta": c.Money.Written(order.Unit, order.Delta)}
+	for name, value := range map[string]string{"day": c.Day, "account": c.Account} {
+		if value != "" {
+			after[name] = value
+		}
+	}
+	return teams.Entry{What: "usage.adjust" + string(step), Team: order.Team, After: object(after)}
+}
+
+// object writes members as JSON, which cannot fail.
+func object(members map[string]string) json.RawMessage {
+	text, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return text
+}
