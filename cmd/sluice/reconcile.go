@@ -75,7 +75,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	}
 	sums, err := c.read(span)
 	if err != nil {
-		return r, badInput{fmt.Errorf("%s: %w", c.Bill, err)}
+		return r, badInput{err}
 	}
 	from, to := span.Of(sums)
 	report, _, err := usageCommand{From: from, To: to, Kinds: true}.report(ctx, p)
@@ -92,14 +92,13 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 			ledger[i].Model = admin.Cell(ledger[i].Model)
 		}
 	}
-	compared := invoice.Compare(sums, ledger, tolerance)
 	return admin.Reconciliation{
-		Report: compared, Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts, Corrections: compared.Corrections(ledger),
+		Report: invoice.Compare(sums, ledger, tolerance), Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts,
 	}, nil
 }
 
-// read adds up the bill.
-func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
+// read adds up the bill. A fault begins with the file that has it: the map or the bill.
+func (c reconcileCommand) read(span invoice.Span) (sums *invoice.Sums, err error) {
 	columns := &invoice.Focus
 	if c.Map != "" {
 		text, err := files.Read(c.Map)
@@ -107,17 +106,20 @@ func (c reconcileCommand) read(span invoice.Span) (*invoice.Sums, error) {
 			columns, err = invoice.ParseMap(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--map %s: %w", c.Map, err)
+			return nil, fmt.Errorf("%s: %w", c.Map, err)
 		}
 	}
 	in := os.Stdin
 	if c.Bill != "-" {
 		file, err := os.Open(c.Bill)
 		if err != nil {
-			return nil, files.Pathless(err)
+			return nil, fmt.Errorf("%s: %w", c.Bill, files.Pathless(err))
 		}
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	return invoice.Read(in, columns, span)
+	if sums, err = invoice.Read(in, columns, span); err != nil {
+		err = fmt.Errorf("%s: %w", c.Bill, err)
+	}
+	return sums, err
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -119,9 +118,7 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	for name, amount := range amounts {
 		charge["x_"+capital(name)] = amount
 	}
-	// A client may call a model like that of corrections, but it has another endpoint. A correction has no quantity: the
-	// specification wants null there.
-	if row.Model == limit.AdjustedModel && row.Endpoint == policy.EndpointOther {
+	if row.isCorrection() { // it has no quantity: the specification wants null there
 		charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Adjustment", "One-Time", "Correction of the usage"
 		return charge
 	}

@@ -13,7 +13,6 @@ import (
 
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -24,7 +23,6 @@ type Reconciliation struct {
 	From, To      string   // the days that are compared, such as 2026-11-21
 	Account       string   // at the service, whose part of the ledger is compared; empty: all
 	Accounts      []string // that the bill names
-	Corrections   []invoice.Correction
 }
 
 // Ratio is how much the sums of money differ, of the bill's: 1 if only the ledger has any.
@@ -66,13 +64,21 @@ type reconciled struct {
 	BillOnly    []string              `json:"bill_only"`          // models that the ledger does not have
 	LedgerOnly  []string              `json:"ledger_only"`        // models that the bill does not have
 	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
+	Unbilled    []cell                `json:"unbilled,omitempty"` // of what the bill has no line, and nothing is proposed
+}
+
+// cell is a day, and where the bill tells them apart an account at the service.
+type cell struct {
+	Day     string `json:"day"`
+	Account string `json:"account,omitempty"`
 }
 
 // sideSum has numbers in whole units, money in the currency.
 type sideSum struct {
 	Bill      json.Number `json:"bill"`
 	Ledger    json.Number `json:"ledger"`
-	Estimated json.Number `json:"estimated"` // the ledger's estimated part
+	Estimated json.Number `json:"estimated"`         // the ledger's estimated part
+	Rounded   json.Number `json:"rounded,omitempty"` // of money, by how much the ledger rounded requests up, which is no difference; absent: 0
 }
 
 // difference is an item. What is estimated is of its model and day, whatever the kind.
@@ -97,9 +103,11 @@ type estimatedPart struct {
 }
 
 type correction struct {
-	Team  string      `json:"team"`
-	Unit  unit.Name   `json:"unit"`
-	Delta json.Number `json:"delta"`
+	Team    string      `json:"team"`
+	Day     string      `json:"day"`
+	Account string      `json:"account,omitempty"` // at the service; absent: main
+	Unit    unit.Name   `json:"unit"`
+	Delta   json.Number `json:"delta"`
 }
 
 func (r *Reconciliation) document() *reconciled {
@@ -109,7 +117,11 @@ func (r *Reconciliation) document() *reconciled {
 	}
 	for _, u := range r.units() {
 		name, number := unit.Names[u], func(a limit.Amounts) json.Number { return json.Number(r.Money.Written(unit.Names[u], a[u])) }
-		d.Sums[name] = sideSum{number(r.Bill), number(r.Ledger), number(r.Estimated)}
+		sum := sideSum{Bill: number(r.Bill), Ledger: number(r.Ledger), Estimated: number(r.Estimated)}
+		if u == limit.Spend && r.Rounded > 0 {
+			sum.Rounded = json.Number(r.money(r.Rounded))
+		}
+		d.Sums[name] = sum
 	}
 	sum := func(s invoice.Sum) quantityOf { return quantityOf{s.Quantity, json.Number(r.money(s.Amount))} }
 	for i := range r.Differences {
@@ -118,23 +130,13 @@ func (r *Reconciliation) document() *reconciled {
 			limit.DayText(of.Day), of.Model, of.Kind, of.Unit, sum(of.Bill), sum(of.Ledger), estimatedPart{sum(of.Estimated), of.Requests},
 		})
 	}
-	for _, c := range r.corrections() {
-		d.Corrections = append(d.Corrections, correction{c.Team, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
+	for _, c := range r.Corrections {
+		d.Corrections = append(d.Corrections, correction{c.Team, limit.DayText(c.Day), c.Account, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
+	}
+	for _, of := range r.Unbilled {
+		d.Unbilled = append(d.Unbilled, cell{limit.DayText(of.Day), of.Account})
 	}
 	return d
-}
-
-// isOfAnother reports whether the ledger is that of another account than main.
-func (r *Reconciliation) isOfAnother() bool {
-	return limit.AccountName(r.Account) != teams.MainAccount
-}
-
-// corrections are those that sluice adjust can make: its row of the ledger is main's.
-func (r *Reconciliation) corrections() []invoice.Correction {
-	if r.isOfAnother() {
-		return nil
-	}
-	return r.Corrections
 }
 
 // units are those that both sides have, as indices of amounts.
@@ -188,17 +190,30 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\nmodels only %s: %s\n", side.where, Printable(strings.Join(side.models, ", ")))
 		}
 	}
-	if r.isOfAnother() && len(r.Corrections) > 0 {
-		fmt.Fprintf(&text, "\nsluice adjust corrects what account %s used: nothing would make the sums of account %s equal\n", teams.MainAccount, Printable(r.Account))
-	}
-	if len(r.corrections()) > 0 {
-		text.WriteString("\nThese would make the sums equal. They count in the current day and month:\n")
-	}
-	for _, c := range r.corrections() {
-		fmt.Fprintf(&text, "sluice adjust --team %s --unit %s --delta=%s --reason 'bill of %s to %s'\n", c.Team, c.Unit, r.Money.Written(c.Unit, c.Delta), r.From, r.To)
-	}
+	r.writeCorrections(&text)
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// writeCorrections writes the lines of sluice adjust, and for what there are none.
+func (r *Reconciliation) writeCorrections(text io.Writer) {
+	for i, of := range r.Unbilled {
+		if i == 0 {
+			_, _ = io.WriteString(text, "\nNothing is proposed for these, of which the bill has no line:\n")
+		}
+		_, _ = fmt.Fprintln(text, strings.TrimSpace(limit.DayText(of.Day)+" "+Printable(of.Account)))
+	}
+	for i, c := range r.Corrections {
+		if i == 0 {
+			_, _ = io.WriteString(text, "\nThese would make the sums of each day equal:\n")
+		}
+		account := ""
+		if c.Account != "" {
+			account = " --account " + c.Account
+		}
+		_, _ = fmt.Fprintf(text, "sluice adjust --team %s --day %s%s --unit %s --delta=%s --reason 'bill of %s to %s'\n",
+			c.Team, limit.DayText(c.Day), account, c.Unit, r.Money.Written(c.Unit, c.Delta), r.From, r.To)
+	}
 }
 
 // writeSums writes a table with a row for each unit of both sides, and an empty line.
@@ -220,6 +235,9 @@ func (r *Reconciliation) writeSums(w io.Writer) {
 			written(r.Bill[u]-r.Ledger[u]), perCent(r.Bill[u]-r.Ledger[u], r.Bill[u]), written(r.Estimated[u]))
 	}
 	_ = out.Flush() // a builder never fails
+	if r.Rounded > 0 {
+		_, _ = fmt.Fprintf(w, "of the ledger's money %s is what requests were rounded up by, at most: so much less on the bill is no difference\n", r.amount(r.Rounded))
+	}
 	_, _ = io.WriteString(w, "\n")
 }
 

@@ -31,7 +31,7 @@ func reconciliationOf() *Reconciliation {
 		{Day: 20261123, Model: "theirs", Kind: "cached"}:  {Quantity: 1000, Amount: 2_000_000},
 	}}
 	compared := invoice.Compare(sums, rows, big.NewRat(5, 1000))
-	return &Reconciliation{Report: compared, Currency: unit.Currency{Word: "CNY"}, From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}, Corrections: compared.Corrections(rows)}
+	return &Reconciliation{Report: compared, Currency: unit.Currency{Word: "CNY"}, From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}}
 }
 
 func TestAReconciliationForPeople(t *testing.T) {
@@ -50,10 +50,15 @@ models only on the bill: theirs
 
 models only in the ledger: =ours
 
-These would make the sums equal. They count in the current day and month:
-sluice adjust --team search --unit tokens --delta=13395 --reason 'bill of 2026-11-21 to 2026-11-23'
-sluice adjust --team search --unit images --delta=-1 --reason 'bill of 2026-11-21 to 2026-11-23'
-sluice adjust --team search --unit spend --delta=0.033 --reason 'bill of 2026-11-21 to 2026-11-23'
+Nothing is proposed for these, of which the bill has no line:
+2026-11-22
+
+These would make the sums of each day equal:
+sluice adjust --team search --day 2026-11-21 --unit tokens --delta=12400 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --day 2026-11-21 --unit images --delta=-1 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --day 2026-11-21 --unit spend --delta=0.031 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --day 2026-11-23 --unit tokens --delta=1000 --reason 'bill of 2026-11-21 to 2026-11-23'
+sluice adjust --team search --day 2026-11-23 --unit spend --delta=0.002 --reason 'bill of 2026-11-21 to 2026-11-23'
 `
 	var got bytes.Buffer
 	if err := reconciliationOf().WriteText(&got); err != nil || columnsOf(got.String()) != columnsOf(want) {
@@ -61,16 +66,21 @@ sluice adjust --team search --unit spend --delta=0.033 --reason 'bill of 2026-11
 	}
 }
 
-// Beside one account stands its part of the ledger. Corrections are main's.
+// Beside one account stands its part of the ledger, and the lines of sluice adjust name it.
 func TestAReconciliationOfAnAccount(t *testing.T) {
-	for account, want := range map[string]bool{"": true, teams.MainAccount: true, "eu": false} {
+	for account, want := range map[string]bool{"": false, teams.MainAccount: false, "eu": true} {
 		r := reconciliationOf()
 		r.Account = account
+		for i := range r.Corrections {
+			if account == "eu" {
+				r.Corrections[i].Account = account
+			}
+		}
 		var text, doc bytes.Buffer
 		if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(text.String(), "sluice adjust --team"); got != want || strings.Contains(doc.String(), `"corrections":[]`) == want {
+		if got := strings.Contains(text.String(), " --day 2026-11-21 --account eu --unit "); got != want || strings.Contains(doc.String(), `"day":"2026-11-21","account":"eu","unit"`) != want {
 			t.Errorf("account %q: %s\n%s", account, text.String(), doc.String())
 		}
 		if says := strings.Contains(text.String(), "the ledger is that of account "+account+"\n"); says != (account != "") || strings.Contains(doc.String(), `"account":"`+account+`"`) != (account != "") {
@@ -104,7 +114,9 @@ func TestAReconciliationForPrograms(t *testing.T) {
 	}
 	if err := reconciliationOf().WriteJSON(&doc); err != nil || !strings.HasPrefix(doc.String(), wantJSON) ||
 		!strings.HasSuffix(doc.String(), `"bill_only":["theirs"],"ledger_only":["=ours"],"corrections":[`+
-			`{"team":"search","unit":"tokens","delta":13395},{"team":"search","unit":"images","delta":-1},{"team":"search","unit":"spend","delta":0.033}]}`+"\n") {
+			`{"team":"search","day":"2026-11-21","unit":"tokens","delta":12400},{"team":"search","day":"2026-11-21","unit":"images","delta":-1},`+
+			`{"team":"search","day":"2026-11-21","unit":"spend","delta":0.031},{"team":"search","day":"2026-11-23","unit":"tokens","delta":1000},`+
+			`{"team":"search","day":"2026-11-23","unit":"spend","delta":0.002}],"unbilled":[{"day":"2026-11-22"}]}`+"\n") {
 		t.Errorf("%v\n%s", err, doc.String())
 	}
 }
@@ -139,7 +151,7 @@ func TestTheUseOfAReport(t *testing.T) {
 	want := []invoice.Use{
 		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[0].Used, Estimated: rows[0].Estimated}, {Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[1].Used},
 		{Team: "ads", Day: 20261121, Account: "eu", Model: "llm-max", Used: rows[2].Used},
-		{Team: "ads", Day: 20261122, Model: "other", Used: rows[3].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Used: rows[4].Used},
+		{Team: "ads", Day: 20261122, Model: "other", Used: rows[3].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Correction: true, Used: rows[4].Used},
 	}
 	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

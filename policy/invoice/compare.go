@@ -35,6 +35,8 @@ type Use struct {
 	Kind    string // a name of price.Table or Unknown; "": the ledger knows no kinds of it
 
 	Used, Estimated limit.Amounts // the estimated part is of Used
+	Rounded         int64         // by how much its money was rounded up for each request, at most
+	Correction      bool          // by sluice adjust, of no model
 }
 
 // OnAccount returns what was used on one account at the service; empty: on all.
@@ -48,28 +50,34 @@ type Report struct {
 	Bill, Ledger, Estimated limit.Amounts // sums; the estimated part is the ledger's
 	Differences             []Difference  // items with a difference, the largest amount first
 	BillOnly, LedgerOnly    []string      // models that only one side has
+	Rounded                 int64         // by how much the ledger's money was rounded up for each request, at most
 	Within                  bool          // the sum, and each day's sum of each model, are within the tolerance
+	Corrections             []limit.Correction
+	Unbilled                []Cell // for which the bill has no line, and so none of Corrections is
 }
 
 // day is a model on a day.
 type day struct {
-	bill, ledger int64 // money
-	estimated    limit.Amounts
-	used         limit.Amounts
-	blind        limit.Amounts // 1 for a unit whose kinds one side does not know
+	sides
+	estimated limit.Amounts
+	used      limit.Amounts
+	blind     limit.Amounts // 1 for a unit whose kinds one side does not know
 }
 
 // comparison is a report in the making.
 type comparison struct {
 	days  map[Item]*day
 	items map[Item]*Difference
+	cells cells
 	Report
 }
 
-// Compare lays a bill beside the ledger. The tolerance is a part of what the bill charges: 5/1000. Where one side does not
-// know the kinds of a model's use on a day, those of the other side are added up. Corrections (sluice adjust) count in the sum alone.
+// Compare lays a bill beside the ledger. The tolerance is a part of what the bill charges: 5/1000; besides, the ledger may have what it was
+// rounded up by. Where one side does not know the kinds of a model's use on a day, those of the other side are added up. Corrections (sluice
+// adjust) are of no model: on a day that has one, the sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
-	c := comparison{days: map[Item]*day{}, items: map[Item]*Difference{}, Report: Report{Counted: sums.Counted}}
+	c := comparison{days: map[Item]*day{}, items: map[Item]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted}}
+	ledger = divided(ledger)
 	for i := range ledger {
 		c.noteUse(&ledger[i])
 	}
@@ -77,7 +85,9 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		d := c.day(item)
 		d.bill += sum.Amount
 		if item.Kind == Unknown && sum != (Sum{}) {
-			d.blind[limit.Tokens], d.blind[limit.Images] = 1, 1
+			if d.blind[limit.Tokens] = 1; !sums.Own {
+				d.blind[limit.Images] = 1
+			}
 		}
 	}
 	for item, sum := range sums.Of {
@@ -85,6 +95,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		d.Bill = plus(d.Bill, sum)
 		c.Bill[unit.Index(d.Unit)] += sum.Quantity
 		c.Bill[limit.Spend] += sum.Amount
+		c.cells.bill(item, d.Unit, sum)
 	}
 	for i := range ledger {
 		u := &ledger[i]
@@ -94,12 +105,36 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		}
 	}
 	c.end(tolerance)
+	c.Corrections, c.Unbilled = c.cells.corrections(c.units())
 	return c.Report
+}
+
+// units are those that are compared, as indices of amounts.
+func (r *Report) units() []int {
+	if r.Counted {
+		return []int{limit.Tokens, limit.Images, limit.Spend}
+	}
+	return []int{limit.Spend}
+}
+
+// divided divides use of unknown kind that has both tokens and pictures, as bills of Sluice's own are read. The money is with the tokens.
+func divided(ledger []Use) (all []Use) {
+	for i := range ledger {
+		u := ledger[i]
+		if (u.Kind == "" || u.Kind == Unknown) && u.Used[limit.Images] != 0 && u.Used[limit.Tokens] != 0 {
+			pictures := u
+			pictures.Used, pictures.Estimated, pictures.Rounded = limit.Amounts{limit.Images: u.Used[limit.Images]}, limit.Amounts{limit.Images: u.Estimated[limit.Images]}, 0
+			u.Used[limit.Images], u.Estimated[limit.Images] = 0, 0
+			all = append(all, pictures)
+		}
+		all = append(all, u)
+	}
+	return all
 }
 
 // item is what the use is of, and in which unit it is counted. Use without a kind has its money with its pictures or with its tokens.
 func (u *Use) item() (item Item, counted int) {
-	item = Item{u.Day, u.Model, u.Kind}
+	item = Item{Day: u.Day, Model: u.Model, Kind: u.Kind}
 	switch {
 	case u.Kind != "" && u.Kind != Unknown:
 	case u.Used[limit.Images] != 0 && u.Used[limit.Tokens] == 0:
@@ -113,16 +148,16 @@ func (u *Use) item() (item Item, counted int) {
 func (c *comparison) noteUse(u *Use) {
 	item, counted := u.item()
 	d := c.day(item)
-	d.ledger += u.Used[limit.Spend]
+	d.ledger, d.rounded, d.corrected = d.ledger+u.Used[limit.Spend], d.rounded+u.Rounded, d.corrected || u.Correction
 	d.used, d.estimated = d.used.Plus(u.Used), d.estimated.Plus(u.Estimated)
-	c.Ledger, c.Estimated = c.Ledger.Plus(u.Used), c.Estimated.Plus(u.Estimated)
+	c.Ledger, c.Estimated, c.Rounded = c.Ledger.Plus(u.Used), c.Estimated.Plus(u.Estimated), c.Rounded+u.Rounded
 	if item.Kind == Unknown && (u.Used[counted] != 0 || u.Used[limit.Spend] != 0) {
 		d.blind[limit.Tokens] = 1
 	}
 }
 
 func (c *comparison) day(item Item) *day {
-	item.Kind = ""
+	item.Account, item.Kind = "", ""
 	if c.days[item] == nil {
 		c.days[item] = &day{}
 	}
@@ -132,9 +167,10 @@ func (c *comparison) day(item Item) *day {
 // difference is the item's, or that of all kinds together where one side does not know them.
 func (c *comparison) difference(item Item) *Difference {
 	d, counted := c.day(item), unitOf(item.Kind)
+	item.Account = ""
 	if d.blind[counted] != 0 {
 		item.Kind = Unknown
-		if d.used[limit.Tokens] == 0 && d.used[limit.Images] != 0 {
+		if d.blind[limit.Images] != 0 && d.used[limit.Tokens] == 0 && d.used[limit.Images] != 0 {
 			counted = limit.Images
 		}
 	}
@@ -148,14 +184,8 @@ func (c *comparison) difference(item Item) *Difference {
 }
 
 func (c *comparison) end(tolerance *big.Rat) {
-	c.Within = within(c.Bill[limit.Spend], c.Ledger[limit.Spend], tolerance)
+	c.Within = c.withinEach(tolerance)
 	billed, used := map[string]bool{}, map[string]bool{}
-	for item, d := range c.days {
-		if item.Model == limit.AdjustedModel && d.bill == 0 {
-			continue
-		}
-		c.Within = c.Within && within(d.bill, d.ledger, tolerance)
-	}
 	for _, d := range c.items {
 		billed[d.Model], used[d.Model] = billed[d.Model] || d.Bill != Sum{}, used[d.Model] || d.Ledger != Sum{}
 		if d.Amount() != 0 || c.Counted && d.Quantity() != 0 {
@@ -174,13 +204,6 @@ func (c *comparison) end(tolerance *big.Rat) {
 }
 
 func plus(a, b Sum) Sum { return Sum{a.Quantity + b.Quantity, a.Amount + b.Amount} }
-
-// within reports whether two amounts differ by no more than a part of the bill's.
-func within(bill, ledger int64, tolerance *big.Rat) bool {
-	difference := new(big.Rat).SetInt64(bill - ledger)
-	most := new(big.Rat).Mul(tolerance, new(big.Rat).SetInt64(bill))
-	return difference.Abs(difference).Cmp(most.Abs(most)) <= 0
-}
 
 func larger(a, b *Difference) int {
 	size := func(n int64) int64 { return max(n, -n) }

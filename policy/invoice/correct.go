@@ -1,62 +1,177 @@
 package invoice
 
 import (
+	"cmp"
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 
 	"sluice/policy/limit"
 	"sluice/policy/unit"
 )
 
-// Correction is what a team's use would have to change by.
-type Correction struct {
-	Team  string
-	Unit  unit.Name
-	Delta int64
+// Cell is a day, and if the bill tells the accounts at the service apart an account of them. Corrections make the sides of each equal.
+type Cell struct {
+	Day     int
+	Account string // "": all
 }
 
-// Corrections would make the ledger's sums equal to the bill's. The bill knows no teams: a difference is divided in proportion to what
-// is estimated of each team's use, or to all of it if nothing is.
-func (r *Report) Corrections(ledger []Use) (all []Correction) {
-	units := []int{limit.Tokens, limit.Images, limit.Spend}
-	if !r.Counted {
-		units = units[2:]
-	}
-	for _, u := range units {
-		used, estimated := map[string]int64{}, map[string]int64{}
-		for i := range ledger {
-			used[ledger[i].Team] += max(ledger[i].Used[u], 0)
-			estimated[ledger[i].Team] += max(ledger[i].Estimated[u], 0)
-		}
-		if total(estimated) > 0 {
-			used = estimated
-		}
-		all = append(all, divide(r.Bill[u]-r.Ledger[u], unit.Names[u], used)...)
-	}
-	return all
+// cells are the sides of each.
+type cells struct {
+	of    map[Cell]*cell
+	apart bool     // by account
+	used  [2]useOf // of the ledger by who used it: all, and the estimated part
 }
 
-// divide divides a difference by weights, without the parts that are 0. The last team has what rounding leaves.
-func divide(difference int64, of unit.Name, weights map[string]int64) (parts []Correction) {
-	sum, left := big.NewInt(total(weights)), difference
-	teams := slices.DeleteFunc(slices.Sorted(maps.Keys(weights)), func(team string) bool { return weights[team] == 0 })
-	for i, team := range teams {
-		n := left
-		if i < len(teams)-1 {
-			share := new(big.Int).Mul(big.NewInt(difference), big.NewInt(weights[team]))
-			n = share.Quo(share, sum).Int64()
+type cell struct {
+	billed, ledger limit.Amounts
+	has            bool // the bill has a line of it
+	used           [2]useOf
+}
+
+// who is a team, and the account at the service that it used; empty: main.
+type who struct{ team, account string }
+
+type useOf map[who]limit.Amounts
+
+func newUse() [2]useOf { return [2]useOf{{}, {}} }
+
+// cellsOf are those of the ledger, to which bill adds a bill's. The accounts of a bill are told apart if its map names them, or the ledger has
+// them all: other words may be the service's own numbers of accounts.
+func cellsOf(sums *Sums, ledger []Use) cells {
+	c := cells{of: map[Cell]*cell{}, used: newUse()}
+	known := map[string]bool{limit.AccountName(""): true}
+	for i := range ledger {
+		known[limit.AccountName(ledger[i].Account)] = true
+	}
+	c.apart = sums.Accounts != nil
+	for item := range sums.Of {
+		c.apart = c.apart && item.Account != "" && (sums.Named || known[item.Account])
+	}
+	for i := range ledger {
+		u := &ledger[i]
+		in, by := c.at(u.Day, limit.AccountName(u.Account)), who{u.Team, u.Account}
+		in.ledger = in.ledger.Plus(u.Used)
+		for _, of := range [...][2]useOf{in.used, c.used} {
+			of[0][by], of[1][by] = of[0][by].Plus(u.Used), of[1][by].Plus(u.Estimated)
 		}
-		if left -= n; n != 0 {
-			parts = append(parts, Correction{team, of, n})
+	}
+	return c
+}
+
+func (c *cells) at(day int, account string) *cell {
+	name := Cell{Day: day}
+	if c.apart {
+		name.Account = account
+	}
+	if c.of[name] == nil {
+		c.of[name] = &cell{used: newUse()}
+	}
+	return c.of[name]
+}
+
+// bill adds a sum of the bill, whose quantity is of a unit.
+func (c *cells) bill(item Item, of unit.Name, sum Sum) {
+	in := c.at(item.Day, item.Account)
+	in.has = true
+	in.billed[unit.Index(of)] += sum.Quantity
+	in.billed[limit.Spend] += sum.Amount
+}
+
+// corrections would make both sides of each cell equal in some units. The bill knows no teams: what it has more is divided by what is
+// estimated of each team's use, or by all of it if nothing is; what it has less is taken back from estimates first, and from no team more than
+// it used. Nothing is proposed for a cell of which the bill has no line, because it may end before, or be another's.
+func (c *cells) corrections(units []int) (all []limit.Correction, unbilled []Cell) {
+	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
+	for _, name := range order {
+		in := c.of[name]
+		if !in.has {
+			unbilled = append(unbilled, name)
+			continue
+		}
+		for _, u := range units {
+			for by, n := range c.shares(in, name, u) {
+				all = append(all, limit.Correction{Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u], Delta: n})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b limit.Correction) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Team, b.Team), cmp.Compare(slices.Index(units, unit.Index(a.Unit)), slices.Index(units, unit.Index(b.Unit))))
+	})
+	return all, unbilled
+}
+
+// shares divides a cell's difference in a unit.
+func (c *cells) shares(in *cell, name Cell, u int) map[who]int64 {
+	more := in.billed[u] - in.ledger[u]
+	if more < 0 {
+		doubtful, sure := weights{}, weights{}
+		for by, n := range in.used[0] {
+			doubtful[by] = min(max(in.used[1][by][u], 0), max(n[u], 0))
+			sure[by] = max(n[u], 0) - doubtful[by]
+		}
+		first := min(-more, doubtful.sum())
+		parts := doubtful.divide(first)
+		for by, n := range sure.divide(min(-more-first, sure.sum())) {
+			parts[by] += n
+		}
+		for by := range parts {
+			parts[by] = -parts[by]
+		}
+		return parts.without0()
+	}
+	for _, of := range [...]struct {
+		use  useOf
+		unit int
+	}{{in.used[1], u}, {in.used[0], u}, {c.used[0], u}, {c.used[0], limit.Spend}, {c.used[0], limit.Tokens}} {
+		w := weights{}
+		for by, n := range of.use {
+			if name.Account != "" {
+				by.account = strings.TrimPrefix(limit.AccountMark(name.Account), "@")
+			}
+			w[by] += max(n[of.unit], 0)
+		}
+		if w.sum() > 0 {
+			return w.divide(more).without0()
+		}
+	}
+	return nil
+}
+
+// weights are by what a difference is divided.
+type weights map[who]int64
+
+func (w weights) sum() (sum int64) {
+	for _, n := range w {
+		sum += n
+	}
+	return sum
+}
+
+// divide divides an amount in proportion, so that one of at most the sum gives none more than its weight. The last ones have what rounding
+// leaves.
+func (w weights) divide(amount int64) weights {
+	parts, sum, left := weights{}, big.NewInt(w.sum()), amount
+	if sum.Sign() == 0 {
+		return parts
+	}
+	order := slices.SortedFunc(maps.Keys(w), func(a, b who) int { return cmp.Or(cmp.Compare(a.team, b.team), cmp.Compare(a.account, b.account)) })
+	for _, by := range order {
+		share := new(big.Int).Mul(big.NewInt(amount), big.NewInt(w[by]))
+		parts[by] = share.Quo(share, sum).Int64()
+		left -= parts[by]
+	}
+	for _, by := range slices.Backward(order) {
+		if left > 0 && w[by] > 0 {
+			parts[by]++
+			left--
 		}
 	}
 	return parts
 }
 
-func total(weights map[string]int64) (sum int64) {
-	for _, n := range weights {
-		sum += n
-	}
-	return sum
+func (w weights) without0() weights {
+	maps.DeleteFunc(w, func(_ who, n int64) bool { return n == 0 })
+	return w
 }

@@ -38,16 +38,18 @@ func TestABillIsAddedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ name, lines, want string }{
-		{"nothing", "", ""},
 		{"a line", "2026-11-21 12:00,a,llm-max,input,1.5,1k tokens,0.00375\n", "20261121 llm-max input 1500 3750000"},
 		{"a day of Shanghai begins on the day before in UTC", "2026-11-21 07:59,a,m,input,1,token,0\n", "20261120 m input 1 0"},
 		{"the first pattern counts", "2026-11-21 12:00,a,m,input cache hit,2,token,1\n", "20261121 m cached 2 1000000000"},
 		{"a word without a pattern", "2026-11-21 12:00,a,m,what,2,token,1\n", "20261121 m unknown 2 1000000000"},
 		{"lines of one item", "2026-11-21 12:00,a,m,input,2,token,1\n2026-11-21 13:00,b,m,input,3,token,0.5\n", "20261121 m input 5 1500000000"},
-		{"a line that is left out", "2026-11-21 12:00,a,m,refund of input,2,token,-1\n", ""},
+		{"a line that is left out", "2026-11-21 12:00,a,m,refund of input,2,token,-1\n2026-11-21 12:00,a,m,input,2,token,1\n", "20261121 m input 2 1000000000"},
 		{"a line without a quantity", "2026-11-21 12:00,a,m,input,,,1\n", "20261121 m input 0 1000000000"},
 		{"an exponent", "2026-11-21 12:00,a,m,input,1E3,token,1.25e-7\n", "20261121 m input 1000 125"},
 		{"a part of the smallest amount is rounded", "2026-11-21 12:00,a,m,input,1,token,0.0000000015\n", "20261121 m input 1 2"},
+		{"amounts are added before they are rounded", strings.Repeat("2026-11-21 12:00,a,m,input,0.4,token,0.0000000004\n", 5), "20261121 m input 2 2"},
+		{"so are refunds", "2026-11-21 12:00,a,m,input,-0.7,token,-0.0000000007\n2026-11-21 12:00,a,m,input,0.3,token,0.0000000003\n", "20261121 m input 0 0"},
+		{"digits beyond any", strings.Repeat("2026-11-21 12:00,a,m,input,1,token,0.00000000033333333333333333333\n", 3), "20261121 m input 3 1"},
 		{"quotes", "\"2026-11-21 12:00\",a,\"m,1\",input,1,token,1\n", "20261121 m,1 input 1 1000000000"},
 	} {
 		sums, err := invoice.Read(strings.NewReader(heads+tt.lines), m, invoice.Span{})
@@ -59,16 +61,16 @@ func TestABillIsAddedUp(t *testing.T) {
 
 // Sluice's own bills name the kinds. Their requests have no kind, and are neither tokens nor pictures.
 func TestOwnBillsKnowKinds(t *testing.T) {
-	sums, err := invoice.Read(strings.NewReader("BilledCost,BillingAccountName,ChargePeriodStart,PricingQuantity,PricingUnit,ServiceName,x_Kind\n"+
-		"0.001,us,2026-11-21T00:00:00Z,10,Tokens,m,cached\n0.2,us,2026-11-21T00:00:00Z,1,Images,m,image\n0,us,2026-11-21T00:00:00Z,7,Requests,m,\n"+
-		"0.3,us,2026-11-21T00:00:00Z,,,adjustment,unknown\n"), &invoice.Focus, invoice.Span{})
-	want := "20261121 adjustment unknown 0 300000000; 20261121 m cached 10 1000000; 20261121 m image 1 200000000; 20261121 m unknown 0 0"
+	sums, err := invoice.Read(strings.NewReader("BilledCost,BillingAccountName,ChargePeriodStart,PricingQuantity,ServiceName,x_Images,x_Kind,x_Tokens\n"+
+		"0.001,us,2026-11-21T00:00:00Z,10,m,0,cached,10\n0.2,us,2026-11-21T00:00:00Z,1,m,1,image,0\n0,us,2026-11-21T00:00:00Z,7,m,0,,0\n"+
+		"0.3,us,2026-11-21T00:00:00Z,,adjustment,-2,unknown,-5\n"), &invoice.Focus, invoice.Span{})
+	want := "20261121 adjustment image -2 0; 20261121 adjustment unknown -5 300000000; 20261121 m cached 10 1000000; 20261121 m image 1 200000000; 20261121 m unknown 0 0"
 	if got := written(sums); err != nil || got != want {
 		t.Fatalf("%s %v", got, err)
 	}
 	r := invoice.Compare(sums, []invoice.Use{
 		{Day: 20261121, Model: "m", Kind: "cached", Used: used(12, 0, 1_000_000)}, {Day: 20261121, Model: "m", Kind: "image", Used: used(0, 1, 200_000_000)},
-		{Day: 20261121, Model: limit.AdjustedModel, Kind: "unknown", Used: limit.Amounts{limit.Spend: 300_000_000}},
+		{Day: 20261121, Model: limit.AdjustedModel, Kind: "unknown", Correction: true, Used: limit.Amounts{0, -5, -2, 300_000_000}},
 	}, new(big.Rat))
 	if got := differences(&r); got != "20261121 m cached -2 tokens +0, 0 by 0" {
 		t.Error(got)
@@ -81,7 +83,7 @@ func TestAccountsOfABill(t *testing.T) {
 	if err != nil || fmt.Sprint(sums.Accounts) != "[a b]" {
 		t.Error(sums, err)
 	}
-	for lines, want := range map[string]string{"": "[]", "2026-11-21,m,1,\n": "[]", "2026-11-21,m,1,\n2026-11-21,m,1,eu\n": "[eu main]"} { // without a word it is main's
+	for lines, want := range map[string]string{"2026-11-21,m,1,\n": "[]", "2026-11-21,m,1,\n2026-11-21,m,1,eu\n": "[eu main]"} { // without a word it is main's
 		m, _ := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c}"))
 		if sums, err := invoice.Read(strings.NewReader("d,m,a,c\n"+lines), m, invoice.Span{}); err != nil || fmt.Sprint(sums.Accounts) != want {
 			t.Errorf("%q: %v, %v", lines, sums, err)
@@ -98,7 +100,6 @@ func TestABillOfOneAccount(t *testing.T) {
 		{"main by its id, or without", "", "main", "20261121 m unknown 0 5000000000"},
 		{"by a name", ", names: {\"4711\": us, eu: eu}", "us", "20261121 m unknown 0 8000000000"},
 		{"by two names", ", names: {\"4711\": eu, eu: eu}", "eu", "20261121 m unknown 0 10000000000"},
-		{"of none", "", "us", ""},
 	} {
 		m, err := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c" + tt.names + "}"))
 		if err != nil {
@@ -141,7 +142,12 @@ func written(sums *invoice.Sums) string {
 		return "nothing"
 	}
 	var lines []string
+	all := map[invoice.Item]invoice.Sum{} // of all accounts
 	for item, sum := range sums.Of {
+		item.Account = ""
+		all[item] = invoice.Sum{Quantity: all[item].Quantity + sum.Quantity, Amount: all[item].Amount + sum.Amount}
+	}
+	for item, sum := range all {
 		lines = append(lines, fmt.Sprintf("%d %s %s %d %d", item.Day, item.Model, item.Kind, sum.Quantity, sum.Amount))
 	}
 	slices.Sort(lines)
@@ -153,6 +159,8 @@ func TestFaultsOfABillNameTheirPlace(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "line 1, column 1: no heads of columns: EOF"},
 		{"BillingDate,Account,Item\n", `line 1, column 1: no column "Model", "Usage", "Unit", "Cost"; the bill has BillingDate, Account, Item`},
+		{heads, "line 1, column 1: no line to compare below the heads; left out are 0 by skip, 0 of other accounts, 0 of days that are not compared"},
+		{heads + "2026-11-21 12:00,a,m,refund of input,2,token,-1\n", "line 1, column 1: no line to compare below the heads; left out are 1 by skip, 0 of other accounts, 0 of days that are not compared"},
 		{heads + "yesterday,a,m,input,1,token,1\n", `line 2, column 1: given "yesterday"; allowed: a date as 2006-01-02 15:04`},
 		{heads + "2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,barrel,1\n", `line 3, column 30: the map's units lack "barrel"`},
 		{heads + "2026-11-21 12:00,a,m,input,many,token,1\n", `line 2, column 28: given "many"; allowed: a quantity`},
@@ -180,6 +188,8 @@ func TestFaultsOfAMapNameTheirPlace(t *testing.T) {
 			"explicit_cached, cache_creation, image_input, video_input, audio_input, output, thinking, image, unknown"},
 		{least + "units: {token: -1}", "line 4, column 16: units.token: given -1; allowed: 0 to 1,000,000,000 tokens or pictures"},
 		{least + "quantity: {column: q, unit: {column: u}}", "line 1, column 1: units: absent; allowed: what one of each word of the column u is"},
+		{least + "skip: [{column: x}]", `line 4, column 8: skip[0].pattern: absent; allowed: words of the column, with * for any others, and "" for none`},
+		{least + "kinds: [{kind: input}]", `line 4, column 9: kinds[0].pattern: absent; allowed: words of the column, with * for any others, and "" for none`},
 		{least + "skip: [{pattern: x}]", "line 4, column 8: skip[0].column: absent; allowed: the head of a column of the bill"},
 		{"dates: {column: d}", `line 1, column 1: unknown field "dates"`},
 		{"date: {column: d}\ndate: {column: d}", `line 2, column 1: mapping key "date" already defined at [1:1]`},
@@ -261,7 +271,7 @@ func TestABillBesideTheLedger(t *testing.T) {
 
 func TestModelsOfOneSide(t *testing.T) {
 	rows := []invoice.Use{{Day: 20261121, Model: "both", Used: used(1, 0, 1)}, {Day: 20261121, Model: "ours", Used: used(1, 0, 1)},
-		{Day: 20261121, Model: limit.AdjustedModel, Used: used(1, 0, 1)}}
+		{Day: 20261121, Model: limit.AdjustedModel, Correction: true, Used: used(1, 0, 1)}}
 	r := invoice.Compare(billOf("20261122 theirs input 1 1", "20261121 both input 1 1"), rows, new(big.Rat))
 	if got := fmt.Sprint(r.BillOnly, r.LedgerOnly); got != "[theirs] [ours]" {
 		t.Error(got)
@@ -274,7 +284,7 @@ func TestABillWithoutQuantities(t *testing.T) {
 	bill.Counted = false
 	rows := []invoice.Use{{Team: "x", Day: 20261121, Model: "a", Used: used(10, 0, 7)}, {Team: "x", Day: 20261121, Model: "b", Used: used(10, 0, 4)}}
 	r := invoice.Compare(bill, rows, new(big.Rat))
-	if got := fmt.Sprint(len(r.Differences), r.Differences[0].Model, r.Corrections(rows)); got != "1b[{x spend 1}]" {
+	if got := fmt.Sprint(len(r.Differences), r.Differences[0].Model, corrections(&r)); got != "1b20261121 x spend 1" {
 		t.Error(got)
 	}
 }
@@ -285,7 +295,7 @@ func TestTheTolerance(t *testing.T) {
 		return billOf(fmt.Sprintf("20261121 a input 1 %d", a), fmt.Sprintf("20261121 b input 1 %d", b))
 	}
 	corrected := func(spend int64) []invoice.Use {
-		return append(slices.Clone(rows), invoice.Use{Day: 20261121, Model: limit.AdjustedModel, Used: limit.Amounts{limit.Spend: spend}})
+		return append(slices.Clone(rows), invoice.Use{Day: 20261121, Model: limit.AdjustedModel, Correction: true, Used: limit.Amounts{limit.Spend: spend}})
 	}
 	for _, tt := range []struct {
 		name string
@@ -381,16 +391,95 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// A difference is divided among the teams by what is estimated of them, to the last unit.
+// corrections writes those of a report.
+func corrections(r *invoice.Report) string {
+	var lines []string
+	for _, c := range r.Corrections {
+		lines = append(lines, strings.Join(strings.Fields(fmt.Sprint(c.Day, " ", c.Team, " ", c.Account, " ", c.Unit, " ", c.Delta)), " "))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// A day's difference is divided among the teams by what is estimated of them, to the last unit. No team gives back more than it used.
 func TestCorrections(t *testing.T) {
 	rows := []invoice.Use{
 		{Team: "search", Day: 20261121, Model: "m", Used: used(1000, 0, 5000)},
 		{Team: "shop", Day: 20261121, Model: "m", Used: used(500, 0, 2500), Estimated: used(200, 0, 0)},
 		{Team: "none", Day: 20261121, Model: "m"},
 	}
-	r := invoice.Compare(billOf("20261121 m input 1400 7600", "20261121 p image 2 1"), rows, new(big.Rat))
-	got := fmt.Sprint(r.Corrections(rows))
-	if want := "[{shop tokens -100} {search spend 67} {shop spend 34}]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	eu := append(slices.Clone(rows), invoice.Use{Team: "shop", Account: "eu", Day: 20261121, Model: "m", Used: used(100, 0, 500)})
+	onAccounts := func(named bool, accounts ...string) *invoice.Sums {
+		s := &invoice.Sums{Of: map[invoice.Item]invoice.Sum{}, Counted: true, Accounts: accounts, Named: named}
+		for i, account := range accounts {
+			s.Of[invoice.Item{Day: 20261121, Account: account, Model: "m", Kind: "input"}] = invoice.Sum{Quantity: []int64{1400, 103}[i], Amount: []int64{7500, 500}[i]}
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		about    string
+		bill     *invoice.Sums
+		rows     []invoice.Use
+		want     string
+		unbilled string
+	}{
+		{"less is taken from estimates, more is divided by use; pictures by money", billOf("20261121 m input 1400 7600", "20261121 p image 2 1"), rows,
+			"20261121 search images 1; 20261121 search spend 67; 20261121 shop tokens -100; 20261121 shop images 1; 20261121 shop spend 34", "[]"},
+		{"beyond the estimates, from all", billOf("20261121 m input 650 7500"), rows, "20261121 search tokens -500; 20261121 shop tokens -350", "[]"},
+		{"of each day", billOf("20261121 m input 1501 7500", "20261122 m input 3 0"), rows,
+			"20261121 shop tokens 1; 20261122 search tokens 2; 20261122 shop tokens 1", "[]"},
+		{"of no day that the bill lacks", billOf("20261120 m input 1 0"), rows, "20261120 shop tokens 1", "[{20261121 }]"},
+		{"by account, which the ledger has", onAccounts(false, "main", "eu"), eu, "20261121 shop tokens -100; 20261121 shop eu tokens 3", "[]"},
+		{"by account, which the map names", onAccounts(true, "main", "us"), rows, "20261121 shop tokens -100; 20261121 search us tokens 68; 20261121 search us spend 333; 20261121 shop us tokens 35; 20261121 shop us spend 167", "[]"},
+		{"not by the service's own numbers", onAccounts(false, "4711", "4712"), eu, "20261121 shop tokens -97", "[]"},
+		{"an account that the bill lacks", onAccounts(false, "main"), eu, "20261121 shop tokens -100", "[{20261121 eu}]"},
+	} {
+		r := invoice.Compare(tt.bill, tt.rows, new(big.Rat))
+		if got := corrections(&r); got != tt.want || fmt.Sprint(r.Unbilled) != tt.unbilled {
+			t.Errorf("%s:\n%s %v\nwant\n%s %s", tt.about, got, r.Unbilled, tt.want, tt.unbilled)
+		}
+	}
+}
+
+// What is proposed makes each day equal, and is never more than a team used of it; after that the day is within any tolerance.
+func TestCorrectionsMakeTheDaysEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bill, most := billOf(), map[string]int64{}
+		var rows []invoice.Use
+		for day := range 3 {
+			for _, team := range []string{"a", "b", "c"} {
+				u := invoice.Use{Team: team, Account: rapid.SampledFrom([]string{"", "eu"}).Draw(t, "account"), Day: 20261101 + day, Model: "m",
+					Used: used(rapid.Int64Range(1, 1000).Draw(t, "used"), 0, rapid.Int64Range(1, 9000).Draw(t, "spend"))}
+				u.Estimated[limit.Tokens] = rapid.Int64Range(0, u.Used[limit.Tokens]).Draw(t, "estimated")
+				rows = append(rows, u)
+				most[fmt.Sprint(u.Day, u.Team, u.Account, "tokens")], most[fmt.Sprint(u.Day, u.Team, u.Account, "spend")] = u.Used[limit.Tokens], u.Used[limit.Spend]
+			}
+			bill.Of[invoice.Item{Day: 20261101 + day, Model: "m", Kind: "input"}] = invoice.Sum{
+				Quantity: rapid.Int64Range(0, 5000).Draw(t, "billed"), Amount: rapid.Int64Range(0, 50_000).Draw(t, "cost"),
+			}
+		}
+		r := invoice.Compare(bill, rows, new(big.Rat))
+		for _, c := range r.Corrections {
+			if c.Delta < -most[fmt.Sprint(c.Day, c.Team, c.Account, c.Unit)] {
+				t.Fatalf("%+v gives back more than was used", c)
+			}
+			u := invoice.Use{Team: c.Team, Account: c.Account, Day: c.Day, Model: limit.AdjustedModel, Correction: true}
+			u.Used[limit.UnitIndex(c.Unit)] = c.Delta
+			rows = append(rows, u)
+		}
+		again := invoice.Compare(bill, rows, new(big.Rat))
+		if again.Bill != again.Ledger && again.Bill[limit.Spend] != again.Ledger[limit.Spend] || len(again.Corrections) > 0 || !again.Within {
+			t.Fatalf("after the corrections: %+v", again)
+		}
+	})
+}
+
+// What requests were rounded up by is no difference: no more, and not on the bill.
+func TestRoundingIsNoDifference(t *testing.T) {
+	rows := []invoice.Use{{Team: "a", Day: 20261121, Model: "m", Used: used(100, 0, 130), Rounded: 30}}
+	for amount, want := range map[int64]bool{100: true, 99: false, 115: true, 130: true, 131: false} {
+		r := invoice.Compare(billOf(fmt.Sprintf("20261121 m input 100 %d", amount)), rows, new(big.Rat))
+		if r.Within != want || r.Rounded != 30 {
+			t.Errorf("%d on the bill, 130 in the ledger: within %v", amount, r.Within)
+		}
 	}
 }

@@ -27,6 +27,8 @@ type Map struct {
 	Units    map[string]int64 `yaml:"units"` // how many tokens or pictures one of a unit is; 0: it counts something else
 	Kinds    []KindPattern    `yaml:"kinds"` // the first that matches counts
 	Skip     []Skip           `yaml:"skip"`  // lines to leave out
+
+	tokens, images Column // of Sluice's own bills, in place of Quantity: also of lines whose kind is unknown, and of corrections
 }
 
 // Column names a column of the bill by its head.
@@ -63,14 +65,14 @@ type Quantity struct {
 
 // KindPattern turns words of the bill into a kind of the ledger.
 type KindPattern struct {
-	Pattern policy.Pattern `yaml:"pattern"`
-	Kind    string         `yaml:"kind"`
+	Pattern *policy.Pattern `yaml:"pattern"`
+	Kind    string          `yaml:"kind"`
 }
 
 // Skip leaves out the lines whose column matches.
 type Skip struct {
 	Column  `yaml:",inline"`
-	Pattern policy.Pattern `yaml:"pattern"`
+	Pattern *policy.Pattern `yaml:"pattern"`
 }
 
 // Unknown is the kind of what no pattern matches, and of rows of the ledger that know no kinds.
@@ -80,20 +82,20 @@ var imageKind = price.Image.String()
 
 // Focus is the map of Sluice's own bills, in the form of FOCUS 1.2.
 var Focus = Map{
-	Date:     Date{Column: Column{"ChargePeriodStart"}, Format: time.RFC3339},
-	Account:  Account{Column: Column{"BillingAccountName"}},
-	Model:    Column{"ServiceName"},
-	Kind:     Column{"x_Kind"},
-	Quantity: Quantity{Column{"PricingQuantity"}, Column{"PricingUnit"}},
-	Amount:   Column{"BilledCost"},
-	Units:    map[string]int64{"Tokens": 1, "Images": 1, "Requests": 0},
-	Kinds:    ownKinds(),
+	Date:    Date{Column: Column{"ChargePeriodStart"}, Format: time.RFC3339},
+	Account: Account{Column: Column{"BillingAccountName"}},
+	Model:   Column{"ServiceName"},
+	Kind:    Column{"x_Kind"},
+	Amount:  Column{"BilledCost"},
+	Kinds:   ownKinds(),
+	tokens:  Column{"x_Tokens"},
+	images:  Column{"x_Images"},
 }
 
 // ownKinds are those of Sluice's own bills, by their names.
 func ownKinds() (all []KindPattern) {
 	for _, row := range price.Table {
-		all = append(all, KindPattern{policy.Pattern(row.Name), row.Name})
+		all = append(all, KindPattern{new(policy.Pattern(row.Name)), row.Name})
 	}
 	return all
 }
@@ -118,7 +120,10 @@ func ParseMap(text []byte) (*Map, error) {
 
 // fault returns the first fault of a map that is a map by its form, and the member that has it.
 func (m *Map) fault() (member, fault string) {
-	const head = "absent; allowed: the head of a column of the bill"
+	const (
+		head   = "absent; allowed: the head of a column of the bill"
+		wanted = `absent; allowed: words of the column, with * for any others, and "" for none`
+	)
 	needed := map[string]Column{"date": m.Date.Column, "model": m.Model, "amount": m.Amount}
 	for _, member := range []string{"date", "model", "amount"} {
 		if needed[member].Name == "" {
@@ -129,6 +134,9 @@ func (m *Map) fault() (member, fault string) {
 		return "date.zone", fmt.Sprintf("given %q; allowed: a name such as Asia/Shanghai", m.Date.Zone)
 	}
 	for i, k := range m.Kinds {
+		if k.Pattern == nil {
+			return fmt.Sprintf("kinds[%d].pattern", i), wanted
+		}
 		if _, known := price.KindOf(k.Kind); !known && k.Kind != Unknown {
 			return fmt.Sprintf("kinds[%d].kind", i), fmt.Sprintf("given %q; allowed: %s", k.Kind, strings.Join(kindNames(), ", "))
 		}
@@ -136,6 +144,9 @@ func (m *Map) fault() (member, fault string) {
 	for i, s := range m.Skip {
 		if s.Name == "" {
 			return fmt.Sprintf("skip[%d].column", i), head
+		}
+		if s.Pattern == nil {
+			return fmt.Sprintf("skip[%d].pattern", i), wanted
 		}
 	}
 	for name, n := range m.Units {

@@ -8,70 +8,109 @@ import (
 	"sluice/policy/unit"
 )
 
+// number is exact: whole units, beside them billionths of one, and what has more digits than those. The zero number is 0.
+type number struct {
+	whole, billionths int64
+	finer             *big.Rat // nil: 0
+}
+
+const billion = 1_000_000_000
+
+// plus adds numbers, each of which is bounded so that the sum of a few does not overflow.
+func (n number) plus(o number) number {
+	sum := n.billionths + o.billionths
+	n.whole += o.whole + sum/billion
+	n.billionths = sum % billion
+	switch {
+	case n.finer == nil:
+		n.finer = o.finer
+	case o.finer != nil:
+		n.finer = new(big.Rat).Add(n.finer, o.finer)
+	}
+	return n
+}
+
+// rounded is the nearest whole number; half a unit is rounded away from 0.
+func (n number) rounded() int64 {
+	if n.finer == nil && n.billionths == 0 {
+		return n.whole
+	}
+	sum := new(big.Rat).Add(new(big.Rat).SetInt64(n.whole), big.NewRat(n.billionths, billion))
+	if n.finer != nil {
+		sum.Add(sum, n.finer)
+	}
+	nearest, _ := new(big.Int).SetString(sum.FloatString(0), 10)
+	return nearest.Int64()
+}
+
 // numberForm bounds numbers and their exponents: without that one could take the process's memory.
 var numberForm = regexp.MustCompile(`^-?[0-9]{0,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?$`)
 
-// decimal reads a number times a factor, with so many digits behind the point, rounded half away from 0. It reports false for what
-// is no number, or is beyond what the ledger counts exactly.
-func decimal(text string, factor int64, digits int) (n int64, ok bool) {
+// readNumber reads a number times a factor, in units with so many digits behind the point. It reports false for what is no number, or is
+// beyond what the ledger counts exactly.
+func readNumber(text string, factor int64, digits int) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if n, ok := plain(text, factor, digits); ok {
 		return n, true
 	}
 	if !numberForm.MatchString(text) {
-		return 0, false
+		return n, false
 	}
-	number, ok := new(big.Rat).SetString(text)
+	rest, ok := new(big.Rat).SetString(text)
 	if !ok {
-		return 0, false
+		return n, false
 	}
-	number.Mul(number, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)))
-	number.Mul(number, new(big.Rat).SetInt64(factor))
-	rounded, ok := new(big.Int).SetString(number.FloatString(0), 10)
-	return rounded.Int64(), ok && rounded.IsInt64() && max(rounded.Int64(), -rounded.Int64()) <= unit.Most
+	rest.Mul(rest, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)))
+	rest.Mul(rest, new(big.Rat).SetInt64(factor))
+	whole := new(big.Int).Quo(rest.Num(), rest.Denom())
+	if rest.Sub(rest, new(big.Rat).SetInt(whole)); rest.Sign() != 0 {
+		n.finer = rest
+	}
+	n.whole = whole.Int64()
+	return n, whole.IsInt64() && max(n.whole, -n.whole) <= unit.Most
 }
 
 // plain reads what nearly every number is: few digits, with a point and without an exponent.
-func plain(text string, factor int64, digits int) (n int64, ok bool) {
+func plain(text string, factor int64, digits int) (n number, ok bool) {
 	unsigned, negative := strings.CutPrefix(text, "-")
 	if unsigned == "" || len(unsigned) > 12 || factor > 1000 {
-		return 0, false
+		return n, false
 	}
-	behind := -1
+	value, behind := int64(0), -1
 	for _, c := range []byte(unsigned) {
 		switch {
 		case c == '.' && behind < 0:
 			behind = 0
 			continue
 		case c < '0' || c > '9':
-			return 0, false
+			return n, false
 		case behind >= 0:
 			behind++
 		}
-		n = n*10 + int64(c-'0')
+		value = value*10 + int64(c-'0')
 	}
 	if behind >= 0 && len(unsigned) == 1 { // a point alone
-		return 0, false
+		return n, false
 	}
-	n, ok = shift(n*factor, digits-max(behind, 0)) // the product is below 10¹⁵
-	if negative {
-		n = -n
+	if value *= factor; negative { // below 10¹⁵
+		value = -value
 	}
-	return n, ok
+	return shift(value, digits-max(behind, 0))
 }
 
-// shift moves a number's point by some digits to the right, or by one to the left, which rounds.
-func shift(n int64, by int) (int64, bool) {
-	switch {
-	case by < -1: // only the last digit that is dropped decides about rounding
-		return 0, false
-	case by == -1:
-		return (n + 5) / 10, true
-	}
-	for range by {
-		if n *= 10; n > unit.Most {
-			return 0, false
+// shift moves a number's point by some digits to the right, or by at most nine to the left.
+func shift(value int64, by int) (n number, ok bool) {
+	for ; by > 0; by-- {
+		if value *= 10; max(value, -value) > unit.Most {
+			return n, false
 		}
 	}
-	return n, true
+	part := int64(billion)
+	for ; by < 0; by++ {
+		if part /= 10; part == 0 {
+			return n, false
+		}
+	}
+	ones := billion / part
+	return number{whole: value / ones, billionths: value % ones * part}, true
 }

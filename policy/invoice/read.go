@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy/limit"
 	"sluice/policy/unit"
 )
 
 // Item is what a sum is of.
 type Item struct {
-	Day   int // in UTC, as 20261121
-	Model string
-	Kind  string // a name of price.Table, or Unknown
+	Day     int    // in UTC, as 20261121
+	Account string // at the service; empty in differences, and if the bill names none
+	Model   string
+	Kind    string // a name of price.Table, or Unknown
 }
 
 // Sum is what was charged for an item.
@@ -32,6 +32,8 @@ type Sums struct {
 	Of       map[Item]Sum
 	Counted  bool     // the bill has quantities
 	Accounts []string // that it is for, in order, the first hundred; nil if none is named
+	Named    bool     // the map names the accounts at the service by the bill's words
+	Own      bool     // it is Sluice's own: also what is of unknown kind is known to be tokens or pictures
 }
 
 // Days are the first and the last day of the bill; 0: it has none.
@@ -52,7 +54,7 @@ const (
 	mostSum      = unit.Most << 8
 )
 
-// Read adds up a bill. A fault of the bill says "line N, column M".
+// Read adds up a bill. A fault of the bill says "line N, column M", also that no line of it is compared.
 func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 	in := csv.NewReader(from)
 	in.ReuseRecord = true
@@ -68,7 +70,7 @@ func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 		line, err := in.Read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return r.end(), nil
+			return r.end()
 		case err != nil:
 			return nil, csvFault(err)
 		}
@@ -92,13 +94,26 @@ type reader struct {
 	m                                                  *Map
 	zone                                               *time.Location
 	date, account, model, kind, quantity, unit, amount int
+	tokens, images                                     int
 	skip                                               []int
-	sums                                               map[Item]Sum
+	sums                                               map[Item]*tally
 	kinds                                              map[string]string // of words of the bill that were seen
 	days                                               map[string]int    // likewise
 	accounts                                           map[string]bool   // likewise
 	named                                              bool              // some line names its account
+	left                                               [leftOuts]int     // lines that are not compared
 }
+
+// tally is a sum that is rounded once, at the end.
+type tally struct{ quantity, amount number }
+
+// Why a line is not compared.
+const (
+	bySkip = iota
+	byAccount
+	byDay
+	leftOuts
+)
 
 func newReader(m *Map, head []string) (*reader, error) {
 	heads := slices.Clone(head)
@@ -120,8 +135,8 @@ func newReader(m *Map, head []string) (*reader, error) {
 	}
 	r := &reader{
 		m: m, zone: zone, date: place(m.Date.Column), account: place(m.Account.Column), model: place(m.Model), kind: place(m.Kind),
-		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount),
-		sums: map[Item]Sum{}, kinds: map[string]string{}, days: map[string]int{}, accounts: map[string]bool{},
+		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount), tokens: place(m.tokens), images: place(m.images),
+		sums: map[Item]*tally{}, kinds: map[string]string{}, days: map[string]int{}, accounts: map[string]bool{},
 	}
 	for _, s := range m.Skip {
 		r.skip = append(r.skip, place(s.Column))
@@ -132,83 +147,19 @@ func newReader(m *Map, head []string) (*reader, error) {
 	return r, nil
 }
 
-func (r *reader) end() *Sums {
-	s := &Sums{Of: r.sums, Counted: r.quantity >= 0}
+func (r *reader) end() (*Sums, error) {
+	if len(r.sums) == 0 {
+		return nil, fmt.Errorf("line 1, column 1: no line to compare below the heads; left out are %d by skip, %d of other accounts, %d of days that are not compared",
+			r.left[bySkip], r.left[byAccount], r.left[byDay])
+	}
+	s := &Sums{Of: make(map[Item]Sum, len(r.sums)), Counted: r.quantity >= 0 || r.tokens >= 0, Named: r.m.Account.Names != nil, Own: r.tokens >= 0}
+	for item, t := range r.sums {
+		s.Of[item] = Sum{t.quantity.rounded(), t.amount.rounded()}
+	}
 	if r.named {
 		s.Accounts = slices.Sorted(maps.Keys(r.accounts))
 	}
-	return s
-}
-
-// add adds a line. It returns its fault and the place of the faulty column, "" if there is none.
-func (r *reader) add(line []string, span Span) (fault string, column int) {
-	for i, s := range r.m.Skip {
-		if s.Pattern.Match(line[r.skip[i]]) {
-			return "", 0
-		}
-	}
-	if r.account >= 0 && span.Account != "" && r.m.Account.of(line[r.account]) != span.Account {
-		return "", 0
-	}
-	day, ok := r.dayOf(line[r.date])
-	if !ok {
-		return fmt.Sprintf("given %q; allowed: a date as %s", line[r.date], r.m.Date.format()), r.date
-	}
-	if day < span.From || span.To != 0 && day > span.To {
-		return "", 0
-	}
-	sum := Sum{}
-	if sum.Amount, ok = decimal(line[r.amount], 1, span.Money.Digits()); !ok {
-		return fmt.Sprintf("given %q; allowed: an amount of money", line[r.amount]), r.amount
-	}
-	if r.quantity >= 0 && line[r.quantity] != "" {
-		if sum.Quantity, fault, column = r.quantityOf(line); fault != "" {
-			return fault, column
-		}
-	}
-	if r.account >= 0 {
-		r.noteAccount(line[r.account])
-	}
-	if !r.addSum(Item{Day: day, Model: line[r.model], Kind: r.kindOf(line)}, sum) {
-		return "the sum of its model and kind on that day is beyond what can be counted", r.amount
-	}
-	return "", 0
-}
-
-// noteAccount notes the account of a line, which is main's without a word.
-func (r *reader) noteAccount(word string) {
-	r.named = r.named || word != ""
-	if word = limit.AccountName(word); !r.accounts[word] && len(r.accounts) < mostAccounts {
-		r.accounts[strings.Clone(word)] = true
-	}
-}
-
-// quantityOf is a line's quantity in tokens or pictures.
-func (r *reader) quantityOf(line []string) (n int64, fault string, column int) {
-	factor := int64(1)
-	if r.unit >= 0 {
-		of, known := r.m.Units[line[r.unit]]
-		if !known {
-			return 0, fmt.Sprintf("the map's units lack %q", line[r.unit]), r.unit
-		}
-		factor = of
-	}
-	n, ok := decimal(line[r.quantity], factor, 0)
-	if !ok {
-		return 0, fmt.Sprintf("given %q; allowed: a quantity", line[r.quantity]), r.quantity
-	}
-	return n, "", 0
-}
-
-// addSum reports whether the sum can be counted.
-func (r *reader) addSum(item Item, sum Sum) bool {
-	before, seen := r.sums[item]
-	if !seen {
-		item.Model = strings.Clone(item.Model) // the line's memory is used again
-	}
-	sum = plus(before, sum)
-	r.sums[item] = sum
-	return max(sum.Amount, -sum.Amount, sum.Quantity, -sum.Quantity) <= mostSum
+	return s, nil
 }
 
 func (d *Date) format() string {

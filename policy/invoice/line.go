@@ -1,0 +1,120 @@
+package invoice
+
+import (
+	"fmt"
+	"strings"
+
+	"sluice/policy/limit"
+)
+
+// add adds a line. It returns its fault and the place of the faulty column, "" if there is none.
+func (r *reader) add(line []string, span Span) (fault string, column int) {
+	for i, s := range r.m.Skip {
+		if s.Pattern.Match(line[r.skip[i]]) {
+			r.left[bySkip]++
+			return "", 0
+		}
+	}
+	item := Item{Account: r.accountOf(line)}
+	if r.account >= 0 && span.Account != "" && item.Account != span.Account {
+		r.left[byAccount]++
+		return "", 0
+	}
+	day, ok := r.dayOf(line[r.date])
+	if !ok {
+		return fmt.Sprintf("given %q; allowed: a date as %s", line[r.date], r.m.Date.format()), r.date
+	}
+	if day < span.From || span.To != 0 && day > span.To {
+		r.left[byDay]++
+		return "", 0
+	}
+	amount, ok := readNumber(line[r.amount], 1, span.Money.Digits())
+	if !ok {
+		return fmt.Sprintf("given %q; allowed: an amount of money", line[r.amount]), r.amount
+	}
+	item.Day, item.Model, item.Kind = day, line[r.model], r.kindOf(line)
+	quantity, images, fault, column := r.quantitiesOf(line)
+	if fault != "" {
+		return fault, column
+	}
+	if r.account >= 0 {
+		r.noteAccount(line[r.account])
+	}
+	if item.Kind == imageKind && r.images >= 0 || item.Kind == Unknown && images != (number{}) {
+		if pictures := item; quantity != (number{}) && item.Kind == Unknown { // the money is with the tokens
+			pictures.Kind = imageKind
+			ok = r.addSum(pictures, tally{quantity: images})
+		} else {
+			item.Kind, quantity = imageKind, images
+		}
+	}
+	if !r.addSum(item, tally{quantity, amount}) || !ok {
+		return "the sum of its model and kind on that day is beyond what can be counted", r.amount
+	}
+	return "", 0
+}
+
+// quantitiesOf are a line's tokens or pictures; if the bill tells them apart, its tokens and its pictures.
+func (r *reader) quantitiesOf(line []string) (quantity, images number, fault string, column int) {
+	if r.tokens < 0 {
+		if r.quantity >= 0 && line[r.quantity] != "" {
+			quantity, fault, column = r.quantityOf(line)
+		}
+		return quantity, images, fault, column
+	}
+	for _, of := range []struct {
+		n      *number
+		column int
+	}{{&quantity, r.tokens}, {&images, r.images}} {
+		ok := false
+		if *of.n, ok = readNumber(line[of.column], 1, 0); !ok {
+			return quantity, images, fmt.Sprintf("given %q; allowed: a quantity", line[of.column]), of.column
+		}
+	}
+	return quantity, images, "", 0
+}
+
+// accountOf is the account at the service that a line is for; empty: the bill names none.
+func (r *reader) accountOf(line []string) string {
+	if r.account < 0 {
+		return ""
+	}
+	return r.m.Account.of(line[r.account])
+}
+
+// noteAccount notes the account of a line, which is main's without a word.
+func (r *reader) noteAccount(word string) {
+	r.named = r.named || word != ""
+	if word = limit.AccountName(word); !r.accounts[word] && len(r.accounts) < mostAccounts {
+		r.accounts[strings.Clone(word)] = true
+	}
+}
+
+// quantityOf is a line's quantity in tokens or pictures.
+func (r *reader) quantityOf(line []string) (n number, fault string, column int) {
+	factor := int64(1)
+	if r.unit >= 0 {
+		of, known := r.m.Units[line[r.unit]]
+		if !known {
+			return n, fmt.Sprintf("the map's units lack %q", line[r.unit]), r.unit
+		}
+		factor = of
+	}
+	n, ok := readNumber(line[r.quantity], factor, 0)
+	if !ok {
+		return n, fmt.Sprintf("given %q; allowed: a quantity", line[r.quantity]), r.quantity
+	}
+	return n, "", 0
+}
+
+// addSum reports whether the sum can be counted.
+func (r *reader) addSum(item Item, more tally) bool {
+	sum := r.sums[item]
+	if sum == nil {
+		item.Model, item.Account = strings.Clone(item.Model), strings.Clone(item.Account) // the line's memory is used again
+		sum = new(tally)
+		r.sums[item] = sum
+	}
+	sum.quantity, sum.amount = sum.quantity.plus(more.quantity), sum.amount.plus(more.amount)
+	return max(sum.amount.whole, -sum.amount.whole, sum.quantity.whole, -sum.quantity.whole) <= mostSum
+}
