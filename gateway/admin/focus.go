@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -150,19 +149,6 @@ func amountsOf(units []UsageRow) (amounts map[unit.Name]string, estimated string
 		}
 	}
 	return amounts, estimated
-}
-
-// unitPrice is the price of one PricingUnit; empty: no one price held.
-func unitPrice(row *UsageRow) string {
-	price, ok := new(big.Rat).SetString(row.Price.String())
-	if !ok {
-		return ""
-	}
-	if row.Unit == teams.UnitTokens { // it is of a million
-		price.Quo(price, big.NewRat(1_000_000, 1))
-	}
-	text := price.FloatString(18) // exact
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // consumed is the unit that a charge is measured in: the last one with an amount, such as pictures before tokens, else requests.

@@ -13,14 +13,14 @@ func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustmen
 	if err := r.List(ctx, c.Team); err != nil { // so that reports have it
 		return limit.Adjustment{}, err
 	}
-	done, err := r.adjust(ctx, c.Team, &c)
+	done, err := adjust(ctx, r, c.Team, &c)
 	if err != nil || !done.Done {
 		return done, err
 	}
 	for _, other := range c.Outside() {
 		known, err := r.Knows(ctx, other)
 		if known && err == nil {
-			_, err = r.adjust(ctx, other, &c)
+			_, err = adjust(ctx, r, other, &c)
 		}
 		if err != nil {
 			return done, err
@@ -30,7 +30,7 @@ func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustmen
 }
 
 // adjust makes a correction of one account: of the team's, or after that of one outside of the teams.
-func (r *Store) adjust(ctx context.Context, account string, c *limit.Correction) (a limit.Adjustment, err error) {
+func adjust(ctx context.Context, r *Store, account string, c *limit.Correction) (a limit.Adjustment, err error) {
 	day := ""
 	if c.Day != 0 {
 		day = strconv.Itoa(c.Day)

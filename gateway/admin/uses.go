@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/invoice"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// Uses returns what the report says that teams used, one for each team, day, model, endpoint, account and kind. A request that names no
+// model has its endpoint in place of it, as in bills.
+func (u *UsageReport) Uses() (all []invoice.Use, err error) {
+	requests := int64(0) // of the row of the ledger
+	for i := range u.Rows {
+		row := &u.Rows[i]
+		if i == 0 || !row.ofRow(&u.Rows[i-1]) {
+			requests = 0
+		}
+		if i == 0 || !sameUse(&u.Rows[i-1], row) {
+			all = append(all, invoice.Use{
+				Team: row.Team, Account: row.Account, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind, Correction: row.isCorrection(),
+			})
+		}
+		use := &all[len(all)-1]
+		day, ok := limit.Days(row.Day, row.Day)
+		if !ok || !u.addAmount(&use.Used, row.Unit, row.Used) || !u.addAmount(&use.Estimated, row.Unit, row.Estimated) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
+		}
+		use.Day = day[0]
+		if row.Spend != "" && row.Unit != teams.UnitSpend && (!u.addAmount(&use.Used, teams.UnitSpend, row.Spend) || !u.addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
+			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
+		}
+		if row.Unit == teams.UnitRequests {
+			requests = use.Used[limit.Requests]
+		}
+		use.Rounded += u.rounded(row, requests)
+	}
+	return all, nil
+}
+
+// rounded is by how much the cost of a kind was rounded up for each of its requests: exactly where one price held, else by less than the last
+// digit for each. What is of unknown kind has no price.
+func (u *UsageReport) rounded(row *UsageRow, requests int64) int64 {
+	if row.Unit != teams.UnitTokens || row.Kind == "" || row.Kind == invoice.Unknown {
+		return 0
+	}
+	if row.Price == "" {
+		return max(requests, 0)
+	}
+	cost, costs := new(big.Rat).SetString(row.Spend.String())
+	exact, priced := new(big.Rat).SetString(unitPrice(row))
+	quantity, counted := new(big.Rat).SetString(row.Used.String())
+	if !costs || !priced || !counted {
+		return 0
+	}
+	up := cost.Sub(cost, exact.Mul(exact, quantity))
+	up.Mul(up, new(big.Rat).SetInt64(u.Money.Parts()))
+	up.Add(up, big.NewRat(1, 2)) // the bill's own sum is rounded once
+	return max(new(big.Int).Quo(up.Num(), up.Denom()).Int64(), 0)
+}
+
+// isCorrection reports whether the row is of sluice adjust. A client may call a model like that of corrections, but it has another endpoint.
+func (r *UsageRow) isCorrection() bool {
+	return r.Model == limit.AdjustedModel && r.Endpoint == policy.EndpointOther
+}
+
+// sameUse reports whether two rows are of one use. Pictures of all sizes are.
+func sameUse(a, b *UsageRow) bool {
+	return a.ofRow(b) && a.Kind == b.Kind
+}
+
+// ofRow reports whether two rows are of one row of the ledger.
+func (r *UsageRow) ofRow(o *UsageRow) bool {
+	return r.Team == o.Team && r.Day == o.Day && r.Model == o.Model && r.Endpoint == o.Endpoint && r.Account == o.Account
+}
+
+// addAmount reports whether the number is one of the unit.
+func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
+	i := limit.UnitIndex(of)
+	n, ok := u.Money.Read(of, number.String())
+	if ok = ok && i >= 0; ok {
+		to[i] += n
+	}
+	return ok
+}
+
+// unitPrice is the price of one PricingUnit; empty: no one price held.
+func unitPrice(row *UsageRow) string {
+	price, ok := new(big.Rat).SetString(row.Price.String())
+	if !ok {
+		return ""
+	}
+	if row.Unit == teams.UnitTokens { // it is of a million
+		price.Quo(price, big.NewRat(1_000_000, 1))
+	}
+	text := price.FloatString(18) // exact
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
