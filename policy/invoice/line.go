@@ -66,10 +66,11 @@ func (r *reader) quantitiesOf(line []string) (quantity, images number, fault str
 		n      *number
 		column int
 	}{{&quantity, r.tokens}, {&images, r.images}} {
-		ok := false
-		if *of.n, ok = readNumber(line[of.column], 1, 0); !ok {
+		n, ok := readNumber(line[of.column], 1, 0)
+		if !ok {
 			return quantity, images, fmt.Sprintf("given %q; allowed: a quantity", line[of.column]), of.column
 		}
+		*of.n = n
 	}
 	return quantity, images, "", 0
 }
