@@ -66,15 +66,14 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 // passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	want, id := s.want(), holdID(s)
-	var hold *limit.Hold
-	var full *limit.Verdict // of the accounts without room the one that has some first
+	var full fullAccount // of those without room the one that has some first
 	for {
-		attempt, choice := a.live.roster.Choose(want)
+		attempt, choice := s.accounts.Choose(want)
 		if attempt.Account == nil {
-			return a.refuseChoice(w, s, &choice, hold, full)
+			return a.refuseChoice(w, s, &choice, full)
 		}
 		s.use(attempt)
-		hold = a.holdOn(&attempt, s, id)
+		hold := a.holdOn(&attempt, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		switch {
 		case err != nil:
@@ -85,15 +84,15 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 			return nil
 		}
 		s.attempt.Drop()
-		if verdict.Reason != limit.ReasonAccount || !a.live.roster.Several() {
+		if verdict.Reason != limit.ReasonAccount || !s.accounts.Several() {
 			return a.refuse(w, s, &verdict, hold)
 		}
 		if want.Spent == nil {
 			want.Spent = map[string]time.Duration{}
 		}
 		want.Spent[attempt.ID] = max(verdict.Wait, time.Millisecond)
-		if full == nil || verdict.Wait < full.Wait {
-			full = &verdict
+		if full.verdict == nil || verdict.Wait < full.verdict.Wait {
+			full = fullAccount{&verdict, hold}
 		}
 	}
 }
@@ -110,7 +109,7 @@ func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *li
 // any of that.
 func (a *admission) holdOf(s *requestState) *limit.Hold {
 	hold := &limit.Hold{Team: s.team, Model: s.Model, Key: s.holder, Amounts: s.size}
-	for _, spec := range a.live.roster.Serving(s.want()) {
+	for _, spec := range s.accounts.Serving(s.want()) {
 		of := limit.Hold{Outside: a.outsides.For(s.teams, spec, s.Model)}
 		hold.Outside = append(hold.Outside, of.Rated()...)
 	}
@@ -171,18 +170,25 @@ func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, ho
 	return refused
 }
 
-// refuseChoice is the refusal if no account can be chosen. full is the verdict of an account without room; nil: all have other reasons.
-func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, hold *limit.Hold, full *limit.Verdict) error {
+// fullAccount is an account without room for a hold. The zero value is none.
+type fullAccount struct {
+	verdict *limit.Verdict
+	hold    *limit.Hold
+}
+
+// refuseChoice is the refusal if no account can be chosen.
+func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, full fullAccount) error {
 	switch {
 	case choice.Refusal == account.Unserved:
 		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
 	case choice.Refusal == account.AllOut:
 		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
-	case full != nil && full.Wait <= choice.Wait:
-		return a.refuse(w, s, full, hold)
+	case full.verdict != nil && full.verdict.Wait <= choice.Wait:
+		return a.refuse(w, s, full.verdict, full.hold)
 	}
 	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
-		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
+		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount).
+		waits(&turn.Refusal{Resource: turn.Account(s.Model), Wait: choice.Wait})
 }
 
 // refusedBy maps each reason of the accounts to its row.
@@ -209,7 +215,7 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 			charge.Held = s.held.AsTask()
 		}
 		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
-		charge.Team, charge.Estimated, charge.Taken = a.live.teams.Load().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
+		charge.Team, charge.Estimated, charge.Taken = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
 		a.deps.Accounts.SettleLater(charge)
 	}
 	if s.unpriced() {
@@ -262,7 +268,7 @@ func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 // chargeTask charges what a task's creation holds.
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	team, taken := charge.Held.Team, charge.Taken
-	file := a.live.teams.Load()
+	file := a.live.teams()
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
 		h.Document = a.quotasOf(file, h.Team)
@@ -278,7 +284,7 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 // fullTeams are the teams at their limit of open tasks. They wait for a task to end, so the finisher queries theirs first.
 func (a charges) fullTeams() map[string]bool {
 	full := map[string]bool{}
-	for _, team := range a.live.teams.Load().List {
+	for _, team := range a.live.teams().List {
 		if team.OpenTasks > 0 && a.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
 			full[team.ID] = true
 		}

@@ -24,28 +24,33 @@ type attempts struct {
 // RoundTrip implements [http.RoundTripper]. The answer is that of the last account.
 func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
-	if !t.service.live.roster.Several() {
+	if !s.accounts.Several() {
 		return t.service.try(out, s)
 	}
-	trials := accounts.Trials{Roster: t.service.live.roster}
+	trials := accounts.Trials{Roll: s.accounts}
 	for {
 		answer, err := t.service.try(out, s)
 		if err == nil {
 			err = s.readRefusal(answer)
 		}
 		if !t.another(&trials, s) {
-			s.tellWait(answer, trials.Longest)
-			return whole(answer, err)
+			return s.last(answer, err, trials.Wait(s.verdict))
 		}
 		s.again(err)
 		t.service.outbound(out, s)
 	}
 }
 
-// whole drops an answer that could not be read.
-func whole(answer *http.Response, err error) (*http.Response, error) {
-	if err != nil {
+// last is the last account's answer. A client to which no account did any work is told to wait as long as any of them asks for.
+func (s *requestState) last(answer *http.Response, err error, wait time.Duration) (*http.Response, error) {
+	switch {
+	case err != nil && wait > 0:
+		return nil, asRefusal(err).retry(wait)
+	case err != nil:
 		return nil, err
+	case wait > s.retryAfter:
+		s.retryAfter = wait
+		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	return answer, nil
 }
@@ -65,13 +70,6 @@ func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 	return ok
 }
 
-// tellWait has a client that was throttled wait as long as any of the accounts asks for.
-func (s *requestState) tellWait(answer *http.Response, longest time.Duration) {
-	if answer != nil && answer.StatusCode == http.StatusTooManyRequests && longest > s.retryAfter {
-		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(longest.Seconds()))))
-	}
-}
-
 // again makes the request ready for another attempt. failed is why the one before has no answer.
 func (s *requestState) again(failed error) {
 	if failed != nil {
@@ -86,28 +84,23 @@ func (s *requestState) again(failed error) {
 }
 
 // readRefusal reads an answer that may be a refusal far enough to know whether it is one: an error whole, a stream until its first
-// event. The body can then be read from its beginning.
+// event, with what precedes it. The body can then be read from its beginning.
 func (s *requestState) readRefusal(answer *http.Response) error {
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest:
 		_, err := readWhole(answer)
 		return err
 	case isStream(answer.Header):
-		upstream.Glance(answer, s.refused)
+		upstream.Glance(answer, s.mayRefuse)
 	}
 	return nil
 }
 
-// refused reports whether the answer so far is an error for which another account may be tried, and nothing else.
-func (s *requestState) refused() bool {
+// mayRefuse reports whether the stream so far may still be a refusal alone; open: its last event has not ended.
+func (s *requestState) mayRefuse(open bool) bool {
 	if s.meter == nil {
 		return false
 	}
 	read := s.meter.End()
-	return refusesOnly(&read) && account.Judge(account.Answer{Sent: true, Complete: true, Status: read.ErrorStatus, Code: read.ErrorCode}).Another
-}
-
-// refusesOnly reports whether a stream is one error frame so far. A frame before it, even an empty one, shows that the work had begun.
-func refusesOnly(read *meter.Reading) bool {
-	return read.Failed && !read.Content && read.Frames == 1 && read.TaskID == ""
+	return accounts.MayRefuse(&read, open)
 }

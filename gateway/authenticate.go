@@ -26,7 +26,7 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
 			presented := bearer(r.Header["Authorization"])
-			s.teams = live.teams.Load()
+			s.inForce = live.now.Load()
 			team, key, ok := s.teams.Lookup(presented, s.start)
 			switch {
 			case ok:

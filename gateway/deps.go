@@ -79,8 +79,8 @@ func OneAccount(key Secret) Upstream { return accounts.Main(key) }
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
 	Now           func() time.Time               // the clock for times and durations; time.Now outside tests
-	Teams         *teams.File                    // the teams to start with; SetTeams replaces them
-	Upstream      Upstream                       // the accounts at the service to start with, and their keys; SetUpstream replaces them
+	Teams         *teams.File                    // the teams to start with; Set replaces them
+	Upstream      Upstream                       // the accounts at the service to start with, and their keys; Set replaces them
 	Cooling       accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims        Claims                         // the teams' tasks
 	Queries       Queries                        // the rates of task queries of the accounts
@@ -139,14 +139,22 @@ func (d *Deps) takeTurns() {
 
 // live holds the parts that may change while the gateway runs.
 type live struct {
-	teams    atomic.Pointer[teams.File]
+	now      atomic.Pointer[inForce]
 	roster   *accounts.Roster // the accounts at the service
 	draining atomic.Bool      // every answer ends its connection
 	stopping atomic.Bool      // new requests are refused
 }
 
+// inForce are teams and accounts that belong together. A request goes by those of one moment, also if it takes long to arrive.
+type inForce struct {
+	teams    *teams.File
+	accounts *accounts.Roll
+}
+
+func (l *live) teams() *teams.File { return l.now.Load().teams }
+
 // label is the name of a model in metrics.
-func (l *live) label(model string) string { return l.teams.Load().Label(model) }
+func (l *live) label(model string) string { return l.teams().Label(model) }
 
 // money is what amounts of money count in.
-func (l *live) money() unit.Money { return l.teams.Load().Money }
+func (l *live) money() unit.Money { return l.teams().Money }

@@ -86,23 +86,13 @@ func (s *requestState) Ended() {
 // judge tells the account what became of the attempt, and alarms of what only an operator can change.
 func (s *requestState) judge() {
 	u := s.service
-	s.verdict = s.attempt.End(s.outcome())
+	s.verdict = s.attempt.End(accounts.AnswerOf(s.exchange, &s.reading, s.UpstreamStatus, s.retryAfter))
 	if s.UpstreamStatus == http.StatusUnauthorized {
 		u.alarms.Raise(telemetry.AlarmKeyRefused, s.attempt.ID, errOurKey.Error())
 	}
 	if s.reading.Failed && account.Unpaid(s.reading.ErrorCode) {
 		u.alarms.Raise(s.reading.ErrorCode, s.attempt.ID, "the service says that its account does not pay")
 	}
-}
-
-// outcome is what became of the attempt. An error frame that is the first of a stream counts as its status.
-func (s *requestState) outcome() account.Answer {
-	x, read := s.exchange, &s.reading
-	a := account.Answer{Sent: x.Reached, Complete: x.Whole, Status: s.UpstreamStatus, Code: read.ErrorCode, RetryAfter: s.retryAfter}
-	if a.Status < http.StatusBadRequest && refusesOnly(read) {
-		a.Status = read.ErrorStatus
-	}
-	return a
 }
 
 // use has the request use an account.

@@ -9,6 +9,7 @@ import (
 	"sluice/gateway/accounts"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
+	"sluice/policy/teams"
 )
 
 // Access to internals for the tests of behaviour.
@@ -27,11 +28,18 @@ func (g *Gateway) SetDrainTime(d time.Duration) {
 	g.setClient(func(config *upstream.Config) { config.DrainTime = d })
 }
 
+// SetTeams replaces the teams, and leaves the accounts at the service as they are.
+func (g *Gateway) SetTeams(file *teams.File) { g.setTeams(file) }
+
+// SetUpstream replaces the accounts at the service, and leaves the teams as they are.
+func (g *Gateway) SetUpstream(up Upstream) { g.Set(g.live.teams(), up) }
+
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
 	config := rosterConfig(&g.config, &g.deps)
 	change(&config.Client)
 	g.live.roster = accounts.New(config, g.deps.Upstream)
+	g.setTeams(g.live.teams())
 }
 
 // SetLease shortens the lease of a request's hold.

@@ -47,24 +47,26 @@ func every(ctx context.Context, do func()) {
 	}
 }
 
-// SetTeams replaces the teams for every request that has not been authenticated yet.
-func (g *Gateway) SetTeams(file *teams.File) {
+// Set replaces the teams and the accounts at the service for every request that has not been authenticated yet, both together; keys and
+// addresses of accounts for every request that has not been sent yet. Calls MUST follow one another.
+func (g *Gateway) Set(file *teams.File, up Upstream) {
+	g.live.roster.Replace(up)
+	g.setTeams(file)
+}
+
+func (g *Gateway) setTeams(file *teams.File) {
 	if g.deps.Identities != nil {
 		g.deps.Identities.Follow(file.Issuers)
 	}
-	g.live.teams.Store(file)
+	g.live.now.Store(&inForce{file, g.live.roster.Now()})
 	g.throttle.refusals.forgetAll()
 }
 
 // Currency is the currency in the teams file in force.
-func (g *Gateway) Currency() unit.Currency { return g.live.teams.Load().In() }
+func (g *Gateway) Currency() unit.Currency { return g.live.teams().In() }
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (g *Gateway) House() string { return g.quotas.House() }
-
-// SetUpstream replaces the accounts at the service and their keys for every request that has not been sent yet. Calls MUST follow one
-// another.
-func (g *Gateway) SetUpstream(set Upstream) { g.live.roster.Replace(set) }
 
 // Standings are the accounts at the service as operators are shown them.
 func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
@@ -125,7 +127,7 @@ func (g *Gateway) CancelTask(ctx context.Context, team, task string) error {
 
 // Queue shows how many requests of each team wait their turn in this process, and how many may.
 func (g *Gateway) Queue(show telemetry.ShowQueue) {
-	for _, team := range g.live.teams.Load().List {
+	for _, team := range g.live.teams().List {
 		show(team.ID, g.admission.queue.Waiting(team.ID), team.Queue.Most())
 	}
 }

@@ -60,7 +60,7 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 		return claim, refuse(refuseClaim).say("The task cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
 	}
 	s.Task = s.task // only now: the id of an absent task may be any text
-	s.Model, s.Label, s.creation = claim.Model, p.live.label(claim.Model), claim.Trace
+	s.Model, s.Label, s.creation, s.Account = claim.Model, p.live.label(claim.Model), claim.Trace, p.live.roster.Shown(claim.Account)
 	return claim, nil
 }
 

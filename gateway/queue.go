@@ -53,7 +53,7 @@ func (p *passage) begin() {
 
 func (p *passage) tryNow() (passed bool, refused *turn.Refusal) {
 	p.err = p.try(p.w, p.r, p.s)
-	return p.err == nil, scarceOf(p.err, p.s)
+	return p.err == nil, scarceOf(p.err)
 }
 
 func (p *passage) tryApart() (passed bool, refused *turn.Refusal) {
@@ -85,7 +85,7 @@ func (a *admission) try(w *reply, r *http.Request, s *requestState) error {
 		s.slotless = false
 	}
 	err := a.hold(w, r, s)
-	if s.patience > 0 && scarceOf(err, s) != nil {
+	if s.patience > 0 && scarceOf(err) != nil {
 		s.slotless = true
 		a.throttle.leaveSlot(s)
 	}
@@ -93,15 +93,11 @@ func (a *admission) try(w *reply, r *http.Request, s *requestState) error {
 }
 
 // scarceOf is what a refused request may wait for; nil: time alone does not help.
-func scarceOf(err error, s *requestState) *turn.Refusal {
-	refused, ok := errors.AsType[*refusal](err)
-	switch {
-	case !ok:
-		return nil
-	case refused.scarce == nil && refused.reason == refuseAccount && refused.after > 0:
-		return &turn.Refusal{Resource: turn.Account(s.Model), Wait: refused.after}
+func scarceOf(err error) *turn.Refusal {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return refused.scarce
 	}
-	return refused.scarce
+	return nil
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.

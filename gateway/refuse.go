@@ -78,7 +78,7 @@ type refusal struct {
 	header  string        // name of one more header, with its value
 	value   string        //
 	field   string        // the field of the request that is at fault; empty: none, or unknown
-	after   time.Duration // Retry-After on 429 and 503, before jitter
+	after   time.Duration // Retry-After, before jitter; 0: 0 on 429 and 503, else none
 	scarce  *turn.Refusal // what the request may wait for; nil: time alone does not help
 	keeps   bool          // the answer keeps the headers that report the team's limits
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted

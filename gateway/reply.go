@@ -249,7 +249,7 @@ func writeRefusal(w *reply, s *requestState, r *refusal) {
 	if r.status == http.StatusUnauthorized {
 		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
 	}
-	if r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
+	if r.after > 0 || r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
 		h.Set("Retry-After", strconv.Itoa(retryAfter(r.after, rand.Float64())))
 	}
 	body := errorBody(r.code, r.message, s.ID)

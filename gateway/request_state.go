@@ -27,8 +27,9 @@ type requestState struct {
 	match
 
 	service *service
+	*inForce // the teams file that team is from, and the accounts that belong to it; nil: it has not been authenticated
+
 	team    *teams.Team
-	teams   *teams.File // the teams file that team is from
 	header  http.Header // the client's
 	query   string      // the client's, for forwarded paths only
 	method  string

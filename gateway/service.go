@@ -95,7 +95,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 	secrets := u.live.roster.Secrets()
 	secrets.CoverHeader(answer.Header, inboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
-	if err := u.checkAnswer(answer); err != nil {
+	if err := checkAnswer(answer, s.retryAfter); err != nil {
 		s.fault = asRefusal(err).name
 		s.exchange.Abandon()
 		return err
@@ -176,8 +176,8 @@ var (
 	errOurKey     = errors.New("the service refused the gateway's own key")
 )
 
-// checkAnswer refuses an answer that is unfit for any team.
-func (u *service) checkAnswer(answer *http.Response) error {
+// checkAnswer refuses an answer that is unfit for any team. wait is until the key may be asked again; 0: it is not known.
+func checkAnswer(answer *http.Response, wait time.Duration) error {
 	broken := func(err error) error {
 		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
 	}
@@ -187,7 +187,7 @@ func (u *service) checkAnswer(answer *http.Response) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
+		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey).retry(wait)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
 		return broken(errEncoded)
 	}

@@ -181,7 +181,7 @@ func (c *configuration) warn() {
 		}
 	}
 	if c.AccountsFile != "" && c.Upstream.File != nil {
-		for _, text := range c.Upstream.Warnings() {
+		for _, text := range c.Upstream.Warnings(c.teams) {
 			c.warnings = append(c.warnings, prefix+"ACCOUNTS_FILE: "+text)
 		}
 	}

@@ -50,9 +50,8 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	var told sync.Once
 	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
 		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
-			parts.gateway.SetTeams(file)
+			parts.gateway.Set(file, gateway.Upstream(up))
 			parts.force.file.Store(file)
-			parts.gateway.SetUpstream(gateway.Upstream(up))
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start

@@ -132,7 +132,7 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/accounts": {
-		ours:      []string{"gateway/upstream", "policy/account", "policy/teams"},
+		ours:      []string{"gateway/upstream", "policy/account", "policy/teams", "telemetry/meter"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{otelAPI, "os"},
@@ -192,7 +192,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
+	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/account", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},

@@ -80,7 +80,7 @@ func (w *watch) look(ctx context.Context, signalled bool) {
 	for _, text := range teams.Warnings() {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "teams file", slog.String("warning", text))
 	}
-	for _, text := range up.Warnings() {
+	for _, text := range up.Warnings(teams) {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "accounts", slog.String("warning", text))
 	}
 }

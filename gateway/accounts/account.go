@@ -29,7 +29,6 @@ type Account struct {
 type Way struct {
 	*upstream.Client
 
-	spec       *teams.Account
 	base       *url.URL
 	key        upstream.Secret
 	credential *upstream.Credential
@@ -64,13 +63,13 @@ func (w *Way) Target(path string) *url.URL {
 }
 
 // view is what is known of the account, for a request for the model.
-func (a *Account) view(model string, now time.Time) (v account.View) {
+func (a *listed) view(model string, now time.Time) (v account.View) {
 	if a.ill.Load() {
 		a.mu.Lock()
 		v = a.health.View(model, now)
 		a.mu.Unlock()
 	}
-	v.Account, v.InFlight = a.way.Load().spec, int(a.inFlight.Load())
+	v.Account, v.InFlight = a.spec, int(a.inFlight.Load())
 	return v
 }
 

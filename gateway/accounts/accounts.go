@@ -9,6 +9,7 @@
 package accounts
 
 import (
+	"cmp"
 	"log/slog"
 	"net/url"
 	"sync"
@@ -50,37 +51,36 @@ func (s Set) specs() []*teams.Account {
 // Roster has the running accounts. Create it with [New]; it is safe for concurrent use.
 type Roster struct {
 	config Config
-	now    atomic.Pointer[roll]
+	now    atomic.Pointer[Roll]
 	told   sync.Map // ids of accounts that are not there, and of which the log says so
 	news   chan cooled
 }
 
-// roll are the accounts at a moment.
-type roll struct {
-	list    []*Account // in the order of the file
-	byID    map[string]*Account
-	sole    *Account // the only one without an accounts file: nothing is chosen or refused; nil: there is a file
-	secrets *upstream.Secrets
-}
 
 // New builds a Roster of a set. It connects to nothing.
 func New(config Config, set Set) *Roster {
 	r := &Roster{config: config, news: make(chan cooled, mostNews)}
-	r.now.Store(new(roll))
+	r.now.Store(new(Roll))
 	r.Replace(set)
 	return r
 }
 
-// Replace puts other accounts and keys in force for every request that has not been sent yet. What is known of an account stays, and so do
-// its connections unless its address changes. The requests of an account that is gone go on. One call at a time.
+// Now is the accounts as they are now.
+func (r *Roster) Now() *Roll { return r.now.Load() }
+
+// Replace puts other accounts in force: what is chosen from [Roster.Now] is one of them. Keys and addresses are new for every request that
+// has not been sent yet, also for one that chooses from an earlier [Roll]. What is known of an account stays, and so do its connections
+// unless its address changes. The requests of an account that is gone go on. One call at a time.
 func (r *Roster) Replace(set Set) {
-	was, next := r.now.Load(), &roll{byID: map[string]*Account{}}
+	was, next := r.now.Load(), &Roll{roster: r, byID: map[string]*listed{}}
 	var keys []upstream.Secret
 	var bases []*url.URL
 	for _, spec := range set.specs() {
-		a := was.byID[spec.ID]
-		if a == nil {
-			a = &Account{ID: spec.ID}
+		a := &listed{spec: spec}
+		if before := was.byID[spec.ID]; before != nil {
+			a.Account = before.Account
+		} else {
+			a.Account = &Account{ID: spec.ID}
 		}
 		way := r.way(a.way.Load(), spec, set.Keys[spec.ID])
 		if before := a.way.Swap(way); before != nil && before.key != way.key {
@@ -91,7 +91,7 @@ func (r *Roster) Replace(set Set) {
 		r.told.Delete(a.ID)
 	}
 	if set.File == nil || set.File.NoFile {
-		next.sole = next.list[0]
+		next.sole = next.list[0].Account
 	}
 	next.secrets = upstream.NewSecrets(keys, bases, was.secrets)
 	r.now.Store(next)
@@ -108,7 +108,7 @@ func (r *Roster) way(before *Way, spec *teams.Account, key upstream.Secret) *Way
 	if base == nil {
 		base = r.config.Base
 	}
-	way := &Way{spec: spec, base: base, key: key, credential: upstream.NewCredential(key)}
+	way := &Way{base: base, key: key, credential: upstream.NewCredential(key)}
 	if before != nil && before.base.String() == base.String() {
 		way.Client, way.targets = before.Client, before.targets
 		return way
@@ -147,9 +147,14 @@ func (r *Roster) Holder(text string) (id string) {
 
 // Of is the account of this id; empty: of [teams.MainAccount]. Nil: it is not there, which the log says once.
 func (r *Roster) Of(id string) *Account {
-	if id == "" {
-		id = teams.MainAccount
+	if a := r.listed(id); a != nil {
+		return a.Account
 	}
+	return nil
+}
+
+func (r *Roster) listed(id string) *listed {
+	id = cmp.Or(id, teams.MainAccount)
 	a := r.now.Load().byID[id]
 	if a == nil {
 		if _, before := r.told.LoadOrStore(id, true); !before {
@@ -160,21 +165,29 @@ func (r *Roster) Of(id string) *Account {
 	return a
 }
 
+// Shown is the account of this id, as in Of, in the log; empty: there is only one.
+func (r *Roster) Shown(id string) string {
+	if r.now.Load().sole != nil {
+		return ""
+	}
+	return cmp.Or(id, teams.MainAccount)
+}
+
 // Has reports whether the account of this id, as in Of, is there.
 func (r *Roster) Has(id string) bool { return r.Of(id) != nil }
 
 // Quotas is the account that holds the quotas of the account of this id, as in Of; nil: it has none, or is not there.
 func (r *Roster) Quotas(id string) *teams.Team {
-	if a := r.Of(id); a != nil {
-		return a.way.Load().spec.Quotas
+	if a := r.listed(id); a != nil {
+		return a.spec.Quotas
 	}
 	return nil
 }
 
 // QueryRate is how many queries about tasks the account of this id, as in Of, allows a second; 0: as many as the settings say.
 func (r *Roster) QueryRate(id string) int {
-	if a := r.Of(id); a != nil {
-		return a.way.Load().spec.QueryRate
+	if a := r.listed(id); a != nil {
+		return a.spec.QueryRate
 	}
 	return 0
 }

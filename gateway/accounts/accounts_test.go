@@ -104,7 +104,7 @@ func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	attempt, choice := r.Choose(want)
-	if attempt.Account == nil || attempt.Spec() != nil || r.Several() {
+	if attempt.Account == nil || attempt.Spec() != nil || r.Now().Several() {
 		t.Errorf("%+v", choice)
 	}
 	attempt.End(worked)
@@ -261,7 +261,7 @@ func TestAttemptsAtRandom(t *testing.T) {
 // A request asks each account once, and those that have no room never.
 func TestTrialsAskEachAccountOnce(t *testing.T) {
 	r, _ := rosterOf(t, setOf(t, "id: a", "id: b", "id: c", "id: d"))
-	trials := accounts.Trials{Roster: r}
+	trials := accounts.Trials{Roll: r.Now()}
 	attempt, _ := r.Choose(want)
 	seen := map[string]int{}
 	for ok := true; ok; {

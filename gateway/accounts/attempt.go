@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"sluice/policy/account"
@@ -15,57 +14,13 @@ type Attempt struct {
 	*Account
 
 	roster *Roster
+	spec   *teams.Account // as the reading of the file has it from which it was chosen; nil: there is no accounts file, or it was not chosen
 	model  string
 	began  time.Time
 	open   bool      // it is counted with the account
 	probes bool      // others wait for what becomes of it
 	asked  time.Time // when a request about a task of the account began; zero: it is new work, or has ended
 }
-
-// Choose picks the account for new work, and counts the request with it until [Attempt.End] or [Attempt.Drop], one of which MUST
-// follow. Without an Account the choice says why there is none.
-func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) {
-	roll, now := r.now.Load(), r.config.Now()
-	if a := roll.sole; a != nil {
-		if len(want.Tried)+len(want.Spent) > 0 {
-			return Attempt{}, account.Choice{Refusal: account.Exhausted, Wait: want.Spent[a.ID]}
-		}
-		a.begin(want.Model, now)
-		return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true}, account.Choice{Account: a.way.Load().spec}
-	}
-	var some [8]account.View // on the stack
-	for {
-		views := some[:0]
-		for _, a := range roll.list {
-			views = append(views, a.view(want.Model, now))
-		}
-		choice := account.Choose(views, want, rand.Float64())
-		if choice.Account == nil {
-			return Attempt{}, choice
-		}
-		a := roll.byID[choice.Account.ID]
-		if probes := a.begin(want.Model, now); probes || !choice.Probe {
-			return Attempt{Account: a, roster: r, model: want.Model, began: now, open: true, probes: probes}, choice
-		}
-		a.inFlight.Add(-1) // another request has become the probe in between
-	}
-}
-
-// Serving lists the accounts that may do a piece of work, as the file writes them; a nil one without an accounts file.
-func (r *Roster) Serving(want account.Want) []*teams.Account {
-	roll, now := r.now.Load(), r.config.Now()
-	if roll.sole != nil {
-		return []*teams.Account{nil}
-	}
-	views := make([]account.View, len(roll.list))
-	for i, a := range roll.list {
-		views[i] = a.view(want.Model, now)
-	}
-	return account.Serving(views, want)
-}
-
-// Several reports whether there may be another account for a request.
-func (r *Roster) Several() bool { return len(r.now.Load().list) > 1 }
 
 // Asks is an attempt for a request about a task of the account. It is not counted: nothing was chosen.
 func (r *Roster) Asks(a *Account) Attempt {
@@ -145,12 +100,7 @@ func (t *Attempt) Shown() string {
 }
 
 // Spec is the account as the file writes it; nil: there is no accounts file.
-func (t *Attempt) Spec() *teams.Account {
-	if t.roster.now.Load().sole == t.Account {
-		return nil
-	}
-	return t.way.Load().spec
-}
+func (t *Attempt) Spec() *teams.Account { return t.spec }
 
 // FailedOver counts that a request went on with another account, and why.
 func (t *Attempt) FailedOver(why account.Outcome) {

@@ -14,11 +14,11 @@ func (r *Roster) Standings() []account.Standing {
 	for i, a := range list {
 		way, s := a.way.Load(), &all[i]
 		a.mu.Lock()
-		*s = a.health.Standing(way.spec.Weight, now)
+		*s = a.health.Standing(a.spec.Weight, now)
 		s.Failovers = maps.Clone(a.failovers)
 		a.mu.Unlock()
-		s.ID, s.Region, s.Address, s.Key, s.InFlight = a.ID, way.spec.Region, address(way.base), masked(way.key.Reveal()), int(a.inFlight.Load())
-		s.Limits, s.Quotas = way.spec.Limits, way.spec.Quotas
+		s.ID, s.Region, s.Address, s.Key, s.InFlight = a.ID, a.spec.Region, address(way.base), masked(way.key.Reveal()), int(a.inFlight.Load())
+		s.Limits, s.Quotas = a.spec.Limits, a.spec.Quotas
 	}
 	return all
 }

@@ -8,16 +8,17 @@ import (
 // longestGlance bounds how much is read of a stream to see whether it begins with an error.
 const longestGlance = 4 << 10
 
-// Glance reads an answer until its first event has ended. If refused then reports that it is an error, Glance reads on, and ends the
-// exchange when the answer has ended. The body can then be read from its beginning.
-func Glance(answer *http.Response, refused func() bool) {
+// Glance reads an answer for as long as an event is open, and then for as long as goesOn says so, which is called with whether the last event
+// that was read has not ended. If the answer ends meanwhile, so does the exchange. The body can then be read from its beginning.
+func Glance(answer *http.Response, goesOn func(open bool) bool) {
 	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
 	for more := true; more; {
 		n, err := answer.Body.Read(seen.head[len(seen.head):cap(seen.head)])
 		seen.head, seen.err = seen.head[:len(seen.head)+n], err
-		more = err == nil && len(seen.head) < cap(seen.head) && (lastBorder(seen.head) == 0 || refused())
+		border := lastBorder(seen.head)
+		more = err == nil && len(seen.head) < cap(seen.head) && (border == 0 || goesOn(border < len(seen.head)))
 	}
-	if seen.err == io.EOF && refused() {
+	if seen.err == io.EOF && goesOn(false) {
 		_ = answer.Body.Close()
 	}
 	answer.Body = seen

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -158,8 +159,8 @@ func (c *CORS) Preflight(answer, request http.Header, methods string) {
 // longestWait is the longest wait that a client may prefer.
 const longestWait = 60 * time.Second
 
-// PreferredWait reads how long a client prefers to wait, "Prefer: wait=10", 60 seconds at most. A malformed preference is ignored; without
-// one ok is false.
+// PreferredWait reads how long a client prefers to wait, "Prefer: wait=10" in whole seconds; more than 60 count as 60. A malformed preference
+// is ignored; without one ok is false.
 func PreferredWait(h http.Header) (wait time.Duration, ok bool) {
 	for _, line := range h["Prefer"] {
 		for preference := range strings.SplitSeq(line, ",") {
@@ -169,7 +170,10 @@ func PreferredWait(h http.Header) (wait time.Duration, ok bool) {
 				continue
 			}
 			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 31)
-			return min(time.Duration(seconds)*time.Second, longestWait), err == nil
+			if err != nil && !errors.Is(err, strconv.ErrRange) {
+				return 0, false
+			}
+			return min(time.Duration(seconds)*time.Second, longestWait), true
 		}
 	}
 	return 0, false

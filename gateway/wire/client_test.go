@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The client's address is the peer's, or the one that a trusted proxy names; a client cannot set it.
@@ -74,4 +75,25 @@ func prefixes(t *testing.T, list string) (networks []netip.Prefix) {
 		networks = append(networks, network)
 	}
 	return networks
+}
+
+// A preference is whole seconds, at most 60; what cannot be read is no preference.
+func TestPreferredWait(t *testing.T) {
+	for _, c := range []struct {
+		prefer string // lines of the header
+		want   time.Duration
+		ok     bool
+	}{
+		{"wait=0", 0, true}, {"wait=10", 10 * time.Second, true}, {"wait=60", time.Minute, true}, {"wait=61", time.Minute, true},
+		{"wait=2147483648", time.Minute, true}, {"wait=99999999999999999999", time.Minute, true},
+		{`Wait = "5"`, 5 * time.Second, true}, {"respond-async, wait=7; x=y", 7 * time.Second, true}, {"respond-async\nwait=8", 8 * time.Second, true},
+		{"wait=3, wait=9", 3 * time.Second, true},
+		{"", 0, false}, {"wait", 0, false}, {"wait=", 0, false}, {"wait=soon", 0, false}, {"wait=-1", 0, false}, {"wait=1.5", 0, false},
+		{"wait=1e1", 0, false}, {"waiting=5", 0, false}, {"respond-async", 0, false},
+	} {
+		got, ok := PreferredWait(http.Header{"Prefer": strings.Split(c.prefer, "\n")})
+		if got != c.want || ok != c.ok {
+			t.Errorf("%q: %s, %v; want %s, %v", c.prefer, got, ok, c.want, c.ok)
+		}
+	}
 }

@@ -103,32 +103,41 @@ func byWeight(views []*View, luck float64) *View {
 	return views[len(views)-1]
 }
 
-// refused is the choice if no account may be asked.
+// refused is the choice if no account may be asked. A probe of an account that is out may fail, and so is no time to name while another one
+// has room within the time between two probes.
 func (w Want) refused(views []View) Choice {
 	c := Choice{Refusal: Unserved}
+	var busy, out time.Duration // the shortest waits; 0: none
 	for i := range views {
 		v := &views[i]
-		if !w.servedBy(v.Account, views) {
-			continue
-		}
-		if c.Refusal == Unserved {
-			c.Refusal = Exhausted
-		}
-		if w.hasTried(v) {
-			continue
-		}
-		why, wait := Busy, w.wait(v)
-		if v.Out {
-			why = AllOut
-		}
 		switch {
-		case c.Refusal == Exhausted, c.Refusal == AllOut && why == Busy:
-			c.Refusal, c.Wait = why, wait
-		case c.Refusal == why:
-			c.Wait = min(c.Wait, wait)
+		case !w.servedBy(v.Account, views):
+			continue
+		case w.hasTried(v):
+		case v.Out:
+			out = shorter(out, w.wait(v))
+		default:
+			busy = shorter(busy, w.wait(v))
 		}
+		c.Refusal = Exhausted
+	}
+	switch {
+	case busy > probeEvery && out > 0:
+		c.Refusal, c.Wait = Busy, min(busy, out)
+	case busy > 0:
+		c.Refusal, c.Wait = Busy, busy
+	case out > 0:
+		c.Refusal, c.Wait = AllOut, out
 	}
 	return c
+}
+
+// shorter is the shorter of two waits, of which the first may be none.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
 }
 
 // servedBy reports whether the account takes new work of this kind.

@@ -93,6 +93,10 @@ func TestChoose(t *testing.T) {
 		{rule: "not the one that is out", views: []account.View{of("a", 1, out(30)), of("b", 1, busy(9))}, got: "b"},
 		{rule: "all out: until the first probe", views: []account.View{of("a", 1, out(30)), of("b", 1, out(20))}, got: "out 20s"},
 		{rule: "out and cooling: worth the wait", views: []account.View{of("a", 1, out(2)), of("b", 1, cooling(9)), of("c", 1, out(1))}, got: "busy 9s"},
+		{rule: "out, and no room for long", views: []account.View{of("a", 1, out(40)), of("b", 1)}, tell: []func(*account.Want){spent("b", 36_000)}, got: "busy 40s"},
+		{rule: "out, and no room for a minute", views: []account.View{of("a", 1, out(40)), of("b", 1)}, tell: []func(*account.Want){spent("b", 60)}, got: "busy 1m0s"},
+		{rule: "cooling, and no room for long", views: []account.View{of("a", 1, cooling(70)), of("b", 1)}, tell: []func(*account.Want){spent("b", 36_000)}, got: "busy 1m10s"},
+		{rule: "out and cooling, both for long", views: []account.View{of("a", 1, out(50)), of("b", 1, cooling(90)), of("c", 1, out(45))}, got: "busy 45s"},
 		{rule: "all out that serve", views: []account.View{of("a", 1, out(30)), of("b", 1, models("gen*"))}, got: "out 30s"},
 
 		{rule: "a probe first", views: []account.View{of("a", 1), of("b", 1, probe, busy(9))}, got: "b?"},

@@ -24,15 +24,9 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faul
 			faults = append(faults, fitTeam(accounts, file, team)...)
 		}
 	}
-	named := map[string]policy.Pattern{} // the model patterns that no team has, by their field of the teams file
+	named := offered(file)
 	for i, p := range file.Prices {
 		named[fmt.Sprintf("prices[%d].model", i)] = p.Pattern
-	}
-	for i, model := range file.Catalogue {
-		named[fmt.Sprintf("catalogue[%d]", i)] = policy.Pattern(model)
-	}
-	for alias, model := range file.Aliases {
-		named["aliases."+alias] = policy.Pattern(model)
 	}
 	for _, field := range slices.Sorted(maps.Keys(named)) {
 		if p := named[field]; !servePattern(accounts.List, p) {
@@ -40,6 +34,60 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faul
 		}
 	}
 	return faults, unknownTeams(accounts, file)
+}
+
+// Drained lists what gets no new work because all accounts that serve it drain, one line each: it may be meant.
+func Drained(accounts *teams.Accounts, file *teams.File) (all []string) {
+	for _, team := range file.List {
+		serve := accounts.For(team)
+		if team.Disabled || len(serve) == 0 {
+			continue
+		}
+		work := weighted(serve)
+		if len(work) == 0 {
+			all = append(all, "team "+team.ID+" gets no new work, because each account that serves it has weight 0")
+			continue
+		}
+		for _, p := range modelsOf(team) {
+			if of := policy.Pattern(file.Resolve(string(p))); servePattern(serve, of) && !servePattern(work, of) {
+				all = append(all, "team "+team.ID+" gets no new work with "+string(p)+", because each of its accounts that serves that has weight 0")
+			}
+		}
+	}
+	named, work := offered(file), weighted(accounts.List)
+	for _, field := range slices.Sorted(maps.Keys(named)) {
+		if p := named[field]; servePattern(accounts.List, p) && !servePattern(work, p) {
+			all = append(all, field+": "+string(p)+" gets no new work, because each account that serves it has weight 0")
+		}
+	}
+	return all
+}
+
+// weighted are the accounts that take new work.
+func weighted(accounts []*teams.Account) []*teams.Account {
+	return slices.DeleteFunc(slices.Clone(accounts), func(a *teams.Account) bool { return a.Weight == 0 })
+}
+
+// offered are the models that are offered to every team, by their field of the teams file.
+func offered(file *teams.File) map[string]policy.Pattern {
+	named := map[string]policy.Pattern{}
+	for i, model := range file.Catalogue {
+		named[fmt.Sprintf("catalogue[%d]", i)] = policy.Pattern(model)
+	}
+	for alias, model := range file.Aliases {
+		named["aliases."+alias] = policy.Pattern(model)
+	}
+	return named
+}
+
+// modelsOf are the model patterns of a team and its keys, each once.
+func modelsOf(team *teams.Team) []policy.Pattern {
+	models := slices.Clone(team.Models)
+	for i := range team.Keys {
+		models = append(models, team.Keys[i].Models...)
+	}
+	slices.Sort(models)
+	return slices.Compact(models)
 }
 
 // fitTeam finds what a team cannot do.
@@ -52,12 +100,7 @@ func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faul
 		}
 		return teams.Faults{{Text: "team " + team.ID + " has no account: " + why, Allowed: "an account that serves the team"}}
 	}
-	models := slices.Clone(team.Models)
-	for i := range team.Keys {
-		models = append(models, team.Keys[i].Models...)
-	}
-	slices.Sort(models)
-	for _, p := range slices.Compact(models) {
+	for _, p := range modelsOf(team) {
 		if !servePattern(serve, policy.Pattern(file.Resolve(string(p)))) {
 			faults = append(faults, teams.Fault{
 				Text: "team " + team.ID + " may use " + string(p) + ", which no account of it serves", Allowed: "a model that is among the models of its accounts",

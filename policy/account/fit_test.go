@@ -112,3 +112,43 @@ func TestFitWithoutAccountsFile(t *testing.T) {
 		t.Errorf("unknown %v; faults (- want, + got):\n%s", unknown, diff)
 	}
 }
+
+// What no account but one that drains serves gets a warning: it may be meant.
+func TestDrained(t *testing.T) {
+	accounts, err := teams.ParseAccounts([]byte(`
+accounts:
+  - {id: text, key_file: a, models: ["llm-*"]}
+  - {id: images, key_file: b, models: ["gen2.6-*", "*-max"], weight: 0}
+  - {id: own, key_file: c, teams: [ads, off], weight: 0}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		about, teams string
+		want         []string
+	}{
+		{about: "nothing", teams: `{teams: [{id: search, models: ["llm-*", llm-max]}], catalogue: [llm-max]}`},
+		{about: "all that a team's account serves", teams: `{teams: [{id: search}, {id: ads}, {id: off, disabled: true}]}`, want: []string{
+			"team ads gets no new work, because each account that serves it has weight 0",
+		}},
+		{about: "a model", teams: `{teams: [{id: search, models: ["gen2.6-image", llm-max, code, big]}], aliases: {big: text-max}}`, want: []string{
+			"team search gets no new work with big, because each of its accounts that serves that has weight 0",
+			"team search gets no new work with gen2.6-image, because each of its accounts that serves that has weight 0",
+			"aliases.big: text-max gets no new work, because each account that serves it has weight 0",
+		}},
+		{about: "models of the file", teams: `{teams: [{id: search}], catalogue: [llm-plus, gen2.6-image], prices: [{model: "gen2.6-*", image: 1}]}`, want: []string{
+			"catalogue[1]: gen2.6-image gets no new work, because each account that serves it has weight 0",
+		}},
+	} {
+		t.Run(c.about, func(t *testing.T) {
+			file, err := teams.Parse([]byte(c.teams))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, account.Drained(accounts, file)); diff != "" {
+				t.Errorf("(- want, + got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -49,6 +49,8 @@ func (h *Health) End(model string, began, now time.Time, v Verdict) {
 	case Worked:
 		p = p.proven(began)
 		h.out = h.out.proven(began)
+	case Faulted:
+		h.out = h.out.faulted(began)
 	case Throttled:
 		p = p.throttled(now, v.Wait, v.Why)
 	case Refused:

@@ -16,6 +16,8 @@ var (
 	throttled = account.Verdict{Outcome: account.Throttled, Why: "Throttling"}
 	refused   = account.Verdict{Outcome: account.Refused, Why: "InvalidApiKey"}
 	nothing   = account.Verdict{Outcome: account.Other}
+	faulted   = account.Verdict{Outcome: account.Faulted}
+	unpaid    = account.Verdict{Outcome: account.Refused, Why: "Arrearage"}
 )
 
 func throttledFor(seconds int) account.Verdict {
@@ -172,6 +174,43 @@ func TestNewKeyIsTriedAtOnce(t *testing.T) {
 	s.asks(10, false)
 }
 
+// A probe that is the client's own fault shows that the key is good. Whether the account pays it does not show, and the next request asks.
+// Of rates it shows nothing either.
+func TestAProbeThatIsTheClientsFault(t *testing.T) {
+	s := story{T: t}
+	s.gets(s.asks(0, false), 0, refused)
+	early := at(0)
+	s.gets(early, 30, faulted) // began before
+	s.waits(30, 30)
+	s.gets(s.asks(60, true), 60.5, faulted)
+	s.asks(61, false)
+
+	s.gets(at(61), 62, unpaid)
+	s.gets(at(61), 63, faulted) // no probe
+	s.waits(63, 59)
+	s.gets(s.asks(122, true), 122.5, faulted)
+	probe := s.asks(123, true)
+	s.waits(124, 59)
+	s.gets(probe, 125, worked)
+	s.asks(126, false)
+
+	s.gets(at(126), 127, throttledFor(5))
+	s.gets(s.asks(132, true), 133, faulted)
+	s.gets(s.asks(134, true), 135, worked)
+	s.asks(136, false)
+}
+
+// A key that changes while a faulty request runs is not shown to be good by it.
+func TestAFaultyRequestWithTheKeyBeforeShowsNothing(t *testing.T) {
+	s := story{T: t}
+	s.gets(s.asks(0, false), 0, refused)
+	probe := s.asks(60, true)
+	s.Renewed(at(61))
+	s.gets(probe, 62, faulted)
+	s.gets(s.asks(63, true), 64, refused)
+	s.waits(64, 60)
+}
+
 // A probe that was never sent, because something else refused its request, leaves the next request the probe.
 func TestAProbeThatIsNotSentIsGivenBack(t *testing.T) {
 	s := story{T: t}
@@ -209,6 +248,24 @@ func TestProcessesShareAPause(t *testing.T) {
 	if rest := b.Standing(1, at(25)).Cooling; len(rest) != 1 || !rest[0].Until.Equal(at(32)) {
 		t.Errorf("it stands as cooling: %v", rest)
 	}
+}
+
+// What another process has heard is as good as heard here: an older request that ends well does not end the doubling.
+func TestAnOlderSuccessDoesNotEndTheDoublingOfAnother(t *testing.T) {
+	a, b := story{T: t}, story{T: t}
+	for _, second := range []float64{10, 11, 13} {
+		a.gets(at(second), second, throttled)
+	}
+	early := b.asks(9, false)
+	b.Learn("llm-max", a.Pause("llm-max"), at(13.5))
+	b.gets(early, 14, worked)
+	b.waits(14, 3)
+	b.Learn("llm-max", a.Pause("llm-max"), at(14.5)) // it is told again and again
+	b.gets(early, 15, worked)
+	b.gets(b.asks(17, true), 17, throttled)
+	b.waits(17, 8)
+	b.gets(b.asks(25, true), 26, worked)
+	b.asks(27, false)
 }
 
 func TestStanding(t *testing.T) {
@@ -321,7 +378,7 @@ func (m *model) begins() {
 func (m *model) ends(i int) {
 	began := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)
-	m.End("llm-max", began, m.now, []account.Verdict{worked, throttled, throttledFor(m.random.IntN(100)), refused, nothing}[m.random.IntN(5)])
+	m.End("llm-max", began, m.now, []account.Verdict{worked, throttled, throttledFor(m.random.IntN(100)), refused, nothing, faulted, unpaid}[m.random.IntN(7)])
 	if began.Equal(m.probe) {
 		m.probe = time.Time{}
 	}

@@ -41,7 +41,7 @@ func (o outage) probed(now time.Time) outage {
 	return o
 }
 
-// dropped notes that the probe which began then was not made: the next request is one.
+// dropped notes that the probe which began then was not made, or has shown nothing: the next request is one.
 func (o outage) dropped(began time.Time) outage {
 	if o.isOut() && o.probe.Equal(began) {
 		o.next = began
@@ -67,6 +67,15 @@ func (o outage) proven(began time.Time) outage {
 		return o
 	}
 	return outage{changed: o.changed}
+}
+
+// faulted notes that a request which began at a time was refused for its content. So its key is good. Whether the account pays may be
+// looked at later than the content: the next request asks.
+func (o outage) faulted(began time.Time) outage {
+	if Unpaid(o.why) {
+		return o.dropped(began)
+	}
+	return o.proven(began)
 }
 
 // renewed notes that the key has changed.

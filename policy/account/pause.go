@@ -26,7 +26,7 @@ type Pause struct {
 	Since time.Time     // of the first answer that throttled, since the last success
 	Why   string        // the last answer's code
 
-	last  time.Time // when the last answer throttled
+	last  time.Time // when the last answer throttled, or another process was heard to say so
 	probe time.Time // when the probe under way began; zero: none is
 }
 
@@ -96,7 +96,10 @@ func (p Pause) merged(known Pause, now time.Time) Pause {
 	if !known.Until.After(now) {
 		return p
 	}
-	p.Until, p.Step = later(p.Until, known.Until), max(p.Step, known.Step)
+	if known.Until.After(p.Until) {
+		p.Until, p.last = known.Until, now // requests that began before show nothing of it
+	}
+	p.Step = max(p.Step, known.Step)
 	if p.Since.IsZero() || !known.Since.IsZero() && known.Since.Before(p.Since) {
 		p.Since = known.Since
 	}

@@ -29,7 +29,8 @@ const (
 	Throttled   Outcome = "throttled"   // it is to be asked later
 	Refused     Outcome = "refused"     // its key is refused, or it does not pay
 	Unreachable Outcome = "unreachable" // the service did not get the request
-	Other       Outcome = "other"       // the answer is about the request, or the service failed
+	Faulted     Outcome = "faulted"     // the request is the client's fault: the key is good, and of bills and rates nothing is shown
+	Other       Outcome = "other"       // the service failed, or the answer says nothing of the account
 )
 
 // Verdict is what follows from an answer.
@@ -61,6 +62,8 @@ func Judge(a Answer) Verdict {
 		return Verdict{Outcome: Throttled, Wait: max(a.RetryAfter, 0), Why: a.why(), Another: a.Complete}
 	case a.Status == 429:
 		return Verdict{Outcome: Other, Why: a.why(), Another: a.Complete}
+	case a.Status == 400:
+		return Verdict{Outcome: Faulted}
 	case a.Status >= 200 && a.Status < 300 && a.Code == "":
 		return Verdict{Outcome: Worked}
 	}

@@ -52,7 +52,10 @@ func TestJudge(t *testing.T) {
 		{"not paid, under a status that leaves open what was done", whole(500, "Arrearage"), account.Refused, 0, "Arrearage", false},
 		{"throttled under another status", whole(503, "Throttling"), account.Other, 0, "", false},
 
-		{"400", whole(400, "InvalidParameter"), account.Other, 0, "", false},
+		{"400", whole(400, "InvalidParameter"), account.Faulted, 0, "", false},
+		{"400 without a code", whole(400, ""), account.Faulted, 0, "", false},
+		{"400, cut", cut(400, ""), account.Faulted, 0, "", false},
+		{"404", whole(404, "ModelNotFound"), account.Other, 0, "", false},
 		{"403", whole(403, "AccessDenied"), account.Other, 0, "", false},
 		{"500", whole(500, "InternalError"), account.Other, 0, "", false},
 		{"500 of a timeout", whole(500, "RequestTimeOut"), account.Other, 0, "", false},

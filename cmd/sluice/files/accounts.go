@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/gateway/upstream"
+	"sluice/policy/account"
 	"sluice/policy/teams"
 )
 
@@ -62,9 +63,12 @@ func (u Upstream) Digests() (all []teams.Digest) {
 	return all
 }
 
-// Warnings lists what is legal and maybe not meant, one line each.
-func (u Upstream) Warnings() []string {
+// Warnings lists what is legal and maybe not meant, one line each. file has the teams that the accounts serve; nil: it is faulty.
+func (u Upstream) Warnings(file *teams.File) []string {
 	all := u.File.Warnings()
+	if file != nil {
+		all = append(all, account.Drained(u.File, file)...)
+	}
 	first := map[upstream.Secret]string{}
 	for _, a := range u.File.List {
 		key := u.Keys[a.ID]

@@ -48,7 +48,7 @@ func TestKeysAreBesideTheAccountsFile(t *testing.T) {
 	if diff := cmp.Diff(want, u.Lines(base)); diff != "" {
 		t.Errorf("shown (- want, + got):\n%s", diff)
 	}
-	if w := u.Warnings(); len(w) > 0 {
+	if w := u.Warnings(nil); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -114,7 +114,12 @@ func TestWarningsOfAccounts(t *testing.T) {
 		"spare has the same key as main, so that both share one account's limits and bill",
 		"every user of this machine can read the key file of spare; chmod o-r",
 	}
-	got := u.Warnings()
+	file, err := teams.Parse([]byte("teams: [{id: search}, {id: ads, regions: [eu]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append([]string{"team ads gets no new work, because each account that serves it has weight 0"}, want...)
+	got := u.Warnings(file)
 	if diff := cmp.Diff(want, got); diff != "" || strings.Contains(strings.Join(got, ""), "CANARY") {
 		t.Errorf("warnings (- want, + got):\n%s", diff)
 	}
