@@ -316,3 +316,39 @@ func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
 		})
 	}
 }
+
+// What a client prefers is applied as whole seconds up to 60; what cannot be read leaves the team's wait, and is not said to be applied.
+func TestPreferencesAreApplied(t *testing.T) {
+	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}", "queue: {wait: 20s}"))
+	h.ask("POST", textPath, textBody)
+	for _, tt := range []struct{ prefer, applied, says string }{
+		{"wait=30", "wait=30", "it fits in"}, {"wait=60", "wait=60", ""}, {"wait=61", "wait=60", ""}, {"wait=99999999999999999999", "wait=60", ""},
+		{"wait=0", "wait=0", ""}, {"wait=soon", "", ""}, {"wait=-5", "", ""}, {"wait=1.5", "", ""}, {"respond-async", "", ""}, {"", "", ""},
+	} {
+		got := h.ask("POST", textPath, textBody, "Prefer", tt.prefer)
+		got.wants(t, 429, "admit/rate", "Throttling.RateQuota")
+		if applied := got.header.Get("Preference-Applied"); applied != tt.applied || !strings.Contains(got.body, tt.says) {
+			t.Errorf("%q: Preference-Applied %q, want %q: %s", tt.prefer, applied, tt.applied, got.body)
+		}
+	}
+}
+
+// A quota of an account is not waited for, also if what holds the rest of it may soon end; an account that cools is.
+func TestAQuotaOfAnAccountIsNotWaitedFor(t *testing.T) {
+	for _, lines := range [][]string{{"id: a, quotas: {requests: {day: 1}}"}, {"id: a, quotas: {requests: {day: 1}}", `id: b, models: ["other-*"]`}} {
+		h, _ := shared(t, lines)
+		h.sim.SetFault(simulator.Fault{On: simulator.EndpointModels, Stall: "before", Times: 1})
+		first := h.later("POST", textPath, textBody)
+		if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		got := h.ask("POST", textPath, textBody, "Prefer", "wait=60")
+		got.wants(t, 429, "admit/account", "Throttling.RateQuota")
+		if !strings.Contains(got.body, "quota requests-day") || time.Since(begun) > 10*time.Second {
+			t.Errorf("after %s: %s", time.Since(begun), got.body)
+		}
+		h.sim.Release()
+		<-first
+	}
+}

@@ -26,15 +26,15 @@ type requestState struct {
 	telemetry.Record
 	match
 
-	service *service
+	service  *service
 	*inForce // the teams file that team is from, and the accounts that belong to it; nil: it has not been authenticated
 
-	team    *teams.Team
-	header  http.Header // the client's
-	query   string      // the client's, for forwarded paths only
-	method  string
-	body    []byte // the whole body, once inspect has read it
-	lent    []byte // the buffer with the body, which finish gives back
+	team   *teams.Team
+	header http.Header // the client's
+	query  string      // the client's, for forwarded paths only
+	method string
+	body   []byte // the whole body, once inspect has read it
+	lent   []byte // the buffer with the body, which finish gives back
 
 	client    context.Context // ends when the client has left
 	start     time.Time

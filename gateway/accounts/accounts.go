@@ -56,7 +56,6 @@ type Roster struct {
 	news   chan cooled
 }
 
-
 // New builds a Roster of a set. It connects to nothing.
 func New(config Config, set Set) *Roster {
 	r := &Roster{config: config, news: make(chan cooled, mostNews)}
