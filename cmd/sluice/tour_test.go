@@ -118,6 +118,20 @@ func TestTourOfMoney(t *testing.T) {
 	}
 }
 
+// TestTourOfAccounts: the page's commands show failover, cooling and draining.
+func TestTourOfAccounts(t *testing.T) {
+	t.Parallel()
+	said, _ := runTour(t, "docs/accounts.md", "Try it")
+	for _, want := range []string{
+		"# account spare: http://127.0.0.1:", `sluice_account_failovers_total{account="main",reason="throttled"} 1`, "account main: cooling since ", `: Throttling.RateQuota; "llm-max" until `,
+		"account main: ok;", "account main: draining;", `"task_status":"SUCCEEDED"`, "\nspare /api/v1/services/aigc/text-generation/generation\n", "\nmain /api/v1/services/aigc/image-generation/generation\n",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the tour never prints %q; it said\n%s", want, said)
+		}
+	}
+}
+
 // curlMain implements as much of curl as the lines of the demonstration and of the tour use, so that they are tested as
 // they are on a machine without curl.
 func curlMain() {
@@ -145,6 +159,8 @@ func curl(args []string) error {
 			header.Add(name, content)
 		case "-d":
 			method, body = http.MethodPost, value()
+		case "-X":
+			method = value()
 		default:
 			if url != "" || strings.HasPrefix(arg, "-") {
 				return fmt.Errorf("%s: not in this curl", arg)
