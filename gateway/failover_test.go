@@ -172,7 +172,7 @@ func TestNoRequestIsExecutedTwice(t *testing.T) {
 	for _, line := range h.sim.Twice() {
 		t.Error(line)
 	}
-	if statuses[http.StatusOK] < rounds || statuses[http.StatusTooManyRequests]+statuses[http.StatusServiceUnavailable]+statuses[http.StatusBadGateway] == 0 {
+	if statuses[http.StatusOK] < rounds*3/4 || statuses[http.StatusTooManyRequests]+statuses[http.StatusServiceUnavailable]+statuses[http.StatusBadGateway] == 0 {
 		t.Errorf("the faults show nothing: %v", statuses)
 	}
 	h.records.await(t, 3*rounds)

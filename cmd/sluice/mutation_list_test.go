@@ -115,7 +115,7 @@ var mutations = []mutation{
 	{about: "a day's quota hides a probe", file: "policy/account/choose.go", old: "case busy > probeEvery && out > 0:", new: "case false:"},
 	{about: "an account that drains counts as one that works", file: "policy/account/fit.go", old: "return a.Weight == 0 })", new: "return false })"},
 	{about: "a part of a second is lost", file: "gateway/upstream/retry_after.go", old: "\t\tn++\n", new: ""},
-	{about: "a huge preference is none", file: "gateway/wire/client.go", old: "if err != nil && !errors.Is(err, strconv.ErrRange) {", new: "if err != nil {"},
+	{about: "a huge preference is none", file: "gateway/wire/client.go", old: "!errors.Is(err, strconv.ErrRange)", new: "!errors.Is(err, strconv.ErrSyntax)"},
 	{about: "a pause that has ended is told", file: "gateway/accounts/scripts/pauses.lua", old: "if tonumber(known) > now then", new: "if true then"},
 
 	// Keys.
