@@ -1,17 +1,12 @@
 package gateway_test
 
 import (
-	"context"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"sluice/gateway/simulator"
 )
@@ -117,69 +112,6 @@ func TestTheWholeBodyGoesToTheOtherAccount(t *testing.T) {
 	all := h.sim.Requests()
 	if len(all) != 2 || all[0].BodySHA256 != hexSHA(body) || all[1].BodySHA256 != hexSHA(body) {
 		t.Errorf("%d requests", len(all))
-	}
-}
-
-// Whatever the accounts answer, no request is executed twice, and a task that was made is the team's.
-func TestNoRequestIsExecutedTwice(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 50
-	}
-	random := rand.New(rand.NewPCG(30, 1))
-	h, clock := shared(t, []string{"id: a", "id: b, weight: 2", "id: c"}, func(p *plan) { p.sim.KeepRequests = 1 << 16 })
-	faults := []simulator.Fault{
-		{}, {}, {}, throttled("", ""), throttled("", "3"), {Error: &simulator.FaultError{Status: 401, Plain: true}},
-		{Error: &simulator.FaultError{Code: "Arrearage", Status: 400}}, {Error: &simulator.FaultError{Status: 500}}, {Error: &simulator.FaultError{Status: 503}},
-		{Drop: "close"}, {Drop: "reset"}, {Cut: "reset", After: 1}, {Cut: "close", After: 1}, {Error: &simulator.FaultError{Code: "Throttling"}, After: 1},
-	}
-	statuses := map[int]int{}
-	for n := range rounds {
-		var list []simulator.Fault
-		for _, id := range []string{"a", "b", "c"} {
-			f := faults[random.IntN(len(faults))]
-			f.Account, f.On = id, simulator.EndpointModels
-			list = append(list, f)
-		}
-		h.sim.SetFault(list...)
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		for k := range 3 {
-			path, body, headers := textPath, textBody, []string(nil)
-			switch (n + k) % 3 {
-			case 1:
-				headers = []string{"X-Service-SSE", "enable"}
-			case 2:
-				path, body, headers = imagePath, imageBody, async
-			}
-			body = strings.Replace(body, `"input"`, fmt.Sprintf(`"mark":"%d-%d","input"`, n, k), 1)
-			all.Go(func() {
-				ctx, leave := context.WithTimeout(context.Background(), 20*time.Second)
-				defer leave()
-				resp, err := h.client.Do(h.request("POST", path, body, headers...).WithContext(ctx))
-				if err != nil {
-					return // it was cut
-				}
-				_ = resp.Body.Close()
-				mu.Lock()
-				defer mu.Unlock()
-				statuses[resp.StatusCode]++
-			})
-		}
-		all.Wait()
-		clock.move(time.Duration(random.IntN(40_000)) * time.Millisecond)
-	}
-	for _, line := range h.sim.Twice() {
-		t.Error(line)
-	}
-	if statuses[http.StatusOK] < rounds*3/4 || statuses[http.StatusTooManyRequests]+statuses[http.StatusServiceUnavailable]+statuses[http.StatusBadGateway] == 0 {
-		t.Errorf("the faults show nothing: %v", statuses)
-	}
-	h.records.await(t, 3*rounds)
-	for _, s := range h.gateway.Standings() {
-		if s.InFlight != 0 {
-			t.Errorf("%s has %d in flight at the end", s.ID, s.InFlight)
-		}
 	}
 }
 

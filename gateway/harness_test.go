@@ -388,6 +388,18 @@ func (r *records) await(t testing.TB, n int) []telemetry.Record {
 	}
 }
 
+// take is await for exactly n records, of which it then keeps none.
+func (r *records) take(t testing.TB, n int) []telemetry.Record {
+	t.Helper()
+	all := r.await(t, n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all = nil; len(all) > n {
+		t.Errorf("%d records of %d requests", len(all), n)
+	}
+	return all
+}
+
 // syncBuffer is a bytes.Buffer for several writers.
 type syncBuffer struct {
 	mu  sync.Mutex

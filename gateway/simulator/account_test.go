@@ -67,6 +67,9 @@ func TestTasksBelongToTheirAccount(t *testing.T) {
 		}
 	}
 	r.post(path+"/cancel", "", by("kb")...).want(t, 400, "UnsupportedOperation")
+	if got := r.Violations(); len(got) != 2 || !strings.HasSuffix(got[1], "/cancel: asks for a task of a") {
+		t.Errorf("asked for another account's task: %q", got)
+	}
 	r.SetKeys("a", "new") // a rotation
 	r.get(path, by("ka")...).want(t, 401, "InvalidApiKey")
 	if g := r.post(path+"/cancel", "", by("new")...); g.status != 200 {

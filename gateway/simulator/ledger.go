@@ -92,11 +92,24 @@ func (l *ledger) add(r *Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sum(r.Account).Requests[r.Endpoint]++
-	if len(r.Header.Values("Authorization")) != 1 && r.Endpoint != EndpointPicture && len(l.violations) < maxViolations {
-		l.violations = append(l.violations, r.Method+" "+r.Path+": has not exactly one Authorization header")
+	if len(r.Header.Values("Authorization")) != 1 && r.Endpoint != EndpointPicture {
+		l.note(r, "has not exactly one Authorization header")
 	}
 	l.last = append(l.last, r)
 	l.last = l.last[max(0, len(l.last)-keep):] // append moves what is left to a new array, and so frees the rest
+}
+
+// violated notes what a request broke.
+func (l *ledger) violated(r *Received, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note(r, what)
+}
+
+func (l *ledger) note(r *Received, what string) {
+	if len(l.violations) < maxViolations {
+		l.violations = append(l.violations, r.Method+" "+r.Path+": "+what)
+	}
 }
 
 // execute counts a request whose work was done.

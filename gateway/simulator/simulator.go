@@ -70,8 +70,8 @@ func (s *Simulator) Requests() []Received {
 	return last
 }
 
-// Violations returns the first hundred requests without exactly one Authorization header, one line each. A test expects
-// none.
+// Violations returns the first hundred requests without exactly one Authorization header, or about a task that another account made, one
+// line each. A test expects none.
 func (s *Simulator) Violations() []string {
 	_, violations := s.ledger.list()
 	return violations

@@ -131,10 +131,12 @@ func (ts *tasks) finish(t *task, now time.Time) {
 
 // own returns the task that a call of its account names; nil: it is unknown, or another account's.
 func (ts *tasks) own(c *call) *task {
-	if t := ts.byID[c.taskID]; t != nil && t.account == c.Account {
-		return t
+	t := ts.byID[c.taskID]
+	if t != nil && t.account != c.Account {
+		ts.ledger.violated(c.Received, "asks for a task of "+t.account)
+		return nil
 	}
-	return nil
+	return t
 }
 
 // query answers with the state of a task. One that is unknown, foreign or expired is answered like any other.
