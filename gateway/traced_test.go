@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"sluice/policy/limit/limittest"
 	"sluice/telemetry"
 )
 
@@ -106,6 +107,7 @@ func runAll(m *testing.M) int {
 		_ = f.Value.Set(strconv.Itoa(least))
 	}
 	code := m.Run()
+	limittest.StopRedis()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
