@@ -115,36 +115,51 @@ func (s *moneySoak) load(done <-chan struct{}) {
 
 // ask sends a request. A client that leaves does so inside of the answer.
 func (s *moneySoak) ask(gate *gatewayProcess, q soakRequest) {
+	s.Helper()
+	if answer, text := s.send(gate, q, "test"); answer != nil && answer.StatusCode != http.StatusOK {
+		s.Errorf("%s %s: %s %s", q.path, q.body, answer.Status, text)
+	}
+}
+
+// send sends a request with a key. Nil: there was no answer, or its client has left.
+func (s *moneySoak) send(gate *gatewayProcess, q soakRequest, key string, headers ...string) (answer *http.Response, text []byte) {
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+gate.public+q.path, strings.NewReader(q.body))
 	if err != nil {
 		s.Error(err)
-		return
+		return nil, nil
 	}
-	request.Header.Set("Authorization", "Bearer test")
+	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	if q.header != "" {
 		request.Header.Set(q.header, "enable")
 	}
 	s.sent.Add(1)
-	answer, err := s.client.Do(request)
+	answer, err = s.client.Do(request)
 	if err != nil {
 		s.lost.Add(1)
-		return
+		return nil, nil
 	}
-	defer func() { _ = answer.Body.Close() }()
+	body := answer.Body
+	defer func() { _ = body.Close() }()
 	if q.leaves {
-		_, _ = answer.Body.Read(make([]byte, 16))
-		return
+		_, _ = body.Read(make([]byte, 16))
+		return nil, nil
 	}
-	text, err := io.ReadAll(answer.Body)
-	switch {
-	case err != nil:
+	text, err = io.ReadAll(body)
+	if err != nil {
 		s.lost.Add(1)
-	case answer.StatusCode != http.StatusOK:
-		s.Errorf("%s %s: %s %s", q.path, q.body, answer.Status, text)
 	}
+	s.heard(q, text, key)
+	return answer, text
+}
+
+// heard notes what an answer says.
+func (s *moneySoak) heard(q soakRequest, text []byte, key string) {
 	var said struct {
 		Output struct {
 			ID string `json:"task_id"`
@@ -155,7 +170,7 @@ func (s *moneySoak) ask(gate *gatewayProcess, q soakRequest) {
 		} `json:"usage"`
 	}
 	if _ = json.Unmarshal(text, &said); said.Output.ID != "" && rand.IntN(4) > 0 { // the others are never polled
-		s.tasks.Store(said.Output.ID, nil)
+		s.tasks.Store(said.Output.ID, key)
 	}
 	if strings.Contains(q.body, mediaModel) {
 		s.media.Store(max(s.media.Load(), said.Usage.Input+said.Usage.Output))
@@ -180,9 +195,9 @@ func (s *moneySoak) pace(done <-chan struct{}) {
 // poll polls the tasks to their ends.
 func (s *moneySoak) poll() {
 	s.Helper()
-	s.tasks.Range(func(id, _ any) bool {
+	s.tasks.Range(func(id, key any) bool {
 		wait(s.T, fmt.Sprint("the end of task ", id), func() bool {
-			_, text, err := ask(s.client, "http://"+s.anyGate().public, "/api/v1/tasks/"+id.(string), "")
+			_, text, err := askAs(s.client, key.(string), "http://"+s.anyGate().public, "/api/v1/tasks/"+id.(string), "")
 			return err == nil && strings.Contains(text, `"task_status":"SUCCEEDED"`)
 		})
 		s.tasks.Delete(id)

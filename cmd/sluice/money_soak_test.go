@@ -18,13 +18,14 @@ import (
 // moneySoak is three replicas with one Redis in front of a service that writes a bill, and clients of every kind.
 type moneySoak struct {
 	*testing.T
+	teams   []string
 	server  *redisServer
 	service *simulator.Simulator
 	environ []string
 	gates   [3]atomic.Pointer[gatewayProcess] // nil: stopped
 	client  *http.Client
 	begun   time.Time
-	tasks   sync.Map // ids of tasks whose client polls them
+	tasks   sync.Map // ids of tasks whose client polls them, with the key of its team
 	sent    atomic.Int64
 	lost    atomic.Int64 // without an answer: the replica was killed
 	media   atomic.Int64 // the most tokens that a request with media used; a hold counts the text of those alone
@@ -34,31 +35,56 @@ type moneySoak struct {
 // mediaModel is the model of all requests with media.
 const mediaModel = "llm-vl-max"
 
+// soakTeam is the team of the money soak.
+const soakTeam = "  - id: search\n    keys:\n      - id: 7f3k9q2m4x1c\n        sha256: " + testsDigest + "\n"
+
 func newMoneySoak(t *testing.T) *moneySoak {
 	t.Helper()
-	s := &moneySoak{T: t, server: startRedis(t), client: newClient(t), begun: time.Now().UTC()}
-	service, upstream := newService(t, simulator.Config{
-		Pending: 200 * time.Millisecond, Running: time.Second, FrameDelay: 2 * time.Millisecond, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1,
-	})
+	s := prepareSoak(t, simulator.Config{KeepRequests: -1}, soakTeam)
+	s.start()
+	return s
+}
+
+// prepareSoak starts everything but the replicas, whose settings the caller may add to.
+func prepareSoak(t *testing.T, of simulator.Config, teamLines string) *moneySoak {
+	t.Helper()
+	s := &moneySoak{T: t, teams: []string{"search"}, server: startRedis(t), client: newClient(t), begun: time.Now().UTC()}
+	of.Pending, of.Running, of.FrameDelay, of.TaskRate, of.MaxTasks = 200*time.Millisecond, time.Second, 2*time.Millisecond, -1, 1_000_000
+	service, upstream := newService(t, of)
 	s.service = service
-	file := write(t, demoPrices(t, "  - id: search\n    keys:\n      - id: 7f3k9q2m4x1c\n        sha256: "+testsDigest+"\n"))
+	file := write(t, demoPrices(t, teamLines))
 	s.environ = []string{
 		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + file, "SLUICE_REDIS_URL=" + s.server.url(),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_REPLICAS=3",
 		"SLUICE_REDIS_TIMEOUT=10s", "SLUICE_POLL_INTERVAL=200ms", "SLUICE_TASK_QUERY_RATE=1000", "SLUICE_HEADER_TIMEOUT=30s", "SLUICE_IDLE_TIMEOUT=10s", "SLUICE_LOG_LEVEL=info",
 	}
-	for i := range s.gates {
-		s.gates[i].Store(startGatewayProcess(t, s.environ))
-	}
 	return s
+}
+
+// start starts the replicas.
+func (s *moneySoak) start() {
+	s.Helper()
+	for i := range s.gates {
+		s.gates[i].Store(startGatewayProcess(s.T, s.environ))
+	}
+}
+
+// replace kills a replica and starts another.
+func (s *moneySoak) replace(i int) {
+	s.Helper()
+	s.gates[i].Swap(nil).kill()
+	s.gates[i].Store(startGatewayProcess(s.T, s.environ))
 }
 
 // open counts the holds of requests that are no tasks, and those of tasks.
 func (s *moneySoak) open() (requests, tasks int64) {
 	s.Helper()
-	const prefix = "sl1:{search}:"
-	read := s.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", prefix+"none", prefix+"none").([]any)[0].([]any)
-	return read[0].(int64) - read[2].(int64), read[2].(int64)
+	for _, team := range s.teams {
+		prefix := "sl1:{" + team + "}:"
+		read := s.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", prefix+"none", prefix+"none").([]any)[0].([]any)
+		requests, tasks = requests+read[0].(int64)-read[2].(int64), tasks+read[2].(int64)
+	}
+	return requests, tasks
 }
 
 // billsItems checks that the bill has everything that the service charges for.
@@ -93,22 +119,27 @@ type reconciled struct {
 	}
 }
 
-// reconcile lays the service's bill beside the ledger as an operator does.
-func (s *moneySoak) reconcile() (r reconciled, code int) {
+// reconcile lays the service's bill beside the ledger as an operator does: that of an account, or of all.
+func (s *moneySoak) reconcile(account ...string) (r reconciled, code int) {
 	s.Helper()
 	var bill bytes.Buffer
-	must(s.T, s.service.Bill(&bill))
-	s.billsItems(bill.String())
+	must(s.T, s.service.Bill(&bill, account...))
 	file := filepath.Join(s.TempDir(), "bill.csv")
 	must(s.T, os.WriteFile(file, bill.Bytes(), 0o600))
-	got := command(s.Context(), s.environ, "reconcile", file, "--map", "../../docs/demo/map.yaml", "--tolerance", "0%", "--json")
+	args := []string{"reconcile", file, "--map", "../../docs/demo/map.yaml", "--tolerance", "0%", "--json"}
+	if len(account) > 0 {
+		args = append(args, "--account", account[0])
+	} else {
+		s.billsItems(bill.String())
+	}
+	got := command(s.Context(), s.environ, args...)
 	if err := json.Unmarshal([]byte(got.stdout), &r); err != nil {
 		s.Fatalf("%v: %+v", err, got)
 	}
 	if time.Now().UTC().Day() != s.begun.Day() {
 		s.Skip("the service and the gateway may have counted requests at midnight on different days")
 	}
-	s.Logf("%d requests, %d without an answer; %+v", s.sent.Load(), s.lost.Load(), r.Sums)
+	s.Logf("%v: %d requests, %d without an answer; %+v", account, s.sent.Load(), s.lost.Load(), r.Sums)
 	return r, got.code
 }
 
@@ -181,9 +212,7 @@ func TestTheServicesBillIsTheLedgersForLong(t *testing.T) {
 	for i := range 6 {
 		before := s.sent.Load()
 		wait(t, "more requests", func() bool { return s.sent.Load() > before+500 })
-		place := &s.gates[i%len(s.gates)]
-		place.Swap(nil).kill()
-		place.Store(startGatewayProcess(t, s.environ))
+		s.replace(i % len(s.gates))
 	}
 	loading.Wait()
 	s.poll()
