@@ -175,7 +175,7 @@ func (w *world) admit(r *replica, k kind) answer {
 func (w *world) admitAs(r *replica, k kind, n int) answer {
 	now := time.Now()
 	h := limit.Hold{
-		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.house, Model: k.model, Endpoint: k.endpoint, Tag: k.tag, Key: k.key, Amounts: k.amounts, Task: k.task, Lease: requestLease,
+		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.outside(&k), Account: k.account, Model: k.model, Endpoint: k.endpoint, Tag: k.tag, Key: k.key, Amounts: k.amounts, Task: k.task, Lease: requestLease,
 	}
 	sure := r.wire.sure()
 	v, err := r.shared.Admit(context.Background(), &h)
@@ -206,7 +206,7 @@ func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
 	w.blurred = w.blurred || !q.told && w.story.start != "at noon"
 	w.dayIsRight(q)
 	w.withinLimits(q)
-	w.withinTheHouse(q)
+	w.withinOutside(q)
 	w.withinParts(q)
 }
 

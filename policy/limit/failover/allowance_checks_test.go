@@ -70,56 +70,83 @@ func (w *world) withinLimits(by *request) {
 	}
 }
 
-// withinTheHouse checks the admitted requests of all teams, with this one, against the quotas of the house.
-func (w *world) withinTheHouse(by *request) {
-	if w.house == nil {
-		return
+// outside are the scopes outside of the team that a request counts in: its account's at the service, and the house's.
+func (w *world) outside(k *kind) []limit.Scope {
+	if k.account == "" || w.house == nil {
+		return w.house
 	}
-	own := by.held.Others[0]
-	for quota, most := range worldHouse[0].Quotas {
-		unit, sum, forgiven := quota/2, int64(0), int64(0)
-		if most == limit.None || by.amounts[unit] == 0 {
-			continue
-		}
-		for _, q := range w.requests {
-			of := q.held.Others[0]
-			if quota%2 == 1 && of.Month == own.Month || of.Day == own.Day {
-				sum += q.counted()[unit]
-				if q.forgiven {
-					forgiven += q.counted()[unit]
+	return append(new(limit.Outsides).For(&teams.File{}, worldEast, k.model), w.house...)
+}
+
+// other is the request's hold in an account outside of its team; nil: it has none.
+func (q *request) other(id string) *limit.Held {
+	if i := slices.IndexFunc(q.held.Others, func(h *limit.Held) bool { return h.Team == id }); i >= 0 {
+		return q.held.Others[i]
+	}
+	return nil
+}
+
+// withinOutside checks the admitted requests of all teams, with this one, against the quotas of its account at the service and of the house.
+func (w *world) withinOutside(by *request) {
+	for _, scope := range w.outside(&by.kind) {
+		id := scope.Document.ID
+		own := by.other(id)
+		for quota, most := range scope.Quotas {
+			unit, sum, forgiven := quota/2, int64(0), int64(0)
+			if most == limit.None || by.amounts[unit] == 0 {
+				continue
+			}
+			for _, q := range w.requests {
+				of := q.other(id)
+				if of != nil && (quota%2 == 1 && of.Month == own.Month || of.Day == own.Day) {
+					sum += q.counted()[unit]
+					if q.forgiven {
+						forgiven += q.counted()[unit]
+					}
 				}
 			}
-		}
-		if sum > most+forgiven {
-			w.fail("house: %s admitted %d %s of one %s for all teams, the most is %d%s", by.by.name, sum, teams.Units[unit], teams.Periods[quota%2], most, w.unknown(forgiven))
+			if sum > most+forgiven {
+				w.fail("%s: %s admitted %d %s of one %s for all teams, the most is %d%s", id, by.by.name, sum, teams.Units[unit], teams.Periods[quota%2], most, w.unknown(forgiven))
+			}
 		}
 	}
 }
 
-// houseAddsUp checks that the house used what all teams used. A replica that died may have been charged more for one of its allowances
-// than for the others.
-func (w *world) houseAddsUp() {
+// outsideAddsUp checks that the house used what all teams used, and the account at the service what the ledgers say of it. A replica that
+// died may have been charged more for one of its allowances than for the others.
+func (w *world) outsideAddsUp() {
 	if w.house == nil || w.ever || slices.ContainsFunc(w.former, func(r *replica) bool { return r.lost }) {
 		return
 	}
-	used := func(account string) (all limit.Amounts) {
-		fields, _ := w.server.HKeys("sl1:{" + account + "}:quota")
-		for _, field := range fields {
-			var month int
-			var unit string
-			if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &unit); n == 2 && strings.HasSuffix(field, ":used") {
-				all[limit.UnitIndex(teams.Unit(unit))] += w.count(account, field)
+	var all, east limit.Amounts
+	for team, name := range worldTeams {
+		all = all.Plus(w.usedBy(name))
+		_, rows, _ := w.ledgerOf(team)
+		for row, sum := range rows {
+			if strings.HasSuffix(row, limit.AccountMark(worldEast.ID)) {
+				east = east.Plus(sum.exact).Plus(sum.estimated)
 			}
 		}
-		return all
 	}
-	var sum limit.Amounts
-	for _, team := range worldTeams {
-		sum = sum.Plus(used(team))
+	if house := w.usedBy(teams.HouseID); house != all {
+		w.fail("house: it used %v, all teams together used %v", house, all)
 	}
-	if house := used(teams.HouseID); house != sum {
-		w.fail("house: it used %v, all teams together used %v", house, sum)
+	if used := w.usedBy(worldEast.Quotas.ID); used != east {
+		w.fail("account: %s used %v, the ledgers say %v", worldEast.ID, used, east)
 	}
+}
+
+// usedBy is what an account used in all months.
+func (w *world) usedBy(account string) (all limit.Amounts) {
+	fields, _ := w.server.HKeys("sl1:{" + account + "}:quota")
+	for _, field := range fields {
+		var month int
+		var unit string
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &unit); n == 2 && strings.HasSuffix(field, ":used") {
+			all[limit.UnitIndex(teams.Unit(unit))] += w.count(account, field)
+		}
+	}
+	return all
 }
 
 // unheard reports whether Redis cannot know a unit of the request: a replica admitted it without Redis, by limits without that

@@ -42,7 +42,7 @@ func (w *world) heal() {
 	for team := range worldTeams {
 		w.balance(team)
 	}
-	w.houseAddsUp()
+	w.outsideAddsUp()
 	w.rateHolds()
 }
 

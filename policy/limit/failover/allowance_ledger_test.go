@@ -59,7 +59,7 @@ func (w *world) reckon(team int) reckoning {
 		if q.team != team {
 			continue
 		}
-		one, name := q.balance(), w.rowName(q.held.Day, limit.LedgerName(q.model, q.endpoint, ""))
+		one, name := q.balance(), w.rowName(q.held.Day, limit.LedgerName(q.model, q.endpoint, q.account))
 		if !q.orphaned() {
 			r.sure = r.sure.plus(one)
 			r.rows[name] = r.rows[name].plus(one)

@@ -29,8 +29,15 @@ var worldHouse = []limit.Scope{limit.HouseOf(&teams.Team{ID: teams.HouseID, Quot
 	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 340},
 }})}
 
-// worldAccounts are those of the teams and the house.
-var worldAccounts = append(slices.Clone(worldTeams), teams.HouseID)
+// worldEast is an account at the service that has quotas. Some kinds of requests run there, the others on main, which has none.
+var worldEast = &teams.Account{ID: "east", Quotas: &teams.Team{ID: teams.AccountQuotasID("east"), Quotas: []teams.Quota{
+	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 70},
+	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 900},
+	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 48},
+}}}
+
+// worldAccounts are those of the teams, of the account at the service and of the house.
+var worldAccounts = append(slices.Clone(worldTeams), worldEast.Quotas.ID, teams.HouseID)
 
 // editions are the limits that a replica may have read.
 var editions = map[string][]*teams.Team{
@@ -73,6 +80,7 @@ type kind struct {
 	amounts  limit.Amounts
 	task     bool
 	tag, key string
+	account  string // at the service; empty: main
 }
 
 const imagePrice = teams.Nano / 5
@@ -81,10 +89,10 @@ var kinds = map[string]kind{
 	"a task of 4 images":      {team: 0, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 4, 4 * imagePrice}, task: true},
 	"3 pictures":              {team: 0, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 3, 3 * imagePrice}},
 	"a text":                  {team: 1, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 30, 0, 300}},
-	"2 pictures with a key":   {team: 2, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 2, 2 * imagePrice}, tag: "mill", key: "aaaaaaaaaaaa"},
+	"2 pictures with a key":   {team: 2, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 2, 2 * imagePrice}, tag: "mill", key: "aaaaaaaaaaaa", account: worldEast.ID},
 	"a text with a key":       {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "aaaaaaaaaaaa"},
-	"a task with another key": {team: 2, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 1, imagePrice}, task: true, tag: "mill", key: "bbbbbbbbbbbb"},
-	"a text with another key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "bbbbbbbbbbbb"},
+	"a task with another key": {team: 2, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 1, imagePrice}, task: true, tag: "mill", key: "bbbbbbbbbbbb", account: worldEast.ID},
+	"a text with another key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "bbbbbbbbbbbb", account: worldEast.ID},
 }
 
 // mostOf is the larger of each amount.
