@@ -117,6 +117,13 @@ var mutations = []mutation{
 	{about: "a part of a second is lost", file: "gateway/upstream/retry_after.go", old: "\t\tn++\n", new: ""},
 	{about: "a huge preference is none", file: "gateway/wire/client.go", old: "!errors.Is(err, strconv.ErrRange)", new: "!errors.Is(err, strconv.ErrSyntax)"},
 	{about: "a pause that has ended is told", file: "gateway/accounts/scripts/pauses.lua", old: "if tonumber(known) > now then", new: "if true then"},
+	{about: "a second failure shortens the pause of the first", file: "policy/account/pause.go", old: "later(p.Until, now.Add(min(asked, mostPause)))", new: "now.Add(min(asked, mostPause))"},
+	{about: "an answer to an earlier request ends a pause", file: "policy/account/pause.go", old: "case !began.After(p.last):", new: "case false:"},
+	{about: "an account of weight 0 gets new work", file: "policy/account/choose.go", old: "return a.Weight > 0 && a.ServesModel", new: "return a.ServesModel"},
+
+	// Waiting in turn.
+	{about: "any number of a team's requests wait", file: "gateway/turn/queue.go", old: "if q.teams[w.Team] >= w.Depth {", new: "if false {"},
+	{about: "a request waits that cannot fit inside its wait", file: "gateway/turn/queue.go", old: "if w.Wait < out.Wait {", new: "if false {"},
 
 	// Keys.
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
