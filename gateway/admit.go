@@ -161,13 +161,13 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 // refuse is the refusal of a limit.
 func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, hold *limit.Hold) error {
 	tellLimits(w, s, verdict)
-	refused := refuse(refusedBy[verdict.Reason]).say("%s", verdict.Explain(hold)).retry(verdict.Wait).keepHeaders().of(verdict.Fault.Scope).
-		waits(turn.RefusalOf(verdict, hold))
-	now := a.deps.Now()
-	a.refusals.remember(s.Team, verdict, recentRefusal{
-		refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
-	})
-	return refused
+	a.refusals.remember(s, verdict, a.deps.Now())
+	return refusalBy(verdict, hold)
+}
+
+// refusalBy is the refusal of a hold by a verdict.
+func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal {
+	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope).waits(turn.RefusalOf(v, h))
 }
 
 // fullAccount is an account without room for a hold. The zero value is none.

@@ -51,7 +51,8 @@ type Gateway struct {
 // then the stages before it, in running order.
 func (g *Gateway) table() []route {
 	generate := chain(g.forward.forward,
-		g.authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
+		g.authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.throttle.refuseRememberedAfterLookup,
+		g.admission.admit)
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
 	list := chain(g.polls.list, g.authenticate)

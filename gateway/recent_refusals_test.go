@@ -139,3 +139,60 @@ func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 		t.Error("a reload left a refusal remembered")
 	}
 }
+
+// A remembered refusal answers only requests that it is right for: what can never fit is another refusal, and so is another number of
+// pictures. The same request again costs no look at the accounts.
+func TestARememberedRefusalIsRightForPictures(t *testing.T) {
+	for limits, row := range map[string]string{
+		"quotas: {images: {day: 3}}": "admit/quota", "rates: {images: {per: 1h, limit: 3}}": "admit/rate", "quotas: {images: {day: 3}, requests: {day: 1}}": "admit/quota",
+	} {
+		h, accounts := stopped(t, limits)
+		if got := h.ask("POST", imagePath, ofImages(3), async...); got.status != 200 {
+			t.Fatal(got.status, got.body)
+		}
+		for range 3 {
+			h.ask("POST", imagePath, imageBody, async...).wants(t, 429, row, refusalCode(row))
+		}
+		if n := accounts.asked.Load(); n != 2 {
+			t.Errorf("%s: the accounts were called %d times, want 2", limits, n)
+		}
+		h.ask("POST", imagePath, ofImages(4), async...).wants(t, 400, "admit/never", "InvalidParameter")
+		if got := h.ask("POST", imagePath, ofImages(2), async...); got.status != 429 || strings.Contains(limits, "images: {day: 3}}") && !strings.Contains(got.body, "may cost 2") {
+			t.Errorf("%s: %s", limits, got.body)
+		}
+	}
+}
+
+func refusalCode(row string) string {
+	if row == "admit/rate" {
+		return "Throttling.RateQuota"
+	}
+	return "Throttling.AllocationQuota"
+}
+
+// A text is refused unread, so the refusal says nothing of what it may cost, and nothing of the team that it was remembered for.
+func TestARememberedRefusalSaysWhatHoldsForAll(t *testing.T) {
+	at := time.Now()
+	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
+	h := build(t, housed("{quotas: {tokens: {day: 4}}}"), limited("quotas: {requests: {day: 100}}"), func(p *plan) {
+		p.now, p.accounts = func() time.Time { return at }, counts
+	})
+	for n := range 10 {
+		if h.ask("POST", textPath, textBody).status == 429 {
+			break
+		}
+		h.records.await(t, n+1)
+	}
+	before := counts.asked.Load()
+	for _, team := range []string{"search", "shop"} {
+		got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys[team])
+		got.wants(t, 429, "admit/house", "Throttling.AllocationQuota")
+		const says = "has 0 left of its quota tokens-day of 4; it resets in "
+		if !strings.Contains(got.body, says) || strings.Contains(got.body, "cost") || strings.Contains(got.body, "search") || got.header.Get("Ratelimit") != "" {
+			t.Errorf("%s: %v %s", team, got.header, got.body)
+		}
+	}
+	if n := counts.asked.Load(); n != before {
+		t.Errorf("the accounts were called %d times more", n-before)
+	}
+}

@@ -2,17 +2,13 @@ package gateway
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"sluice/gateway/loads"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
-	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // A key may send this many broken requests a second, and bursts of this many, before its requests are refused unread.
@@ -58,7 +54,7 @@ func (t *throttle) throttle(next handler) handler {
 		if !s.preferred {
 			s.patience = s.team.Queue.Wait
 		}
-		if !s.route.repeats {
+		if !s.route.pictures() {
 			if err := t.remembered(w, s); err != nil {
 				return err
 			}
@@ -85,11 +81,17 @@ func (t *throttle) throttle(next handler) handler {
 
 // remembered refuses what was refused a moment ago.
 func (t *throttle) remembered(w *reply, s *requestState) error {
-	recent := t.refusals.recall(s.Team, s.route, s.start)
-	if recent == nil || s.team.Shadow || recent.refusal.scarce != nil && recent.fits.Sub(s.start) <= s.patience {
+	recent := t.refusals.recall(s)
+	if recent == nil || s.team.Shadow {
 		return nil
 	}
-	return recent.again(w.Header(), s.start)
+	v := recent.verdict.After(s.start.Sub(recent.at))
+	refused := refusalBy(&v, &limit.Hold{Team: s.team, Key: s.holder})
+	if refused.scarce != nil && v.Wait <= s.patience {
+		return nil
+	}
+	tellLimits(w, s, &v)
+	return refused
 }
 
 // notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
@@ -177,153 +179,4 @@ func (t *throttle) freed(s *requestState) {
 		t.queue.Freed(turn.TeamSlots(s.Team))
 		t.queue.Freed(turn.KeySlots(s.holder))
 	}
-}
-
-// recentFor is the longest that a refusal is remembered.
-const recentFor = time.Second
-
-// recentRefusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests
-// then costs no look at its accounts, and its bodies are not read. It answers only if the smallest request of a route (1 request,
-// 1 token, 1 image) could not fit either. It forgets immediately when a charge of the team, which may have made room, is settled
-// here, or the team's limits change.
-type recentRefusals struct {
-	all atomic.Pointer[allRefusals]
-}
-
-// allRefusals are those of each team, and those by the house, which hold for every team.
-type allRefusals struct {
-	limit.PerTeam[teamRefusals]
-	house teamRefusals
-}
-
-// teamRefusals are one team's refusals, by what every request of a route needs.
-type teamRefusals [needs]atomic.Pointer[recentRefusal]
-
-const (
-	needsRequest = iota // every generation
-	needsTokens         // text, beside a request
-	needsTask           // creations, beside a request: images, and an open task
-	needs
-)
-
-// recentRefusal is a refusal that is remembered.
-type recentRefusal struct {
-	refusal *refusal
-	header  http.Header // with the team's limits
-	until   time.Time   // it is used until then
-	fits    time.Time   // when the refused request would pass
-}
-
-func newRecentRefusals() *recentRefusals {
-	r := new(recentRefusals)
-	r.forgetAll()
-	return r
-}
-
-func (r *recentRefusals) forgetAll() { r.all.Store(new(allRefusals)) }
-
-// forget drops the refusals of a team, and those by the house: a charge makes room in both.
-func (r *recentRefusals) forget(team string) {
-	all := r.all.Load()
-	all.Get(team).forget()
-	all.house.forget()
-}
-
-func (all *teamRefusals) forget() {
-	for i := range all {
-		if all[i].Load() != nil { // a load costs less than a store
-			all[i].Store(nil)
-		}
-	}
-}
-
-// remember keeps a refusal, with its headers so far, if no smaller request would have passed.
-func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRefusal) {
-	need, ok := blocked(v)
-	switch {
-	case !ok:
-	case v.Reason == limit.ReasonHouse:
-		recent.header = nil // they are the team's
-		r.all.Load().house[need].Store(&recent)
-	default:
-		recent.header = recent.header.Clone()
-		ofTeam(recent.header, v)
-		r.all.Load().Get(team)[need].Store(&recent)
-	}
-}
-
-// ofTeam makes headers report only the team's own limits, because the next request may be for another value of its tag, or with another
-// key.
-func ofTeam(h http.Header, v *limit.Verdict) {
-	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Inside() }) // they are the last
-	if own < 0 {
-		return
-	}
-	h.Del("Ratelimit-Policy")
-	h.Del("Ratelimit")
-	if policy, left := (&limit.Verdict{Limits: v.Limits[:own]}).Fields(); policy != "" {
-		h.Set("Ratelimit-Policy", policy)
-		h.Set("Ratelimit", left)
-	}
-}
-
-// blocked reports which routes cannot pass at all after a verdict. A smaller request than the refused one may pass, so this is
-// known only if the request asked for one unit, a period is used up, or there is no room for a task.
-func blocked(v *limit.Verdict) (need int, ok bool) {
-	if v.Reason == limit.ReasonTasks {
-		return needsTask, true
-	}
-	if v.Fault.Inside() { // another value of the tag, or another key, may pass
-		return 0, false
-	}
-	quota := v.Reason == limit.ReasonQuota || v.Reason == limit.ReasonHouse
-	if v.Reason != limit.ReasonRate && !quota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {
-		return 0, false
-	}
-	switch v.Fault.Unit {
-	case teams.UnitRequests:
-		return needsRequest, true
-	case teams.UnitTokens:
-		return needsTokens, true
-	case teams.UnitImages:
-		return needsTask, true
-	}
-	return 0, false // a request may cost no money
-}
-
-// recall returns the refusal that holds for every request of a route, or nil.
-func (r *recentRefusals) recall(team string, to *route, now time.Time) *recentRefusal {
-	all := r.all.Load()
-	if recent := all.Get(team).recall(to, now); recent != nil {
-		return recent
-	}
-	return all.house.recall(to, now)
-}
-
-func (all *teamRefusals) recall(to *route, now time.Time) *recentRefusal {
-	if recent := all[needsRequest].Load(); recent.holds(now) {
-		return recent
-	}
-	need := needsRequest
-	switch {
-	case to.endpoint == policy.EndpointText:
-		need = needsTokens
-	case to.creates:
-		need = needsTask
-	}
-	if recent := all[need].Load(); recent.holds(now) {
-		return recent
-	}
-	return nil
-}
-
-func (r *recentRefusal) holds(now time.Time) bool { return r != nil && now.Before(r.until) }
-
-// again is the refusal as it is now. It sets the headers that report the team's limits.
-func (r *recentRefusal) again(h http.Header, now time.Time) error {
-	for name, values := range r.header {
-		h[name] = values
-	}
-	refused := *r.refusal
-	return refused.keepHeaders().retry(r.fits.Sub(now))
 }

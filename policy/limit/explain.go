@@ -21,8 +21,8 @@ func (v *Verdict) Explain(h *Hold) string {
 		return fmt.Sprintf("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits)
 	case ReasonAccount:
 		if v.Fault.Period != "" {
-			return fmt.Sprintf("%s has %s left of its quota %s of %s, and this request may cost %s; %s.", v.account("The", "A"),
-				written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), written(v.Asked), v.resets(h))
+			return fmt.Sprintf("%s has %s left of its quota %s of %s%s; %s.", v.account("The", "A"),
+				written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.costs(h), v.resets(h))
 		}
 		shared := ""
 		if v.Fault.Of == "" {
@@ -31,11 +31,11 @@ func (v *Verdict) Explain(h *Hold) string {
 		return fmt.Sprintf("%s%s is at its rate of %d %s per %s; this request fits in %s.",
 			v.account("The", "A"), shared, v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
 	case ReasonHouse:
-		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s, and this request may cost %s; %s.",
-			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), written(v.Asked), v.resets(h))
+		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s%s; %s.",
+			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.costs(h), v.resets(h))
 	case ReasonQuota:
-		return fmt.Sprintf("%s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", v.who(h, "Team ", "Key "),
-			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.forTag(h), written(v.Asked), v.resets(h))
+		return fmt.Sprintf("%s has %s left of its quota %s of %s%s%s; %s.", v.who(h, "Team ", "Key "),
+			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.forTag(h), v.costs(h), v.resets(h))
 	}
 	return fmt.Sprintf("%s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", v.who(h, "Team ", "Key "),
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
@@ -87,6 +87,14 @@ func (v *Verdict) forTag(h *Hold) string {
 	}
 }
 
+// costs says what the request asks of a quota; empty: that is open.
+func (v *Verdict) costs(h *Hold) string {
+	if v.Asked == 0 {
+		return ""
+	}
+	return ", and this request may cost " + h.Team.Money.Written(v.Fault.Unit, v.Asked)
+}
+
 // resets describes what blocks a request, and for how long.
 func (v *Verdict) resets(h *Hold) string {
 	switch {
@@ -94,7 +102,7 @@ func (v *Verdict) resets(h *Hold) string {
 		return h.Team.Money.Written(v.Fault.Unit, v.Aside.Amount) + " " + v.setAside()
 	case v.Wait >= v.Fault.Reset:
 		return "it resets in " + Shown(v.Wait)
-	case v.Asked <= v.Fault.Left:
+	case v.Asked <= v.Fault.Left && v.Asked > 0:
 		return "what is left is set aside for other replicas, which may give it back in " + Shown(v.Wait)
 	}
 	return "running requests hold the rest, which may be free in " + Shown(v.Wait)

@@ -204,6 +204,53 @@ func (v *Verdict) TellAside(list []Aside) {
 	v.markReset()
 }
 
+// Closes reports whether a limit of the team, or of the house, refuses that lets nothing pass. Those of a value of the tag, or of a key, let
+// others pass.
+func (v *Verdict) Closes() bool {
+	switch v.Reason {
+	case ReasonTasks:
+		return true
+	case ReasonRate, ReasonQuota, ReasonHouse:
+		return !v.Fault.Inside() && v.Fault.Left == 0
+	}
+	return false
+}
+
+// Least is the refusal of the smallest request without pictures by the same limit, if that lets nothing pass. It holds for every such
+// request that the limit counts, of any team if the house refuses: it leaves open what is asked, unless that is one request.
+func (v *Verdict) Least() (least Verdict, ok bool) {
+	least = *v
+	tokens := v.Fault.Unit == teams.UnitTokens && v.Fault.Period != "" // a smaller one fits into a rate earlier
+	if !v.Closes() || v.Aside.Amount > 0 || v.Fault.Unit != teams.UnitRequests && !tokens {
+		return least, false // how long it waits depends on the request
+	}
+	if tokens {
+		least.Asked = 0
+	}
+	if v.Fault.Period != "" && v.Fault.Used < v.Fault.Limit {
+		least.Wait = min(v.Wait, holdsWait)
+	}
+	least.Limits = nil
+	for i := range v.Limits {
+		if l := &v.Limits[i]; v.Reason != ReasonHouse && !l.Inside() && (l.Unit == teams.UnitRequests || tokens && l.Unit == teams.UnitTokens) {
+			least.Limits = append(least.Limits, *l)
+		}
+	}
+	least.markReset()
+	return least, true
+}
+
+// After is the verdict some time later, when nothing has changed.
+func (v *Verdict) After(d time.Duration) Verdict {
+	later := *v
+	later.Limits = slices.Clone(v.Limits)
+	for i := range later.Limits {
+		later.Limits[i].Reset = max(later.Limits[i].Reset-d, 0)
+	}
+	later.Wait, later.Fault.Reset, later.Aside.Back = max(v.Wait-d, 0), max(v.Fault.Reset-d, 0), max(v.Aside.Back-d, 0)
+	return later
+}
+
 // markReset sets the reset of the refusing limit to the time until the request fits.
 func (v *Verdict) markReset() {
 	for i := range v.Limits {
