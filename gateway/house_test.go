@@ -152,3 +152,21 @@ func parsed(t *testing.T, doc string) *teams.File {
 	}
 	return file
 }
+
+// A model without a price is refused where a quota counts money, and Sluice-Scope says whose: the narrowest.
+func TestTheScopeOfAMissingPrice(t *testing.T) {
+	const spend = "quotas: {spend: {day: 6}}"
+	for scope, limits := range map[string][3]string{
+		"house": {"{" + spend + "}"}, "team": {"{" + spend + "}", spend}, "key": {"{" + spend + "}", spend, spend},
+	} {
+		h := build(t, housed(limits[0]), limited(limits[1]))
+		if limits[2] != "" {
+			ownLimits(t, h, limits[2])
+		}
+		refused := h.ask("POST", textPath, textBody)
+		refused.wants(t, 403, "inspect/model", "Model.AccessDenied")
+		if got := refused.header.Get("Sluice-Scope"); got != scope {
+			t.Errorf("Sluice-Scope is %q, want %s: %s", got, scope, refused.body)
+		}
+	}
+}

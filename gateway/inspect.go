@@ -132,11 +132,10 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 		return refuse(refuseModel).say("Key %s may not use the model %s.", s.holder, policy.Brief(request.Model)).at("model").of(limit.ScopeKey)
 	}
 	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
-	if s.terms.Price == nil && s.limits.Spends() {
-		return refuse(refuseModel).say("Key %s has a spend quota, and the teams file has no price for the model %s.", s.holder, policy.Brief(request.Model)).at("model")
-	}
-	if who := s.teams.NeedsPrice(s.team); s.terms.Price == nil && who != "" {
-		return refuse(refuseModel).say("%s has a spend quota, and the teams file has no price for the model %s.", who, policy.Brief(request.Model)).at("model")
+	if s.terms.Price == nil {
+		if err := s.unpaid(); err != nil {
+			return err
+		}
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {
@@ -161,4 +160,18 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	s.size = limit.Estimate(request, s.team, s.limits, s.terms.Price)
 	return nil
+}
+
+// unpaid refuses a model without a price where a quota counts money. It names the narrowest that does.
+func (s *requestState) unpaid() error {
+	who, scope := "Team "+s.team.ID, limit.ScopeTeam
+	switch {
+	case s.limits.Spends():
+		who, scope = "Key "+s.holder, limit.ScopeKey
+	case !s.teams.NeedsPrice(s.team):
+		return nil
+	case !s.team.Spends():
+		who, scope = "The house", limit.ScopeHouse
+	}
+	return refuse(refuseModel).say("%s has a spend quota, and the teams file has no price for the model %s.", who, policy.Brief(s.Model)).at("model").of(scope)
 }

@@ -92,6 +92,11 @@ func TestUsageOfKeys(t *testing.T) {
 	if len(body.Ledger) == 0 || body.Ledger[0].Key != h.id("search") || body.Ledger[0].Unit != "requests" || body.Ledger[0].Used != "1" || body.Ledger[0].Model != "" {
 		t.Errorf("%+v", body.Ledger)
 	}
+	for query, status := range map[string]int{"days=1&by=key&kinds": 400, "kinds&by=tag": 400, "days=1&by=account&kinds": 200, "days=1&kinds": 200} {
+		if got := h.ask("GET", "/sluice/v1/usage?"+query, ""); got.status != status || status == 400 && !strings.Contains(got.body, "kinds: given beside by=") {
+			t.Errorf("%s: %d %s", query, got.status, got.body)
+		}
+	}
 	if got := h.ask("GET", "/sluice/v1/usage?by=colour", ""); got.status != 400 || !strings.Contains(got.body, "allowed tag, key or account") {
 		t.Errorf("%d %s", got.status, got.body)
 	}

@@ -71,6 +71,10 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	if q.Has("tags") {
 		by = limit.ScopeTag
 	}
+	if q.Has("kinds") && !by.HasKinds() {
+		http.Error(w, "kinds: allowed without by="+by.String()+": the ledger has kinds by day, model and endpoint only", http.StatusBadRequest)
+		return
+	}
 	rows, err := d.Ledger(r.Context(), limit.QueryOf(q.Get("team"), days, by))
 	if err != nil {
 		http.Error(w, usageAway, http.StatusServiceUnavailable)

@@ -169,7 +169,7 @@ func TestUsageOverHTTP(t *testing.T) {
 	} {
 		w.expect(viewer, "GET /teams/ads/usage"+query, "", http.StatusBadRequest, want)
 	}
-	w.expect(viewer, "GET /usage?by=key", "", http.StatusBadRequest, "invalid by")
+	w.expect(viewer, "GET /usage?by=colour", "", http.StatusBadRequest, "invalid by")
 	for _, by := range []string{"account", "model", "day"} { // all that the caller may look at
 		w.expect(viewer, "GET /usage?from=2026-11-01&by="+by, "", http.StatusOK, "").into(t, &u)
 		if len(u.Data) != 1 || u.Data[0].Used["tokens"] != "120" {

@@ -57,7 +57,7 @@ var by = map[string]func(limit.Row) string{
 // The ways to add up what one team used, and what all did.
 var (
 	waysOfTeam = []string{"day", "model", "endpoint", "account", "tag", "key", "kind"}
-	waysOfAll  = []string{"day", "team", "model", "endpoint", "account", "kind"}
+	waysOfAll  = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
 )
 
 // inside are the ways that have a ledger of their own.
@@ -121,7 +121,11 @@ func (a *api) rows(ctx context.Context, ids []string, by string, days []int) (ro
 		return a.Ledger.Rows(ctx, limit.Query{Teams: ids, Days: days, Most: mostRows})
 	}
 	for part := range slices.Chunk(days, insideDays) {
-		some, err := a.Ledger.Rows(ctx, limit.Query{Teams: ids, Days: part, By: inside[by]})
+		q := limit.Query{Teams: ids, Days: part, By: inside[by]}
+		if len(ids) != 1 { // of one team a part has few rows, of all it may have millions
+			q.Most = max(mostRows-len(rows), 1)
+		}
+		some, err := a.Ledger.Rows(ctx, q)
 		if err != nil {
 			return nil, err
 		}

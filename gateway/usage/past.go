@@ -45,6 +45,9 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	_, tags := asks(a.Query, "tags")
 	_, keys := asks(a.Query, "keys")
 	_, kinds := asks(a.Query, "kinds")
+	if kinds && !by.HasKinds() {
+		return p, done, &ErrQuery{fmt.Sprintf("kinds: given beside by=%s, allowed without it: the ledger has kinds by day, model and endpoint only", by)}
+	}
 	if own := a.Team.Key(a.Holder) != nil; tags || keys || own || days != nil {
 		done, err = u.inTurn(ctx, a.Team.ID, func(ctx context.Context) (err error) {
 			if tags {

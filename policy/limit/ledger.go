@@ -89,6 +89,9 @@ func LedgerBy(name string) (k ScopeKind, ok bool) {
 	return ScopeTeam, false
 }
 
+// HasKinds reports whether the ledger of a kind of scopes has what was used by kind.
+func (k ScopeKind) HasKinds() bool { return k != ScopeTag && k != ScopeKey }
+
 // QueryOf is the query for the days of one team, or of all if team is empty.
 func QueryOf(team string, days []int, by ScopeKind) Query {
 	q := Query{Days: days, By: by}

@@ -3,6 +3,7 @@ package teams
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -69,30 +70,35 @@ func (c CreateTeam) apply(d *Document) (Entry, error) {
 func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	for name, value := range given {
-		text, err := normal(value)
-		if err != nil || !json.Valid(value) {
-			if !memberName.MatchString(name) {
-				name = "[hidden]"
-			}
-			return nil, &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
-		}
-		if string(text) != "null" { // null equals no member
-			members[name] = text
+		tree, err := treeOf(value)
+		switch {
+		case err != nil:
+			return nil, noJSON(name)
+		case tree != nil: // null equals no member
+			members[name] = encode(tree) // in one form: without blanks, members by name, numbers as they are
 		}
 	}
 	return members, nil
 }
 
-// normal writes a value in one form: without blanks, members by name, numbers as they are.
-func normal(value json.RawMessage) (json.RawMessage, error) {
+func noJSON(name string) error {
+	if !memberName.MatchString(name) {
+		name = "[hidden]"
+	}
+	return &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
+}
+
+// treeOf reads a value, with its numbers as they are.
+func treeOf(value json.RawMessage) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
-		return nil, err
+	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
+		err = errBeyond
 	}
-	return encode(tree), nil
+	return tree, err
 }
+
+var errBeyond = errors.New("more than one value")
 
 var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
 

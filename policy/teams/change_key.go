@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -23,7 +22,7 @@ type KeyOrder struct {
 	Replaces string `json:"replaces"`
 	// OldEnds is when the replaced key ends, unless it ends earlier. Nil: in 24 hours.
 	OldEnds *time.Time `json:"old_ends"`
-	// KeyMembers are the key's own limits. A key that replaces another keeps those of that which are nil here.
+	// KeyMembers are the key's own limits. Of a key that replaces another they change those of that.
 	KeyMembers
 }
 
@@ -75,20 +74,6 @@ func (c AddKey) apply(d *Document) (Entry, error) {
 		return Entry{}, err
 	}
 	return d.rekey(at, what, key.ID, append(keys, key)), nil
-}
-
-// over returns members of a key with those that a change names in their place.
-func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, before)
-	maps.Copy(all, m.ByName())
-	return normalMembers(all)
-}
-
-// same reports whether the members equal those of a key.
-func (m KeyMembers) same(k Key) bool {
-	given, err := m.over(nil)
-	return err == nil && maps.EqualFunc(given, k.Members, func(a, b json.RawMessage) bool { return string(a) == string(b) })
 }
 
 // endOld sets the end of the replaced key.
@@ -167,8 +152,8 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 // ChangeKey sets some members of a key.
 type ChangeKey struct {
 	Team, Key, IfMatch string // IfMatch is as in ReplaceTeam
-	// Members is an object in the form of a document: disabled, and the key's limits, of which null removes one. What it does not name
-	// stays.
+	// Members is a JSON object, a merge patch (RFC 7396) of disabled and the key's limits: what it does not name stays, at any depth, and
+	// null removes.
 	Members []byte
 }
 
@@ -182,11 +167,8 @@ func (c ChangeKey) apply(d *Document) (Entry, error) {
 		return Entry{}, noKey()
 	}
 	keys := slices.Clone(team.Keys)
-	if _, err := readWhole(c.Members, true, func(n node) {
-		n.anyMoney = true // Apply reads the whole document
-		keys[i].change(n)
-	}); err != nil {
-		return Entry{}, problemOf(err)
+	if keys[i], err = keys[i].patched(c.Members); err != nil {
+		return Entry{}, err
 	}
 	return d.rekey(at, "key.change", c.Key, keys), nil
 }

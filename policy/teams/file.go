@@ -102,7 +102,7 @@ func (f *File) Names(team *Team, day int) []string {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		model := f.Resolve(name)
-		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) != "" && f.Prices.For(model, day) == nil
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) && f.Prices.For(model, day) == nil
 	})
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -35,17 +35,8 @@ func (h *House) Quotas() *Team {
 	return h.Account
 }
 
-// NeedsPrice returns whose quota of spend requires that a team's models have a price: "Team search" or "The house". It is empty if
-// neither has one.
-func (f *File) NeedsPrice(team *Team) string {
-	switch {
-	case team.Spends():
-		return "Team " + team.ID
-	case f.House.Spends():
-		return "The house"
-	}
-	return ""
-}
+// NeedsPrice reports whether a quota of spend of a team, or of the house, requires that the team's models have a price.
+func (f *File) NeedsPrice(team *Team) bool { return team.Spends() || f.House.Spends() }
 
 // percent is a part of a quota.
 var percent = whole(1, 100)

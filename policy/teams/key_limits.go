@@ -21,7 +21,8 @@ type KeyLimits struct {
 	Concurrent int
 }
 
-// KeyMembers are a key's limits as JSON, in the form of the teams file. In a change, nil leaves a member as it is, and null removes it.
+// KeyMembers are a key's limits as JSON, in the form of the teams file. As a change they are a merge patch (RFC 7396): what is not named
+// stays, at any depth, and null removes.
 type KeyMembers struct {
 	Concurrent json.RawMessage `json:"concurrent,omitzero"`
 	Models     json.RawMessage `json:"models,omitzero"`
@@ -51,17 +52,49 @@ func (m KeyMembers) ByName() map[string]json.RawMessage {
 	return all
 }
 
-// changeable are the fields of a key's limits in a change, which may be null.
-func (l *KeyLimits) changeable() []field {
-	fields := l.limits()
-	for i, f := range fields {
-		fields[i].read = func(n node) {
-			if !n.isNull() {
-				f.read(n)
-			}
+// over returns members of a key with a change of them. No member is null or an empty object, at any depth.
+func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, before)
+	for name, change := range m.ByName() {
+		by, err := treeOf(change)
+		if err != nil {
+			return nil, noJSON(name)
+		}
+		was, _ := treeOf(all[name]) // nil: it had none
+		if merged := patched(was, by); merged != nil {
+			all[name] = encode(merged)
+		} else {
+			delete(all, name)
 		}
 	}
-	return fields
+	return all, nil
+}
+
+// patched is a value with a change as RFC 7396 has it, and without objects that are empty then. Nil: nothing is left.
+func patched(value, change any) any {
+	members, ok := change.(map[string]any)
+	if !ok {
+		return change
+	}
+	before, _ := value.(map[string]any)
+	merged := map[string]any{}
+	maps.Copy(merged, before)
+	for name, by := range members {
+		if merged[name] = patched(merged[name], by); merged[name] == nil {
+			delete(merged, name)
+		}
+	}
+	if len(merged) == 0 {
+		return nil
+	}
+	return merged
+}
+
+// same reports whether the members equal those of a key.
+func (m KeyMembers) same(k Key) bool {
+	given, err := m.over(nil)
+	return err == nil && maps.EqualFunc(given, k.Members, func(a, b json.RawMessage) bool { return string(a) == string(b) })
 }
 
 // limits are the fields of a key's limits.
@@ -74,22 +107,17 @@ func (l *KeyLimits) limits() []field {
 	}
 }
 
-// limitsOver are a key's limits as its owner wrote them, over those that it had: null removes one. The strict reader accepted them.
-func limitsOver(before map[string]json.RawMessage, n node) map[string]json.RawMessage {
-	members := maps.Clone(before)
+// keyMembersOf are a key's limits as its owner wrote them. The strict reader accepted them.
+func keyMembersOf(n node) map[string]json.RawMessage {
+	var members KeyMembers
+	to := members.named()
 	n.pairs("", func(name string, _, value node) {
-		switch {
-		case !IsKeyMember(name):
-		case value.isNull():
-			delete(members, name)
-		default:
-			if members == nil {
-				members = map[string]json.RawMessage{}
-			}
-			members[name] = appendJSON(nil, value.ast)
+		if IsKeyMember(name) {
+			*to[name] = appendJSON(nil, value.ast)
 		}
 	})
-	return members
+	all, _ := members.over(nil) // it is JSON
+	return all
 }
 
 // perSecond is how much a rate refills in a second.

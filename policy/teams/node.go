@@ -27,6 +27,7 @@ type reader struct {
 	directory bool           // the document is a directory's, not a teams file
 	counts    unit.Money     // what its amounts of money count in
 	anyMoney  bool           // which is not known: the amounts may be of any
+	patch     bool           // it is a merge patch: any member may be null, and none is required
 	root      node
 	places    []node // the teams
 }
@@ -137,14 +138,15 @@ func (n node) fields(known ...field) (given map[string]bool) {
 			key.fault(Fault{Text: unknownField, Advice: meant(name, names), Allowed: anyOf(names), Word: named(name)})
 			return
 		}
-		given[name] = true
-		known[i].read(value)
+		if given[name] = true; !n.patch || !value.isNull() {
+			known[i].read(value)
+		}
 	})
 	if !isMapping {
 		return nil
 	}
 	for _, f := range known {
-		if f.required && !given[f.name] {
+		if f.required && !given[f.name] && !n.patch {
 			n.fault(Fault{Text: f.name + " is missing"})
 		}
 	}

@@ -32,7 +32,7 @@ func specOf(n node, team *Team) Spec {
 		}
 		if name == "keys" {
 			at := 0
-			value.items("", func(item node) { s.Keys[at].Members, at = limitsOver(nil, item), at+1 })
+			value.items("", func(item node) { s.Keys[at].Members, at = keyMembersOf(item), at+1 })
 		}
 	})
 	return s

@@ -168,13 +168,20 @@ func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMe
 	return out
 }
 
-// changeOf writes the form as a change: null removes a member whose fields are empty.
+// changeOf writes the form as a merge patch: null removes what an empty field has.
 func changeOf(groups []group) []byte {
-	members := read(groups, nil)
+	members := map[string]any{}
 	each(groups, func(f *field) {
-		if members[f.member()] == nil {
-			members[f.member()] = []byte("null")
+		to, path := members, strings.Split(f.Name, ".")
+		for _, name := range path[:len(path)-1] {
+			below, ok := to[name].(map[string]any)
+			if !ok {
+				below = map[string]any{}
+				to[name] = below
+			}
+			to = below
 		}
+		to[path[len(path)-1]] = parsed(f)
 	})
 	text, _ := json.Marshal(members) // of valid members
 	return text

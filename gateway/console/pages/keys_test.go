@@ -30,8 +30,9 @@ func TestTheLimitsOfAKeyAreEdited(t *testing.T) {
 		form.Set(name, value)
 	}
 	w := post(t, h, keyForm, form)
-	want := `change key search 7f3k9q2m4x00 {"concurrent":null,"models":null,"quotas":{"images":{"day":40}},"rates":{"requests":{"limit":60,"per":"1m"},"tokens":{"limit":1000,"per":"1m"}}} ` + team.ETag()
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/teams/search?done=limited" || cmp.Diff([]string{want}, g.changed) != "" {
+	want := `change key search 7f3k9q2m4x00 {"concurrent":null,"models":null,"quotas":{"images":{"day":40,"month":null},"requests":{"day":null,"month":null},"spend":{"day":null,"month":null},` +
+		`"tokens":{"day":null,"month":null}},"rates":{"images":{"burst":null,"limit":null,"per":null},"requests":{"burst":null,"limit":60,"per":"1m"},"tokens":{"burst":null,"limit":1000,"per":"1m"}}} ` + team.ETag()
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/teams/search/keys/7f3k9q2m4x00?done=limited" || cmp.Diff([]string{want}, g.changed) != "" {
 		t.Errorf("%d to %s, changed %q", w.Code, w.Header().Get("Location"), g.changed)
 	}
 }
