@@ -133,7 +133,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
 	if s.terms.Price == nil {
-		if err := s.unpaid(); err != nil {
+		if err := unpaid(s); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 }
 
 // unpaid refuses a model without a price where a quota counts money. It names the narrowest that does.
-func (s *requestState) unpaid() error {
+func unpaid(s *requestState) error {
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam
 	switch {
 	case s.limits.Spends():

@@ -39,7 +39,7 @@ var mutations = []mutation{
 	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_scope(s.kind, s.day, s.name, s.used)", new: "local _ = s"},
 	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.InnerCounts(&h.Amounts) {", new: "if false {"},
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
-	{about: "the refusal of one value of a tag holds for all", file: "gateway/throttle.go", old: "if v.Fault.Inside() {", new: "if false {"},
+	{about: "the refusal of one value of a tag holds for all", file: "policy/limit/verdict.go", old: "return !v.Fault.Inside() && v.Fault.Left == 0", new: "return v.Fault.Left == 0"},
 	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
 	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(t.TagQuotas) > 0 && t.TagKey == "" {`, new: "if false {"},
 
@@ -207,7 +207,7 @@ var mutations = []mutation{
 	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/loads/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\tdefault:\n\t\ts.share.LeaveSlot()\n", new: "\tdefault:\n"},
-	{about: "a refusal is remembered for ten seconds", file: "gateway/throttle.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
+	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",

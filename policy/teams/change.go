@@ -1,12 +1,9 @@
 package teams
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -80,27 +77,6 @@ func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage
 	}
 	return members, nil
 }
-
-func noJSON(name string) error {
-	if !memberName.MatchString(name) {
-		name = "[hidden]"
-	}
-	return &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
-}
-
-// treeOf reads a value, with its numbers as they are.
-func treeOf(value json.RawMessage) (tree any, err error) {
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
-		err = errBeyond
-	}
-	return tree, err
-}
-
-var errBeyond = errors.New("more than one value")
-
-var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
 
 // ReplaceTeam replaces every member of a team but its id and keys. The keys stay as they are, but setting or lowering key_days
 // gives an earlier end to each key that has none or a later one.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -118,41 +117,6 @@ func readKey(n node) (k Key) {
 	}, k.changeable()...)
 	n.fields(slices.Concat(known, []field{may("note", one(&k.Note, prose))}, k.limits())...)
 	return k
-}
-
-// patched is the key after a merge patch of its changeable members.
-func (k Key) patched(patch []byte) (Key, error) {
-	var change struct {
-		Disabled json.RawMessage `json:"disabled"`
-		KeyMembers
-	}
-	if err := new(Key).readMembers(patch, true); err != nil {
-		return k, err
-	}
-	if json.Unmarshal(patch, &change) != nil {
-		return k, noJSON("body")
-	}
-	if change.Disabled != nil {
-		k.Disabled = string(change.Disabled) == "true"
-	}
-	members, err := change.over(k.Members)
-	if err == nil {
-		k.Members, k.KeyLimits = members, KeyLimits{}
-		err = k.readMembers(append(appendMembers([]byte(`{"disabled":`+strconv.FormatBool(k.Disabled)), members), '}'), false)
-	}
-	return k, err
-}
-
-// readMembers reads the members that [ChangeKey] may set, or a patch of them, strictly.
-func (k *Key) readMembers(text []byte, patch bool) error {
-	_, err := readWhole(text, true, func(n node) {
-		n.anyMoney, n.patch = true, patch // the amounts are read with the whole document
-		n.fields(slices.Concat(k.changeable(), k.limits())...)
-	})
-	if err != nil {
-		return problemOf(err)
-	}
-	return nil
 }
 
 // changeable are the members that [ChangeKey] may set, too.

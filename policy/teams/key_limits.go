@@ -52,7 +52,7 @@ func (m KeyMembers) ByName() map[string]json.RawMessage {
 	return all
 }
 
-// over returns members of a key with a change of them. No member is null or an empty object, at any depth.
+// over returns members of a key with a change of them. No member is null or an empty object, at any depth; nil: none is left.
 func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	maps.Copy(all, before)
@@ -67,6 +67,9 @@ func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.Raw
 		} else {
 			delete(all, name)
 		}
+	}
+	if len(all) == 0 {
+		all = nil
 	}
 	return all, nil
 }

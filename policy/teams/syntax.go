@@ -185,3 +185,24 @@ func encode(value any) []byte {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
+
+func noJSON(name string) error {
+	if !memberName.MatchString(name) {
+		name = "[hidden]"
+	}
+	return &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
+}
+
+// treeOf reads a value, with its numbers as they are.
+func treeOf(value json.RawMessage) (tree any, err error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
+		err = errBeyond
+	}
+	return tree, err
+}
+
+var errBeyond = errors.New("more than one value")
+
+var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
