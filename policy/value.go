@@ -162,6 +162,15 @@ func IsSize(text string) bool {
 	return ok
 }
 
+// MinEditPixels is the smallest width × height of a picture that the rules allow for editing models.
+const MinEditPixels = minArea
+
+// IsEditSize reports whether the rules on editing models allow a text as a size, by its pixels and the ratio of its sides.
+func IsEditSize(text string) bool {
+	s, ok := parseSize(text)
+	return ok && (s.class() || s.area() >= minArea && s.area() <= maxArea && s.inAspect())
+}
+
 // Pixels returns width × height of a size; 0 if the text is none, or one whose sides the service chooses.
 func Pixels(text string) int64 {
 	s, _ := parseSize(text)

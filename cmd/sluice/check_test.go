@@ -112,6 +112,15 @@ func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
+// Check names sizes of the price list that no rule on the editing models lets a picture have.
+func TestCheckNamesSizesThatNeverCount(t *testing.T) {
+	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1K, image: 3}]}, {model: \"*\", image: 1}]\n")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check")
+	if strings.Count(got.stdout, "never counts: no rule allows it") != 1 || !strings.Contains(got.stdout, "# warning: prices: the size 640*640 of gen2.6-image* never counts") {
+		t.Error(got.text())
+	}
+}
+
 func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
 	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
 	var environ []string

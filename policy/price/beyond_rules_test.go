@@ -1,0 +1,36 @@
+package price_test
+
+import (
+	"strings"
+	"testing"
+
+	"sluice/policy"
+	"sluice/policy/price"
+)
+
+// Sizes that the rules on editing models refuse never count; those of other models may.
+func TestSizesBeyondTheRules(t *testing.T) {
+	sizes := []price.Size{
+		{Word: "1K"}, {Word: "640*640"}, {Word: "1024*1024"}, {Word: "768*768"}, {Word: "2048*2048"}, {Word: "2064*2048"}, {Word: "512*2048"}, {Word: "500*2048"}, {Word: "huge"},
+		{UpToPixels: 589_823}, {UpToPixels: 589_824}, {UpToPixels: 9_000_000},
+	}
+	list := price.List{{Pattern: "gen2.6-image*", Images: sizes}, {Pattern: "gen2.6-image-2", Images: sizes[1:2]}, {Pattern: "gen*", Images: sizes}}
+	edits := []policy.Pattern{"gen2.6-image*"}
+	const want = "640*640 of gen2.6-image*, 2064*2048 of gen2.6-image*, 500*2048 of gen2.6-image*, 589823 of gen2.6-image*, 640*640 of gen2.6-image-2"
+	var got []string
+	for _, text := range list.BeyondRules(edits, nil) {
+		about, _, _ := strings.Cut(strings.TrimPrefix(text, "prices: the size "), " never counts: no rule allows it")
+		got = append(got, about)
+	}
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+	for _, modes := range []policy.Modes{{"image.edit.size.area": policy.ModeWarn}, {"image.size.aspect": policy.ModeOff}} {
+		if got := list.BeyondRules(edits, modes); got != nil {
+			t.Errorf("%v: %q", modes, got)
+		}
+	}
+	if got := list.BeyondRules(nil, nil); got != nil {
+		t.Errorf("without editing models: %q", got)
+	}
+}
