@@ -147,7 +147,11 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/quotas": {ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, never: []string{goRedis, otelAPI, "os"}},
+	"gateway/quotas": {
+		ours:      []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"},
+		testsOurs: []string{"policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
+		never:     []string{goRedis, otelAPI, "os"},
+	},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
