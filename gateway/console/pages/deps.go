@@ -64,6 +64,8 @@ type Figures interface {
 	Lines(ctx context.Context, p access.Person) (map[string]figures.TeamUse, error)
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
+	// Key returns how a key of a team stands to its limits, and its month.
+	Key(ctx context.Context, p access.Person, team, key string) (figures.KeyFigures, error)
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
 	// Bill calls take with the rows of the ledger behind a query, in the order of reports.
 	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error

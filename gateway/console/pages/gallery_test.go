@@ -278,6 +278,18 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	return f, nil
 }
 
+func (g galleryFigures) Key(ctx context.Context, p access.Person, team, id string) (figures.KeyFigures, error) {
+	t, err := g.Team(ctx, p, team)
+	k := figures.KeyFigures{Team: t.Team, Report: t.Report, Own: slices.DeleteFunc(t.KeyLimits, func(s limit.Standing) bool { return s.Of != id })}
+	k.Days = t.Days[len(t.Days)-noon.Day():]
+	if !strings.HasSuffix(id, "00") && !strings.HasPrefix(id, "jwt:") {
+		for i := range k.Days {
+			k.Days[i].Use = figures.Use{}
+		}
+	}
+	return k, err
+}
+
 // Money divides the days among the teams in proportion to today's use, so that all sums agree.
 func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
 	requests, week := int64(0), int64(0)
@@ -311,8 +323,11 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	for i := range m.Rows {
 		m.Total = m.Total.Plus(m.Rows[i].Use)
 	}
-	if q.By == "kind" {
+	switch q.By {
+	case "kind":
 		m.Rows = kindRows(m.Total)
+	case "key":
+		m.Rows = keyUse()
 	}
 	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	return m, nil

@@ -52,7 +52,7 @@ func (s keyPages) change(r *http.Request, p access.Person) (view, error) {
 	typed(v.Groups, r.PostForm)
 	_, err = s.Teams.ChangeKey(r.Context(), actor(r, p), v.ID, v.Key, changeOf(v.Groups), r.PostFormValue("version"))
 	if err == nil {
-		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=limited"}, nil
+		return view{to: keyURL(v.ID, v.Key) + "?done=limited"}, nil
 	}
 	return v.again(err, r.PostFormValue("version"), keyForm(), members)
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -31,6 +33,7 @@ type moneyView struct {
 	Focus   string // the bill; empty: no currency
 	Command string // that prints the same
 	Presets []choice
+	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
 	// MonthURL returns the address of the current month by day.
 	MonthURL string
 }
@@ -63,6 +66,9 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return moneyURL("/money", q, q.By) + "&page=" + page + "#rows"
 	})
 	v.Rows = m.Rows[first:end]
+	if q.By == "key" {
+		v.owners = s.ownersOf(r.Context(), p, q.Team, v.Rows)
+	}
 	for _, by := range moneyBy {
 		v.Choices = append(v.Choices, choice{"by " + by.Value, moneyURL("/money", q, by.Value), by.Value == q.By})
 		if by.Value == q.By {
@@ -76,6 +82,33 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	v.Command = command(q)
 	v.MonthURL = moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
+}
+
+// ownersOf returns the teams of keys: the one that was asked for, or those that have keys of these ids.
+func (s *site) ownersOf(ctx context.Context, p access.Person, team string, rows []figures.Row) map[string]string {
+	owners := map[string]string{}
+	for i := range rows {
+		if !strings.Contains(rows[i].Name, " ") { // else the use has no key
+			owners[rows[i].Name] = team
+		}
+	}
+	const atOnce = 1000
+	for after, more := "", team == ""; more; {
+		var list []teams.Spec
+		var err error
+		if list, more, err = s.Teams.Page(ctx, p, after, atOnce); err != nil || len(list) == 0 {
+			return owners // the rows have no links then
+		}
+		for i := range list {
+			for _, k := range list[i].Keys {
+				if _, shown := owners[k.ID]; shown {
+					owners[k.ID] = list[i].ID
+				}
+			}
+		}
+		after = list[len(list)-1].ID
+	}
+	return owners
 }
 
 // command returns the shell command that prints the same.
@@ -127,6 +160,10 @@ func (v moneyView) RowURL(name string) string {
 	case "day":
 		q.From, q.To = name, name
 		return moneyURL("/money", q, "team")
+	case "key":
+		if of := v.owners[name]; of != "" {
+			return keyURL(of, name)
+		}
 	case "model":
 		if name == "" {
 			return "" // an empty filter would show everything

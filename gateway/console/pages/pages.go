@@ -44,6 +44,7 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/raises":              t.raise,
 		"POST /teams/{team}/raises/{raise}/end":  t.endRaise,
 		"POST /teams/{team}/keys":                k.mint,
+		"GET /teams/{team}/keys/{key}":           k.show,
 		"GET /teams/{team}/keys/{key}/edit":      k.edit,
 		"POST /teams/{team}/keys/{key}/edit":     k.change,
 		"POST /teams/{team}/keys/{key}/rotate":   k.rotate,

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 )
 
 // paths are all pages of a gallery, by name.
@@ -17,7 +18,13 @@ func (g *gallery) paths() map[string]string {
 	}
 	if len(g.list) > 0 {
 		all["team"], all["edit"] = "/teams/"+g.list[0].ID, "/teams/"+g.list[0].ID+"/edit"
-		all["key"] = all["team"] + "/keys/7f3k9q2m4x00/edit"
+		all["key"], all["key-page"] = all["team"]+"/keys/7f3k9q2m4x00/edit", all["team"]+"/keys/7f3k9q2m4x00"
+		all["key-token"], all["money-key"] = all["team"]+"/keys/jwt:system:serviceaccount:search:indexer", "/money?by=key"
+	}
+	for _, line := range g.list {
+		if line.Keys > 1 && line.Owner == teams.OwnerDirectory {
+			all["key-idle"] = "/teams/" + line.ID + "/keys/7f3k9q2m4x01"
+		}
 	}
 	if len(g.list) > 6 {
 		all["team-file"], all["team-disabled"], all["edit-file"] = "/teams/"+g.list[1].ID, "/teams/"+g.list[6].ID, "/teams/"+g.list[1].ID+"/edit"

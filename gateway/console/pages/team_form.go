@@ -31,7 +31,8 @@ func formPage(v formView, status int) (view, error) {
 	case v.New:
 		back, name, v.Action = &crumb{"Teams", "/teams"}, "New team", "/teams"
 	case v.Key != "":
-		name, v.Action = "Limits of key "+v.Key, at+"/keys/"+url.PathEscape(v.Key)+"/edit"
+		back = &crumb{v.Key, keyURL(v.ID, v.Key)}
+		name, v.Action = "Limits of key "+v.Key, back.URL+"/edit"
 	}
 	return view{page: "team_form", title: name, status: status, data: v, back: back}, nil
 }

@@ -168,6 +168,11 @@ type entry struct {
 	Here       bool
 }
 
+// keyURL is the address of a key's page.
+func keyURL(team, key string) string {
+	return "/teams/" + url.PathEscape(team) + "/keys/" + url.PathEscape(key)
+}
+
 // navigation lists the pages in their order; restricted ones are not for members.
 var navigation = []struct {
 	name, path string

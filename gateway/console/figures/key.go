@@ -1,0 +1,59 @@
+package figures
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// KeyFigures are a key's current figures.
+type KeyFigures struct {
+	Team   *teams.Team      // as it is in force, with its raises
+	Report limit.Report     // of the team, whose limits hold beside the key's
+	Own    []limit.Standing // the key's limits; nil: it has no rates and no quotas
+	Days   []Row            // of the month so far, the oldest first; a day without use is there too
+}
+
+// Key returns how a key of a team stands to its limits, and what it used in this month. A key that was removed, and the subject of a token,
+// still have use.
+func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k KeyFigures, err error) {
+	team, err := f.find(p, id)
+	if err != nil {
+		return k, err
+	}
+	at := f.Deps.Now()
+	k.Team = team
+	var reading errgroup.Group
+	reading.Go(func() (err error) { k.Report, err = f.Accounts.Look(ctx, team); return err })
+	reading.Go(func() (err error) { k.Days, err = keyDays(ctx, f.Accounts, id, key, at); return err })
+	if team.Key(key) != nil {
+		reading.Go(func() (err error) { k.Own, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at); return err })
+	}
+	if err := reading.Wait(); err != nil {
+		return k, err
+	}
+	k.Own = slices.DeleteFunc(k.Own, func(s limit.Standing) bool { return s.Of != key })
+	return k, nil
+}
+
+// keyDays adds up what a team used with a key on each day of the month of a moment.
+func keyDays(ctx context.Context, ledger Ledger, team, key string, at time.Time) (list []Row, err error) {
+	days := lastDays(at, at.UTC().Day())
+	rows, err := ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: limit.ScopeKey})
+	used := adder{}
+	for i := range rows {
+		if use := useOf(&rows[i]); rows[i].Key == key {
+			used.add(dayName(rows[i].Day), &use)
+		}
+	}
+	for _, day := range days {
+		list = append(list, Row{dayName(day), used.use(dayName(day))})
+	}
+	return list, err
+}

@@ -1,0 +1,117 @@
+package pages
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// keyView is a key with its limits and its month.
+type keyView struct {
+	figures.KeyFigures
+	ID        string // the key's, or jwt: and the subject of a token, or other
+	TeamID    string
+	Key       *teams.Key // nil: the team has no such key, but use under the id
+	LastUsed  time.Time
+	Owner     teams.Owner
+	Version   string     // of the team
+	Changes   bool       // the person may change the key
+	Coming    bool       // the team is not in force yet at this replica
+	Limits    []limitRow // its own, then those of its team
+	Form      []group
+	Used      []figures.Row // the days with use, the newest first
+	Total     figures.Use
+	Requests  figure
+	Spend     figure
+	MoneyURL  string
+	At, Soon  time.Time
+	MonthName string
+	Error     *fault
+}
+
+// IsToken reports whether the use is of a token's subject.
+func (v keyView) IsToken() bool { return strings.HasPrefix(v.ID, "jwt:") }
+
+// show shows a key.
+func (s keyPages) show(r *http.Request, p access.Person) (view, error) { return s.keyPage(r, p, nil) }
+
+// keyPage returns a key's page, with the error of one of its forms.
+func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view, error) {
+	team, id := r.PathValue("team"), r.PathValue("key")
+	t, err := s.Teams.Show(r.Context(), p, team)
+	if err != nil {
+		return view{}, err
+	}
+	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about}
+	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
+		v.Key = &t.Keys[at]
+	}
+	v.KeyFigures, err = s.Figures.Key(r.Context(), p, team, id)
+	if v.Coming = errors.Is(err, figures.ErrAbsent); err != nil && !v.Coming {
+		return view{}, err
+	}
+	v.addUse(s.Currency())
+	if v.Key == nil && len(v.Used) == 0 {
+		return view{}, errAbsent
+	}
+	v.Soon, v.MonthName = v.At.AddDate(0, 0, 14), v.At.UTC().Format("January")
+	v.addLimits(s.Currency().Word)
+	if v.Changes = v.Key != nil && t.Owner == teams.OwnerDirectory && p.MakesKeys(team, t.Flag("self_service")); v.Changes {
+		v.Form = keyForm()
+		fill(v.Form, v.Key.Members)
+	}
+	out := view{page: "key", title: "Key " + id, data: v, back: &crumb{team, "/teams/" + url.PathEscape(team)}}
+	if about != nil {
+		out.status = about.Status()
+	}
+	return out, nil
+}
+
+// addLimits lists the key's limits, and those of its team, which hold beside them.
+func (v *keyView) addLimits(currency string) {
+	for i := range v.Own {
+		v.Limits = append(v.Limits, newLimitRow(v.Own[i], v.At, currency))
+	}
+	for i := range v.Report.Limits {
+		row := newLimitRow(v.Report.Limits[i], v.Report.At, currency)
+		row.raisable(v.Team, false)
+		v.Limits = append(v.Limits, row)
+	}
+}
+
+// addUse adds up the month, and lists its days.
+func (v *keyView) addUse(in unit.Currency) {
+	for i := range v.Days {
+		if v.Total = v.Total.Plus(v.Days[i].Use); v.Days[i].Use != (figures.Use{}) {
+			v.Used = append(v.Used, v.Days[i])
+		}
+	}
+	slices.Reverse(v.Used)
+	v.Spend, v.Requests = daysFigure(v.Days, limit.Spend, in), daysFigure(v.Days, limit.Requests, unit.Currency{})
+	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
+}
+
+// after shows the page on which a form of a key was: the key's own, or its team's.
+func (s keyPages) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
+	if r.PostFormValue("from") != "key" {
+		return s.teamPages.after(r, p, form, what, err)
+	}
+	if err == nil {
+		return view{to: keyURL(r.PathValue("team"), r.PathValue("key")) + "?done=" + what}, nil
+	}
+	about := own(err)
+	if about == nil {
+		return view{}, err
+	}
+	about.form = form
+	return s.keyPage(r, p, about)
+}

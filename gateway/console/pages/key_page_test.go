@@ -1,0 +1,91 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+const keyPage = "/teams/search/keys/7f3k9q2m4x00"
+
+// A key's page has its limits and those of its team with their raises, the days of its month, and for those who make the team's keys the
+// form of its limits and the button that disables it.
+func TestAKeyHasAPage(t *testing.T) {
+	g := day(12)
+	root := parse(t, get(t, g.handler(operator), keyPage))
+	text := textOf(root)
+	for _, want := range []string{
+		"7f3k9q2m4x00", "the indexer", "in force", "Images today key", "Images today team", "200 + 250 until midnight, launch", "4 at once, over all replicas", "gen2.6-*",
+		"Spend in November", "1 Nov", "22 Nov", "Disable the key",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q: %s", want, text)
+		}
+	}
+	if form := formOf(t, root, keyForm); form.Get("quotas.images.day") != "50" || form.Get("version") == "" {
+		t.Errorf("the form has %v", form)
+	}
+	form := formOf(t, root, keyPage+"/state")
+	w := post(t, g.handler(operator), keyPage+"/state", form)
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != keyPage+"?done=offkey" || len(g.changed) != 1 || !strings.HasPrefix(g.changed[0], `change key search 7f3k9q2m4x00 {"disabled":true} "`) {
+		t.Errorf("%d to %s, changed %q", w.Code, w.Header().Get("Location"), g.changed)
+	}
+	g.refuse = &teams.Problem{Code: teams.CodeConflict, Text: "too many changes at once"}
+	if w := post(t, g.handler(operator), keyPage+"/state", form); w.Code != http.StatusConflict || !strings.Contains(textOf(parse(t, w)), "Too many changes at once") ||
+		!strings.Contains(w.Body.String(), "Spend in November") {
+		t.Errorf("a refused change: %d %s", w.Code, textOf(parse(t, w)))
+	}
+}
+
+// A removed key and a token keep their month. Others than those who make the team's keys only look; what does not exist, or is another
+// team's, is one answer.
+func TestWhoSeesAKey(t *testing.T) {
+	member := access.Person{Name: "m", Role: access.Member, Teams: []string{"search"}}
+	for _, tt := range []struct {
+		about       string
+		p           access.Person
+		selfService bool
+		path        string
+		status      int
+		changes     bool
+		says        string
+	}{
+		{"an operator", operator, false, keyPage, 200, true, "in force"},
+		{"a viewer", access.Person{Role: access.Viewer}, true, keyPage, 200, false, "in force"},
+		{"a member", member, false, keyPage, 200, false, "in force"},
+		{"a member who makes keys", member, true, keyPage, 200, true, "in force"},
+		{"a key of the teams file", operator, false, "/teams/ads/keys/7f3k9q2m4x00", 200, false, "The teams file owns it"},
+		{"a token", operator, false, "/teams/search/keys/jwt:sub%2Fone", 200, false, "jwt:sub/one a token’s subject"},
+		{"a removed key", operator, false, "/teams/search/keys/zzzzzzzzzz00", 200, false, "removed"},
+		{"no key", operator, false, "/teams/search/keys/zzzzzzzzzz01", 404, false, "There is no such page"},
+		{"another team's", access.Person{Role: access.Member, Teams: []string{"ads"}}, true, keyPage, 404, false, ""},
+	} {
+		g := day(12)
+		g.elsewhere = tt.selfService
+		w := get(t, g.handler(tt.p), tt.path)
+		if got := strings.Contains(w.Body.String(), "/edit\"") && strings.Contains(w.Body.String(), "/state\""); w.Code != tt.status || got != tt.changes || !strings.Contains(textOf(parse(t, w)), tt.says) {
+			t.Errorf("%s: %d, changes %v: %s", tt.about, w.Code, got, textOf(parse(t, w)))
+		}
+	}
+}
+
+// The team's page links to its keys, and Money by key to those whose team is known.
+func TestKeysAreLinked(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string]int{"/teams/search": 2, "/money?by=key&team=search": 1, "/money?by=key": 0} {
+		body := get(t, h, path).Body.String()
+		if got := strings.Count(body, `href="`+keyPage+`"`); got != want {
+			t.Errorf("%s has %d links, want %d", path, got, want)
+		}
+	}
+	if body := get(t, h, "/money?by=key").Body.String(); strings.Contains(body, "/keys/jwt:") || !strings.Contains(body, "/keys/7f3k9q2m4x00\"") {
+		t.Error("a key has no link to the page of its team, or the subject of a token has one")
+	}
+	if body := get(t, h, "/money?by=key&team=search").Body.String(); !strings.Contains(body, "/teams/search/keys/"+url.PathEscape("jwt:system:serviceaccount:search:indexer")) {
+		t.Error("the subject of a team's token has no link")
+	}
+}
