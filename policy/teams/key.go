@@ -121,9 +121,7 @@ func readKey(n node) (k Key) {
 
 // changeable are the members that [ChangeKey] may set, too.
 func (k *Key) changeable() []field {
-	return []field{
-		may("disabled", one(&k.Disabled, flag)),
-	}
+	return []field{may("disabled", one(&k.Disabled, flag))}
 }
 
 // readSum reads the SHA-256 of a key. A value of another form may be the key itself, so it is never shown.

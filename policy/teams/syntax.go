@@ -198,11 +198,9 @@ func treeOf(value json.RawMessage) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
 	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
-		err = errBeyond
+		err = errors.New("more than one value")
 	}
 	return tree, err
 }
-
-var errBeyond = errors.New("more than one value")
 
 var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
