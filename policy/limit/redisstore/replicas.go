@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"time"
 
@@ -50,9 +49,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	if err != nil {
 		return b, err
 	}
-	if m, known, err := asked.answer(); known || errors.Is(err, limit.ErrMoney) {
-		_ = r.learn(m, err) // MoneyFault has it
-	}
+	r.agreement.heard(asked.answer())
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
 	b = Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in.next()).UTC(), Alive: in.next(), Back: in.next() == 1, Gap: [2]int64{in.next(), in.next()}}
