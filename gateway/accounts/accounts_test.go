@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +113,50 @@ func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
 	again.Tried = []string{teams.MainAccount}
 	if attempt, choice := r.Choose(again); attempt.Account != nil || choice.Refusal != account.Exhausted {
 		t.Errorf("%+v", choice)
+	}
+}
+
+// However many requests come when a pause ends, one of them probes.
+func TestOneOfManyConcurrentRequestsProbes(t *testing.T) {
+	for range 300 {
+		r, clock := rosterOf(t, setOf(t, "id: a", `id: b, models: ["other"]`))
+		attempt, _ := r.Choose(want)
+		attempt.End(throttled)
+		clock.Move(11 * time.Second)
+		var probes atomic.Int64
+		var choosing sync.WaitGroup
+		start := make(chan struct{})
+		for range 16 {
+			choosing.Go(func() {
+				<-start
+				if probe, _ := r.Choose(want); probe.Account != nil {
+					probes.Add(1)
+				}
+			})
+		}
+		close(start)
+		choosing.Wait()
+		if probes.Load() != 1 || inFlight(r) != "a:1 b:0" {
+			t.Fatalf("%d requests probe; in flight %s", probes.Load(), inFlight(r))
+		}
+	}
+}
+
+// That an account of a task is not in the file is logged once for each time that it was removed.
+func TestARemovedAccountIsLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	r, _ := rosterOf(t, setOf(t, "id: a"), func(c *accounts.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	for range 2 {
+		for range 3 {
+			if r.Of("gone") != nil || r.Has("gone") || r.QueryRate("gone") != 0 {
+				t.Error("it is there")
+			}
+		}
+		r.Replace(setOf(t, "id: a", "id: gone"))
+		r.Replace(setOf(t, "id: a"))
+	}
+	if n := strings.Count(log.String(), "account=gone"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, log.String())
 	}
 }
 
