@@ -39,17 +39,18 @@ type Adjustment struct {
 // Adjust makes a correction. Of the running day it takes back what the month used, at most: use of earlier days may be meant. Of a day that
 // is named it takes back what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
-	done := m.teams.Get(c.Team).adjust(&c, false)
+	done := m.teams.Get(c.Team).adjust(&c, nil)
 	for _, id := range c.Outside() {
 		if of := m.teams.Known(id); of != nil && done.Done {
-			of.adjust(&c, true)
+			of.adjust(&c, &done)
 		}
 	}
 	return done, nil
 }
 
-// adjust makes a correction of one account. outside: it follows that of a team, and is made whatever there is to take back.
-func (a *account) adjust(c *Correction, outside bool) (done Adjustment) {
+// adjust makes a correction of one account. An account outside of the teams follows that of a team, and is corrected whatever there is to take
+// back: its day by what the team's day changed by, because the rest of today's use is other teams'.
+func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	date, u := a.date.at(a.time()), UnitIndex(c.Unit)
@@ -68,11 +69,15 @@ func (a *account) adjust(c *Correction, outside bool) (done Adjustment) {
 	if c.Day != 0 {
 		least = done.DayBefore
 	}
-	if least+c.Delta < 0 && !outside {
+	if least+c.Delta < 0 && team == nil {
 		return done
 	}
-	for _, in := range of {
-		in.used[u] = max(in.used[u]+c.Delta, 0)
+	changes := [2]int64{c.Delta, c.Delta}
+	if team != nil {
+		changes[0] = team.Day - team.DayBefore
+	}
+	for period, in := range of {
+		in.used[u] = max(in.used[u]+changes[period], 0)
 	}
 	done.Done, done.Day = true, max(done.DayBefore+c.Delta, 0)
 	if running {

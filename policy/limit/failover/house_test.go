@@ -301,6 +301,36 @@ func TestAnAdjustmentReachesTheHouse(t *testing.T) {
 	})
 }
 
+// What the running day cannot give back was used on earlier ones: the house's day has the other teams' use still, and its month gives back
+// all of it. The reply to a correction that is sent again says so, too.
+func TestTheHouseKeepsOtherTeamsDay(t *testing.T) {
+	estates(t, estateDoc, func(e *estate) {
+		e.charge(e.must("search", 8), 8)
+		e.clock.Move(24 * time.Hour)
+		e.charge(e.must("search", 2), 2)
+		e.charge(e.must("shop", 6), 6)
+		for range 2 { // sent again
+			c := limit.Correction{ID: "earlier", Team: "search", Unit: teams.UnitImages, Delta: -8, Why: "a test"}
+			if done, err := e.Adjust(e.Context(), c); err != nil || !done.Done {
+				e.Fatal(done, err)
+			}
+			if _, memory := e.housed.(*limit.Memory); memory { // which loses no reply
+				break
+			}
+		}
+		e.wants("shop's stand", 6, 0)
+		r, err := e.Look(e.Context(), e.House.Account)
+		for _, s := range r.Limits {
+			if s.Name() == "images-month" && s.Used != 8 {
+				e.Errorf("the house's month used %d, want 8 of 16", s.Used)
+			}
+		}
+		if v := e.ask("shop", 5); err != nil || v.Reason != limit.ReasonHouse {
+			e.Errorf("6 of 10 are used: %+v, %v", v, err)
+		}
+	})
+}
+
 // The lists of teams in Redis lack the house.
 func TestTheHouseHasAListOfItsOwn(t *testing.T) {
 	file, err := teams.Parse([]byte(estateDoc))

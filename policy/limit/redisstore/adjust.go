@@ -13,14 +13,14 @@ func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustmen
 	if err := r.List(ctx, c.Team); err != nil { // so that reports have it
 		return limit.Adjustment{}, err
 	}
-	done, err := adjust(ctx, r, c.Team, &c)
+	done, change, err := adjust(ctx, r, c.Team, &c, nil)
 	if err != nil || !done.Done {
 		return done, err
 	}
 	for _, other := range c.Outside() {
 		known, err := r.Knows(ctx, other)
 		if known && err == nil {
-			_, err = adjust(ctx, r, other, &c)
+			_, _, err = adjust(ctx, r, other, &c, &change)
 		}
 		if err != nil {
 			return done, err
@@ -29,8 +29,9 @@ func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustmen
 	return done, nil
 }
 
-// adjust makes a correction of one account: of the team's, or after that of one outside of the teams.
-func adjust(ctx context.Context, r *Store, account string, c *limit.Correction) (a limit.Adjustment, err error) {
+// adjust makes a correction of one account: of the team's, or after that of one outside of the teams, whose day changes as the team's did.
+// It returns that change, also if the correction was made before.
+func adjust(ctx context.Context, r *Store, account string, c *limit.Correction, team *int64) (a limit.Adjustment, change int64, err error) {
 	day := ""
 	if c.Day != 0 {
 		day = strconv.Itoa(c.Day)
@@ -43,13 +44,14 @@ func adjust(ctx context.Context, r *Store, account string, c *limit.Correction) 
 		Day     string `json:"day"`
 		Account string `json:"account"`
 		Why     string `json:"why"`
-		Keep    int    `json:"keep"` // s
-		Outside bool   `json:"outside"`
+		Keep    int    `json:"keep"`             // s
+		Change  *int64 `json:"change,omitempty"` // of an account outside of the teams
 	}{
-		c.Team, c.ID, limit.UnitIndex(c.Unit) + 1, c.Delta, day, limit.AccountMark(c.Account), c.Why, limit.LedgerDays * 24 * 60 * 60, account != c.Team,
+		c.Team, c.ID, limit.UnitIndex(c.Unit) + 1, c.Delta, day, limit.AccountMark(c.Account), c.Why, limit.LedgerDays * 24 * 60 * 60, team,
 	}, r.teams.Get(account).key))
 	if err != nil {
-		return a, err
+		return a, 0, err
 	}
-	return limit.Adjustment{Done: in.next() == 1, DayBefore: in.next(), Day: in.next(), MonthBefore: in.next(), Month: in.next()}, in.end()
+	a = limit.Adjustment{Done: in.next() == 1, DayBefore: in.next(), Day: in.next(), MonthBefore: in.next(), Month: in.next()}
+	return a, in.next(), in.end()
 }

@@ -2,9 +2,10 @@
 -- below 0: the running day may be younger than what is corrected, and a count of a past one may be gone.
 --
 -- team  id  unit, from 1  delta, may be below 0  day, or empty: the running one  account is @ and its id or empty  why
--- keep the record so many seconds  outside: the account is outside of the teams, and corrected whatever there is to take back
+-- keep the record so many seconds  change, of an account outside of the teams: what the team's day changed by, because the rest of today's
+-- use is other teams'; it is corrected whatever there is to take back
 -- Returns 1, or 0 if the month, or the ledger of the named day and account, would fall below 0, and the use of day and month before and after:
--- of a named day the ledger's, of a month that is over 0.
+-- of a named day the ledger's, of a month that is over 0. Behind them is what the day changed by when the correction was made.
 local now, unit, delta, record = clock(), A.unit, A.delta, TEAM .. 'hold:' .. A.id
 local today, running = periods(now)
 local day = A.day == '' and today or A.day
@@ -23,16 +24,18 @@ end
 
 local d = A.day == '' and tonumber(redis.call('HGET', QUOTA, dayField) or 0) or ledger_used()
 local m = month == running and tonumber(redis.call('HGET', QUOTA, monthField) or 0) or 0
-if redis.call('EXISTS', record) == 1 then return {NUMBER, 1, d, d, m, m} end
-if not A.outside and (A.day == '' and m or d) + delta < 0 then return {NUMBER, 0, d, d, m, m} end
+if redis.call('EXISTS', record) == 1 then return {NUMBER, 1, d, d, m, m, tonumber(redis.call('HGET', record, 'change') or delta)} end
+if not A.change and (A.day == '' and m or d) + delta < 0 then return {NUMBER, 0, d, d, m, m, 0} end
+local of_day = A.change or math.max(d + delta, 0) - d
 local change = nothing()
 change[unit] = delta
 post({day = day, month = month, team = A.team .. A.account, what = 'adjustment|other'}, change, nothing())
 flush()
+if A.change then count(QUOTA, dayField, A.change - delta) end
 for _, field in ipairs({dayField, monthField}) do
   if tonumber(redis.call('HGET', QUOTA, field) or 0) < 0 then redis.call('HSET', QUOTA, field, '0') end
 end
 redis.call('HSET', record, 'team', A.team, 'id', A.id, 'day', day, 'month', month,
-  'what', 'adjustment|other' .. A.account, 'unit', UNITS[unit], 'delta', text(delta), 'why', A.why, 'at', text(now))
+  'what', 'adjustment|other' .. A.account, 'unit', UNITS[unit], 'delta', text(delta), 'change', text(of_day), 'why', A.why, 'at', text(now))
 redis.call('EXPIRE', record, A.keep)
-return {NUMBER, 1, d, math.max(d + delta, 0), m, month == running and math.max(m + delta, 0) or 0}
+return {NUMBER, 1, d, math.max(d + delta, 0), m, month == running and math.max(m + delta, 0) or 0, of_day}
