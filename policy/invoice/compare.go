@@ -64,10 +64,16 @@ type day struct {
 	blind     limit.Amounts // 1 for a unit whose kinds one side does not know
 }
 
+// counted is an item and the index of the unit that it is counted in: of unknown kind a model may have tokens and pictures.
+type counted struct {
+	Item
+	unit int
+}
+
 // comparison is a report in the making.
 type comparison struct {
 	days  map[Item]*day
-	items map[Item]*Difference
+	items map[counted]*Difference
 	cells cells
 	Report
 }
@@ -76,7 +82,7 @@ type comparison struct {
 // rounded up by. Where one side does not know the kinds of a model's use on a day, those of the other side are added up. Corrections (sluice
 // adjust) are of no model: on a day that has one, the sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
-	c := comparison{days: map[Item]*day{}, items: map[Item]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted}}
+	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted}}
 	ledger = divided(ledger)
 	for i := range ledger {
 		c.noteUse(&ledger[i])
@@ -85,7 +91,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		d := c.day(item)
 		d.bill += sum.Amount
 		if item.Kind == Unknown && sum != (Sum{}) {
-			if d.blind[limit.Tokens] = 1; !sums.Own {
+			if d.blind[limit.Tokens] = 1; !sums.Own && (sum.Quantity != 0 || !sums.Counted) { // a fee has no pictures
 				d.blind[limit.Images] = 1
 			}
 		}
@@ -164,23 +170,26 @@ func (c *comparison) day(item Item) *day {
 	return c.days[item]
 }
 
-// difference is the item's, or that of all kinds together where one side does not know them.
+// difference is the item's, or that of all kinds together where one side does not know them. What is unknown is pictures if the ledger has
+// nothing else. Else pictures stay apart, unless only money is compared.
 func (c *comparison) difference(item Item) *Difference {
-	d, counted := c.day(item), unitOf(item.Kind)
+	d, in := c.day(item), unitOf(item.Kind)
 	item.Account = ""
-	if d.blind[counted] != 0 {
-		item.Kind = Unknown
-		if d.blind[limit.Images] != 0 && d.used[limit.Tokens] == 0 && d.used[limit.Images] != 0 {
-			counted = limit.Images
+	pictures := d.blind[limit.Images] != 0 && d.used[limit.Tokens] == 0 && d.used[limit.Images] != 0
+	switch {
+	case pictures && (item.Kind == Unknown || in == limit.Images):
+		item.Kind, in = Unknown, limit.Images
+	case d.blind[in] != 0 && (in == limit.Tokens || !c.Counted):
+		item.Kind, in = Unknown, limit.Tokens
+	}
+	name := counted{item, in}
+	if c.items[name] == nil {
+		c.items[name] = &Difference{
+			Item: item, Unit: unit.Names[in], Requests: d.estimated[limit.Requests],
+			Estimated: Sum{d.estimated[in], d.estimated[limit.Spend]},
 		}
 	}
-	if c.items[item] == nil {
-		c.items[item] = &Difference{
-			Item: item, Unit: unit.Names[counted], Requests: d.estimated[limit.Requests],
-			Estimated: Sum{d.estimated[counted], d.estimated[limit.Spend]},
-		}
-	}
-	return c.items[item]
+	return c.items[name]
 }
 
 func (c *comparison) end(tolerance *big.Rat) {
@@ -208,5 +217,5 @@ func plus(a, b Sum) Sum { return Sum{a.Quantity + b.Quantity, a.Amount + b.Amoun
 func larger(a, b *Difference) int {
 	size := func(n int64) int64 { return max(n, -n) }
 	return cmp.Or(cmp.Compare(size(b.Amount()), size(a.Amount())), cmp.Compare(size(b.Quantity()), size(a.Quantity())),
-		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Kind, b.Kind))
+		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Unit, b.Unit))
 }

@@ -269,6 +269,43 @@ func TestABillBesideTheLedger(t *testing.T) {
 	}
 }
 
+// What is of unknown kind counts as tokens beside pictures, whichever of them the comparison meets first.
+func TestUnknownKindsBesidePictures(t *testing.T) {
+	other := invoice.Use{Team: "a", Day: 20261121, Model: "other", Kind: "input", Used: used(10, 0, 10)}
+	pictures := invoice.Use{Team: "a", Day: 20261121, Model: "p", Kind: "image", Used: used(0, 3, 600)}
+	tokens := invoice.Use{Team: "a", Day: 20261121, Model: "p", Kind: "input", Used: used(10, 0, 10)}
+	for _, tt := range []struct {
+		about             string
+		bill              *invoice.Sums
+		rows              []invoice.Use
+		proposed, differs string
+	}{
+		{"a fee beside pictures", billOf("20261121 p unknown 0 5", "20261121 p image 3 600"), []invoice.Use{pictures},
+			"20261121 a spend 5", "20261121 p unknown +0 tokens +5, 0 by 0"},
+		{"a fee beside tokens and pictures", billOf("20261121 p input 10 10", "20261121 p unknown 0 5", "20261121 p image 3 600"), []invoice.Use{tokens, pictures},
+			"20261121 a spend 5", "20261121 p unknown +0 tokens +5, 0 by 0"},
+		{"a model that the ledger lacks", billOf("20261121 other input 10 10", "20261121 p unknown 7 5", "20261121 p image 3 600"), []invoice.Use{other},
+			"20261121 a tokens 7; 20261121 a images 3; 20261121 a spend 605", "20261121 p image +3 images +600, 0 by 0\n20261121 p unknown +7 tokens +5, 0 by 0"},
+		{"a model that the ledger lacks, with a fee", billOf("20261121 other input 10 10", "20261121 p unknown 0 5", "20261121 p image 3 600"), []invoice.Use{other},
+			"20261121 a images 3; 20261121 a spend 605", "20261121 p image +3 images +600, 0 by 0\n20261121 p unknown +0 tokens +5, 0 by 0"},
+		{"tokens beside pictures of unknown kind", billOf("20261121 p input 8 10", "20261121 p unknown 3 600"), []invoice.Use{pictures},
+			"20261121 a tokens 8; 20261121 a spend 10", "20261121 p unknown +8 tokens +10, 0 by 0"},
+	} {
+		for range 100 { // in the order of a map
+			r := invoice.Compare(tt.bill, tt.rows, new(big.Rat))
+			if corrections(&r) != tt.proposed || differences(&r) != tt.differs {
+				t.Errorf("%s:\n%s\n%s\nwant\n%s\n%s", tt.about, corrections(&r), differences(&r), tt.proposed, tt.differs)
+				break
+			}
+		}
+	}
+	money := billOf("20261121 p unknown 0 610")
+	money.Counted = false
+	if r := invoice.Compare(money, []invoice.Use{tokens, pictures}, new(big.Rat)); len(r.Differences) != 0 {
+		t.Errorf("of money alone the kinds are added up: %s", differences(&r))
+	}
+}
+
 func TestModelsOfOneSide(t *testing.T) {
 	rows := []invoice.Use{{Day: 20261121, Model: "both", Used: used(1, 0, 1)}, {Day: 20261121, Model: "ours", Used: used(1, 0, 1)},
 		{Day: 20261121, Model: limit.AdjustedModel, Correction: true, Used: used(1, 0, 1)}}
