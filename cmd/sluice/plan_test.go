@@ -78,7 +78,7 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
-	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/unit"}, outside: []string{goYAML}, never: silent},
+	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},

@@ -65,6 +65,7 @@ type reconciled struct {
 	LedgerOnly  []string              `json:"ledger_only"`        // models that the bill does not have
 	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
 	Unbilled    []cell                `json:"unbilled,omitempty"` // of what the bill has no line, and nothing is proposed
+	Nameless    []cell                `json:"nameless,omitempty"` // likewise, because the account is no id
 }
 
 // cell is a day, and where the bill tells them apart an account at the service.
@@ -133,10 +134,15 @@ func (r *Reconciliation) document() *reconciled {
 	for _, c := range r.Corrections {
 		d.Corrections = append(d.Corrections, correction{c.Team, limit.DayText(c.Day), c.Account, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
 	}
-	for _, of := range r.Unbilled {
-		d.Unbilled = append(d.Unbilled, cell{limit.DayText(of.Day), of.Account})
-	}
+	d.Unbilled, d.Nameless = cellsOf(r.Unbilled), cellsOf(r.Nameless)
 	return d
+}
+
+func cellsOf(list []invoice.Cell) (cells []cell) {
+	for _, of := range list {
+		cells = append(cells, cell{limit.DayText(of.Day), of.Account})
+	}
+	return cells
 }
 
 // units are those that both sides have, as indices of amounts.
@@ -197,22 +203,28 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 
 // writeCorrections writes the lines of sluice adjust, and for what there are none.
 func (r *Reconciliation) writeCorrections(text io.Writer) {
-	for i, of := range r.Unbilled {
-		if i == 0 {
-			_, _ = io.WriteString(text, "\nNothing is proposed for these, of which the bill has no line:\n")
-		}
-		_, _ = fmt.Fprintln(text, strings.TrimSpace(limit.DayText(of.Day)+" "+Printable(of.Account)))
-	}
+	writeCells(text, "of which the bill has no line", r.Unbilled)
+	writeCells(text, "whose account is no id of an account: name it in the map", r.Nameless)
 	for i, c := range r.Corrections {
 		if i == 0 {
 			_, _ = io.WriteString(text, "\nThese would make the sums of each day equal:\n")
 		}
 		account := ""
 		if c.Account != "" {
-			account = " --account " + c.Account
+			account = " --account " + Printable(c.Account)
 		}
 		_, _ = fmt.Fprintf(text, "sluice adjust --team %s --day %s%s --unit %s --delta=%s --reason 'bill of %s to %s'\n",
-			c.Team, limit.DayText(c.Day), account, c.Unit, r.Money.Written(c.Unit, c.Delta), r.From, r.To)
+			Printable(c.Team), limit.DayText(c.Day), account, c.Unit, r.Money.Written(c.Unit, c.Delta), r.From, r.To)
+	}
+}
+
+// writeCells writes for what nothing is proposed, and why.
+func writeCells(text io.Writer, why string, list []invoice.Cell) {
+	for i, of := range list {
+		if i == 0 {
+			_, _ = fmt.Fprintf(text, "\nNothing is proposed for these, %s:\n", why)
+		}
+		_, _ = fmt.Fprintln(text, strings.TrimSpace(limit.DayText(of.Day)+" "+Printable(of.Account)))
 	}
 }
 

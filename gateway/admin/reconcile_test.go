@@ -89,6 +89,34 @@ func TestAReconciliationOfAnAccount(t *testing.T) {
 	}
 }
 
+// A word of the bill that is no id of an account is no part of a line for a shell, nor of a correction.
+func TestWordsOfTheBillAreNoCommands(t *testing.T) {
+	const word = "eu$(id)\x1b[2J"
+	sums := &invoice.Sums{Counted: true, Named: true, Accounts: []string{word, "main"}, Of: map[invoice.Item]invoice.Sum{
+		{Day: 20261121, Account: word, Model: "m", Kind: "input"}:   {Quantity: 5, Amount: 5},
+		{Day: 20261121, Account: "main", Model: "m", Kind: "input"}: {Quantity: 12, Amount: 10},
+	}}
+	rows := []invoice.Use{{Team: "search", Day: 20261121, Model: "m", Used: limit.Amounts{1, 10, 0, 10}}}
+	r := &Reconciliation{Report: invoice.Compare(sums, rows, new(big.Rat)), From: "2026-11-21", To: "2026-11-21", Accounts: sums.Accounts}
+	var text, doc bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+Nothing is proposed for these, whose account is no id of an account: name it in the map:
+2026-11-21 eu$(id)\x1b[2J
+
+These would make the sums of each day equal:
+sluice adjust --team search --day 2026-11-21 --unit tokens --delta=2 --reason 'bill of 2026-11-21 to 2026-11-21'
+`
+	if !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "\x1b") {
+		t.Errorf("%q", text.String())
+	}
+	if !strings.Contains(doc.String(), `"nameless":[{"day":"2026-11-21","account":"eu$(id)\u001b[2J"}]`) || strings.Contains(doc.String(), `"delta":5`) {
+		t.Errorf("%s", doc.String())
+	}
+}
+
 // columnsOf is a text whose columns may have another width.
 func columnsOf(text string) string {
 	for strings.Contains(text, "   ") {

@@ -54,6 +54,7 @@ type Report struct {
 	Within                  bool          // the sum, and each day's sum of each model, are within the tolerance
 	Corrections             []limit.Correction
 	Unbilled                []Cell // for which the bill has no line, and so none of Corrections is
+	Nameless                []Cell // likewise: their accounts are words of the bill that are no ids
 }
 
 // day is a model on a day.
@@ -111,7 +112,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		}
 	}
 	c.end(tolerance)
-	c.Corrections, c.Unbilled = c.cells.corrections(c.units())
+	c.Corrections, c.Unbilled, c.Nameless = c.cells.corrections(c.units())
 	return c.Report
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -81,13 +82,18 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 
 // corrections would make both sides of each cell equal in some units. The bill knows no teams: what it has more is divided by what is
 // estimated of each team's use, or by all of it if nothing is; what it has less is taken back from estimates first, and from no team more than
-// it used. Nothing is proposed for a cell of which the bill has no line, because it may end before, or be another's.
-func (c *cells) corrections(units []int) (all []limit.Correction, unbilled []Cell) {
+// it used. Nothing is proposed for a cell of which the bill has no line, because it may end before, or be another's; nor for one whose account
+// is a word of the bill that no account at the service can be named by, which are nameless.
+func (c *cells) corrections(units []int) (all []limit.Correction, unbilled, nameless []Cell) {
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
 	for _, name := range order {
 		in := c.of[name]
 		if !in.has {
 			unbilled = append(unbilled, name)
+			continue
+		}
+		if name.Account != "" && !teams.IsID(name.Account) {
+			nameless = append(nameless, name)
 			continue
 		}
 		for _, u := range units {
@@ -99,7 +105,7 @@ func (c *cells) corrections(units []int) (all []limit.Correction, unbilled []Cel
 	slices.SortStableFunc(all, func(a, b limit.Correction) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Team, b.Team), cmp.Compare(slices.Index(units, unit.Index(a.Unit)), slices.Index(units, unit.Index(b.Unit))))
 	})
-	return all, unbilled
+	return all, unbilled, nameless
 }
 
 // shares divides a cell's difference in a unit.

@@ -158,7 +158,8 @@ func TestFaultsOfABillNameTheirPlace(t *testing.T) {
 	m, _ := invoice.ParseMap([]byte(example))
 	for _, tt := range []struct{ text, want string }{
 		{"", "line 1, column 1: no heads of columns: EOF"},
-		{"BillingDate,Account,Item\n", `line 1, column 1: no column "Model", "Usage", "Unit", "Cost"; the bill has BillingDate, Account, Item`},
+		{"BillingDate,Account,Item\n", `line 1, column 1: no column "Model", "Usage", "Unit", "Cost"; the bill has "BillingDate", "Account", "Item"`},
+		{"BillingDate,\"\x1b[2J\"\n", `line 1, column 1: no column "Account", "Model", "Item", "Usage", "Unit", "Cost", "Item"; the bill has "BillingDate", "\x1b[2J"`},
 		{heads, "line 1, column 1: no line to compare below the heads; left out are 0 by skip, 0 of other accounts, 0 of days that are not compared"},
 		{heads + "2026-11-21 12:00,a,m,refund of input,2,token,-1\n", "line 1, column 1: no line to compare below the heads; left out are 1 by skip, 0 of other accounts, 0 of days that are not compared"},
 		{heads + "yesterday,a,m,input,1,token,1\n", `line 2, column 1: given "yesterday"; allowed: a date as 2006-01-02 15:04`},

@@ -118,7 +118,7 @@ const (
 func newReader(m *Map, head []string) (*reader, error) {
 	heads := slices.Clone(head)
 	heads[0] = strings.TrimPrefix(heads[0], "\ufeff")
-	var absent []string
+	var absent, has []string
 	place := func(c Column) int {
 		if c.Name == "" {
 			return -1
@@ -142,7 +142,10 @@ func newReader(m *Map, head []string) (*reader, error) {
 		r.skip = append(r.skip, place(s.Column))
 	}
 	if len(absent) > 0 {
-		return nil, fmt.Errorf("line 1, column 1: no column %s; the bill has %s", strings.Join(absent, ", "), strings.Join(heads, ", "))
+		for _, head := range heads {
+			has = append(has, fmt.Sprintf("%q", head))
+		}
+		return nil, fmt.Errorf("line 1, column 1: no column %s; the bill has %s", strings.Join(absent, ", "), strings.Join(has, ", "))
 	}
 	return r, nil
 }
