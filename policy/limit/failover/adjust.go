@@ -9,10 +9,9 @@ import (
 
 // Adjust makes a correction as [redisstore.Store.Adjust] does. It needs Redis.
 func (s *Failover) Adjust(ctx context.Context, c limit.Correction) (done limit.Adjustment, err error) {
-	err = s.ask(ctx, c.Team, func(ctx context.Context) error {
-		done, err = s.Store.Adjust(ctx, c)
-		return err
-	})
+	if err = s.ensureRestored(ctx, s.patience(), c.Team, s.teams.Get(c.Team)); err == nil {
+		done, err = redisstore.Adjust(s.Store, c, func(do func(context.Context) error) error { return s.call(ctx, do) })
+	}
 	return done, err
 }
 
@@ -38,10 +37,8 @@ func (s *Failover) First(ctx context.Context, account, name string) (first bool,
 
 // ask calls Redis about a team, once Redis has what this process knows of it.
 func (a *accounts) ask(ctx context.Context, team string, do func(context.Context) error) error {
-	return a.call(ctx, func(ctx context.Context) error {
-		if err := a.ensureRestored(ctx, a.patience(), team, a.teams.Get(team)); err != nil {
-			return err
-		}
-		return do(ctx)
-	})
+	if err := a.ensureRestored(ctx, a.patience(), team, a.teams.Get(team)); err != nil {
+		return err
+	}
+	return a.call(ctx, do)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
@@ -329,6 +331,33 @@ func TestTheHouseKeepsOtherTeamsDay(t *testing.T) {
 			e.Errorf("6 of 10 are used: %+v, %v", v, err)
 		}
 	})
+}
+
+// Over a slow network a correction reaches the house: each of its round trips has its own time.
+func TestAnAdjustmentReachesTheHouseOverASlowNetwork(t *testing.T) {
+	file, err := teams.Parse([]byte(estateDoc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newHarness(t, limittest.RealRedis(t), func(c *Config) { c.Timeout = 50 * time.Millisecond })
+	h := hold("a", file.Team("search"), limit.Amounts{limit.Requests: 1, limit.Images: 4})
+	h.Outside, h.Lease = limit.OutsideFor(file, h.Model), time.Hour
+	if v, err := s.Failover.Admit(t.Context(), &h); err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	c := limit.Correction{ID: "near", Team: "search", Unit: teams.UnitImages, Delta: 1, Why: "a test"}
+	for _, hook := range []redis.Hook{nil, &far{trips: map[time.Time]int{}}} {
+		if hook != nil {
+			s.client.AddHook(hook)
+			c.ID = "far"
+		}
+		if done, err := s.Adjust(t.Context(), c); err != nil || !done.Done {
+			t.Fatal(c.ID, done, err)
+		}
+	}
+	if st := s.look(file.House.Account); st.Used[2*limit.Images] != 2 || s.away.Load() != nil {
+		t.Errorf("the house used %d of the images that were added, want 2", st.Used[2*limit.Images])
+	}
 }
 
 // The lists of teams in Redis lack the house.

@@ -10,23 +10,40 @@ import (
 // Adjust makes a correction once for its ID, as [limit.Memory.Adjust] does, and keeps it for as long as the ledger. If it fails, all of it or a
 // part may have been made: another call with the same ID makes the rest.
 func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
-	if err := r.List(ctx, c.Team); err != nil { // so that reports have it
-		return limit.Adjustment{}, err
+	return Adjust(r, c, func(do func(context.Context) error) error { return do(ctx) })
+}
+
+// Adjust is [Store.Adjust] by a function that makes each round trip, so that each can have its own time: over a slow network one needs all of it.
+func Adjust(r *Store, c limit.Correction, trip func(do func(context.Context) error) error) (done limit.Adjustment, err error) {
+	within := func(do func(context.Context) error) {
+		if err == nil {
+			err = trip(do)
+		}
 	}
-	done, change, err := adjust(ctx, r, c.Team, &c, nil)
-	if err != nil || !done.Done {
+	var change int64
+	within(r.Agree)
+	within(func(ctx context.Context) error { return r.List(ctx, c.Team) }) // so that reports have it
+	within(func(ctx context.Context) (err error) {
+		done, change, err = adjust(ctx, r, c.Team, &c, nil)
+		return err
+	})
+	if !done.Done {
 		return done, err
 	}
 	for _, other := range c.Outside() {
-		known, err := r.Knows(ctx, other)
-		if known && err == nil {
-			_, _, err = adjust(ctx, r, other, &c, &change)
-		}
-		if err != nil {
-			return done, err
+		known := false
+		within(func(ctx context.Context) (err error) {
+			known, err = r.Knows(ctx, other)
+			return err
+		})
+		if known {
+			within(func(ctx context.Context) error {
+				_, _, err := adjust(ctx, r, other, &c, &change)
+				return err
+			})
 		}
 	}
-	return done, nil
+	return done, err
 }
 
 // adjust makes a correction of one account: of the team's, or after that of one outside of the teams, whose day changes as the team's did.
