@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -152,6 +153,25 @@ func written(sums *invoice.Sums) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "; ")
+}
+
+// Spreadsheets put a mark before the heads, and may quote them.
+func TestABillThatBeginsWithAMark(t *testing.T) {
+	m, err := invoice.ParseMap([]byte("date: {column: d}\nmodel: {column: m}\namount: {column: a}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heads := range []string{"d,m,a", `"d","m","a"`, "\ufeffd,m,a", "\ufeff\"d\",\"m\",\"a\""} {
+		sums, err := invoice.Read(iotest.OneByteReader(strings.NewReader(heads+"\n2026-11-20,x,1\n")), m, invoice.Span{})
+		if got := written(sums); err != nil || got != "20261120 x unknown 0 1000000000" {
+			t.Errorf("%q: %s, %v", heads, got, err)
+		}
+	}
+	for _, text := range []string{"", "\ufeff", "\xef\xbb"} {
+		if _, err := invoice.Read(strings.NewReader(text), m, invoice.Span{}); err == nil || !strings.HasPrefix(err.Error(), "line 1, column 1: no ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }
 
 func TestFaultsOfABillNameTheirPlace(t *testing.T) {

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ const (
 
 // Read adds up a bill. A fault of the bill says "line N, column M", also that no line of it is compared.
 func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
-	in := csv.NewReader(from)
+	in := csv.NewReader(withoutBOM(from))
 	in.ReuseRecord = true
 	head, err := in.Read()
 	if err != nil {
@@ -79,6 +80,16 @@ func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 			return nil, fmt.Errorf("line %d, column %d: %s", n, at, fault)
 		}
 	}
+}
+
+// withoutBOM skips the mark by which spreadsheets say that a file is UTF-8: before a quote it would be a fault.
+func withoutBOM(from io.Reader) io.Reader {
+	const bom = "\ufeff"
+	in := bufio.NewReader(from)
+	if start, _ := in.Peek(len(bom)); string(start) == bom { // a short file, or one that cannot be read, shows itself to the next read
+		_, _ = in.Discard(len(bom))
+	}
+	return in
 }
 
 func csvFault(err error) error {
@@ -115,9 +126,7 @@ const (
 	leftOuts
 )
 
-func newReader(m *Map, head []string) (*reader, error) {
-	heads := slices.Clone(head)
-	heads[0] = strings.TrimPrefix(heads[0], "\ufeff")
+func newReader(m *Map, heads []string) (*reader, error) {
 	var absent, has []string
 	place := func(c Column) int {
 		if c.Name == "" {
