@@ -95,3 +95,30 @@ func TestAHoldMovesWithItsRequest(t *testing.T) {
 		})
 	}
 }
+
+// An account whose own rate or quota can never take a request is passed over. The request is refused for good if that holds for all, and only
+// then: what the others say counts before.
+func TestAnAccountThatCanNeverDoTheWorkIsPassedOver(t *testing.T) {
+	small := []string{"rates: [{images: {per: 1s, limit: 2}}]", "quotas: {images: {day: 3}}"}
+	for i, own := range small {
+		t.Run(own, func(t *testing.T) {
+			h, clock := shared(t, []string{"id: a, weight: 1000, " + own, "id: b"})
+			if got := h.ask("POST", imagePath, ofImages(4), async...); got.status != 200 || h.served() != "b:1" {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+			h.sim.SetFault(simulator.Fault{Account: "b", Error: &simulator.FaultError{Code: "Throttling.RateQuota"}, RetryAfter: "20"})
+			if got := h.ask("POST", imagePath, ofImages(4), async...); got.status != 429 || got.header.Get("Retry-After") != "20" || h.served() != "b:1" {
+				t.Errorf("the other one throttles: %d %v %s", got.status, got.header, got.body)
+			}
+			clock.move(time.Second)
+			h.ask("POST", imagePath, ofImages(4), async...).wants(t, 429, "admit/account", "Throttling.RateQuota")
+			clock.move(30 * time.Second)
+			h.gateway.SetUpstream(accountsOf(t, "id: a, "+own, "id: b, "+small[1-i]))
+			got := h.ask("POST", imagePath, ofImages(4), async...)
+			got.wants(t, 400, "admit/never", "InvalidParameter")
+			if got.header.Get("Sluice-Scope") != "account" || got.header.Get("Retry-After") != "" || h.served() != "" {
+				t.Errorf("%v %s", got.header, got.body)
+			}
+		})
+	}
+}

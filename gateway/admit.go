@@ -62,14 +62,17 @@ func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err e
 	return err
 }
 
-// hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself is
-// passed over while another may have some.
+// hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself, or
+// can never have enough, is passed over while another may have some.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	want, id := s.want(), holdID(s)
-	var full fullAccount // of those without room the one that has some first
+	var full, never fullAccount // of those without room the one that has some first, and one that never has
 	for {
 		attempt, choice := s.accounts.Choose(want)
 		if attempt.Account == nil {
+			if choice.Refusal == account.Exhausted {
+				full = never
+			}
 			return a.refuseChoice(w, s, &choice, full)
 		}
 		s.use(attempt)
@@ -84,10 +87,13 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 			return nil
 		}
 		s.attempt.Drop()
-		if verdict.Reason != limit.ReasonAccount || !s.accounts.Several() {
+		switch {
+		case !s.accounts.Several() || verdict.Fault.Scope != limit.ScopeAccount:
 			return a.refuse(w, s, &verdict, hold)
-		}
-		if want.Spent == nil {
+		case verdict.Reason == limit.ReasonNever:
+			want.Tried, never = append(want.Tried, attempt.ID), fullAccount{&verdict, hold}
+			continue
+		case want.Spent == nil:
 			want.Spent = map[string]time.Duration{}
 		}
 		want.Spent[attempt.ID] = max(verdict.Wait, time.Millisecond)
