@@ -287,6 +287,26 @@ func TestAnAccountThatIsRefusedIsOut(t *testing.T) {
 	}
 }
 
+// While an account's key is refused and its tasks are queried, one request a minute probes it all the same.
+func TestQueriesPutNoProbeOff(t *testing.T) {
+	h, clock := shared(t, []string{"id: a, weight: 1000", "id: b"})
+	id := h.create(t)
+	h.sim.SetKeys("a", "x")
+	h.asks(1)
+	probes := 0
+	for range 20 { // ten minutes
+		clock.move(30 * time.Second)
+		h.poll(id)
+		h.served()
+		if h.asks(1); h.served() != "b:1" {
+			probes++
+		}
+	}
+	if probes != 10 {
+		t.Errorf("%d probes in ten minutes", probes)
+	}
+}
+
 // If each account is out, the first answer is the service's, and the next ones are refused until a probe succeeds.
 func TestAllAccountsAreOut(t *testing.T) {
 	h, clock := shared(t, []string{"id: a", "id: b"})

@@ -159,6 +159,21 @@ func TestOutIsProbedEachMinute(t *testing.T) {
 	s.asks(242, false)
 }
 
+// What was under way, and queries about tasks, may be refused while the account is out: the next probe comes at its time.
+func TestOnlyAProbePutsTheNextOneOff(t *testing.T) {
+	s := story{T: t}
+	early := s.asks(0, false)
+	s.gets(s.asks(1, false), 1, refused)
+	s.gets(early, 30, refused)
+	s.gets(at(40), 50, refused)
+	s.waits(50, 11)
+	probe := s.asks(61, true)
+	s.gets(at(65), 70, refused)
+	s.waits(70, 51)
+	s.gets(probe, 71, refused)
+	s.waits(71, 60)
+}
+
 func TestNewKeyIsTriedAtOnce(t *testing.T) {
 	s := story{T: t}
 	early := s.asks(0, false)

@@ -49,15 +49,18 @@ func (o outage) dropped(began time.Time) outage {
 	return o
 }
 
-// refused notes an answer to a request that began at a time. One that had an earlier key does not count.
+// refused notes an answer to a request that began at a time. One that had an earlier key does not count. While the account is out, only the
+// answer to a probe puts off the next one: queries about its tasks go on, and would put it off for ever.
 func (o outage) refused(began, now time.Time, why string) outage {
 	if began.Before(o.changed) {
 		return o
 	}
 	if !o.isOut() {
-		o.since = now
+		o.since, o.next = now, now.Add(probeEvery)
+	} else if began.Equal(o.probe) {
+		o.next = now.Add(probeEvery)
 	}
-	o.last, o.next, o.why = now, later(o.next, now.Add(probeEvery)), why
+	o.last, o.why = now, why
 	return o
 }
 
