@@ -111,6 +111,17 @@ func TestNewWorkGoesWhereThereIsWeight(t *testing.T) {
 	}
 }
 
+// A forwarded path names no model: every account serves it, whatever models it lists.
+func TestAForwardedPathIsServedByAccountsThatListModels(t *testing.T) {
+	h, _ := shared(t, []string{`id: a, models: ["llm-*"], weight: 0`, `id: b, models: ["gen*"]`}, func(p *plan) {
+		p.config.ForwardPaths = []string{"uploads"}
+		p.limits = []string{"endpoints: [text, other]"}
+	})
+	if got := h.ask("GET", "/api/v1/uploads?action=getPolicy", ""); h.served() != "b:1" {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+}
+
 // The busy account gets no more than its share: requests that run at the same time are spread by weight.
 func TestRequestsThatRunTogetherAreSpreadByWeight(t *testing.T) {
 	h, _ := shared(t, []string{"id: a, weight: 3", "id: b"})

@@ -125,6 +125,14 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// Work that names no model is done by any account that serves the team.
+func TestWorkWithoutAModel(t *testing.T) {
+	views := []account.View{of("a", 1, models("gen*"), onlyFor("ads")), of("b", 0, models("gen*")), of("c", 1, models("llm-*"))}
+	if got := shown(account.Choose(views, account.Want{Team: "search"}, 0)); got != "c" {
+		t.Errorf("chosen is %s", got)
+	}
+}
+
 func shown(c account.Choice) string {
 	switch {
 	case c.Account == nil:

@@ -174,9 +174,9 @@ func IsServiceURL(u *url.URL) bool {
 		strings.HasSuffix(u.Path, "/api/v1")
 }
 
-// ServesModel reports whether the account serves the model, whose name is compared as decoded, letter for letter.
+// ServesModel reports whether it serves the model, whose name is compared as decoded, letter for letter. Each serves work that names none.
 func (a *Account) ServesModel(model string) bool {
-	return a.Models == nil || policy.MatchAny(a.Models, model)
+	return a.Models == nil || model == "" || policy.MatchAny(a.Models, model)
 }
 
 // InRegion reports whether the account is in one of the regions. Nil regions: any.
