@@ -22,6 +22,7 @@ import (
 
 // unknownLease is how long a request with an unknown outcome keeps its hold before it is charged as estimated.
 const unknownLease = time.Hour
+const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
 
 // charges charges what requests and tasks used.
 type charges struct {
@@ -187,6 +188,8 @@ func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choi
 	switch {
 	case choice.Refusal == account.Unserved:
 		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
+	case choice.Refusal == account.NoPrice:
+		return refuse(refuseModel).say(noPrice, "Each account that serves it", policy.Brief(s.Model)).at("model").of(limit.ScopeAccount)
 	case choice.Refusal == account.AllOut:
 		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
 	case full.verdict != nil && full.verdict.Wait <= choice.Wait:

@@ -100,5 +100,6 @@ func (s *requestState) use(attempt accounts.Attempt) { s.attempt, s.Account = at
 
 // want is the work for which an account is chosen.
 func (s *requestState) want() account.Want {
-	return account.Want{Model: s.Model, Team: s.Team, Regions: s.team.Regions}
+	unpriced := s.terms.Price == nil && s.route.endpoint != policy.EndpointOther
+	return account.Want{Model: s.Model, Unpriced: unpriced, Team: s.Team, Regions: s.team.Regions}
 }

@@ -170,3 +170,23 @@ func TestTheScopeOfAMissingPrice(t *testing.T) {
 		}
 	}
 }
+
+// An account with a quota of spend does not serve a model without a price: another one does, and if there is none, the model is refused.
+func TestAnAccountThatSpendsServesNoModelWithoutAPrice(t *testing.T) {
+	const spends = ", quotas: {spend: {day: 6}}"
+	h, _ := shared(t, []string{"id: a, weight: 1000" + spends, "id: b"})
+	if got := h.asks(2); got != "200 200" || h.served() != "b:2" {
+		t.Errorf("with an account that counts no money: %s", got)
+	}
+	h.gateway.SetUpstream(accountsOf(t, "id: a"+spends))
+	refused := h.ask("POST", textPath, textBody)
+	refused.wants(t, 403, "inspect/model", "Model.AccessDenied")
+	const why = "Each account that serves it has a spend quota, and the teams file has no price for the model"
+	if got := refused.header.Get("Sluice-Scope"); got != "account" || !strings.Contains(refused.body, why) || h.served() != "" {
+		t.Errorf("Sluice-Scope is %q: %s", got, refused.body)
+	}
+	h.gateway.SetTeams(parse(t, h.teamsDoc+"prices: [{model: \"*\", input_per_million: 1}]\n"))
+	if got := h.asks(1); got != "200" {
+		t.Errorf("with a price: %s", got)
+	}
+}

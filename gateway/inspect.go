@@ -173,5 +173,5 @@ func unpaid(s *requestState) error {
 	case !s.team.Spends():
 		who, scope = "The house", limit.ScopeHouse
 	}
-	return refuse(refuseModel).say("%s has a spend quota, and the teams file has no price for the model %s.", who, policy.Brief(s.Model)).at("model").of(scope)
+	return refuse(refuseModel).say(noPrice, who, policy.Brief(s.Model)).at("model").of(scope)
 }

@@ -87,7 +87,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 		c.warnings = append(c.warnings, fault.String())
 	}
 	c.warnings = append(append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
-	for _, text := range account.Drained(c.Upstream.File, joined) { // those of the teams file are there already
+	for _, text := range account.Warnings(c.Upstream.File, joined) { // those of the teams file are there already
 		if text = prefix + "ACCOUNTS_FILE: " + text; !slices.Contains(c.warnings, text) {
 			c.warnings = append(c.warnings, text)
 		}

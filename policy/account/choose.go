@@ -10,11 +10,12 @@ import (
 
 // Want is the work for which an account is chosen, and what the request has learned of accounts so far.
 type Want struct {
-	Model   string
-	Team    string
-	Regions []string                 // those that the team allows; nil: any
-	Tried   []string                 // the accounts, by id, that have answered the request already
-	Spent   map[string]time.Duration // the accounts, by id, whose own rate or quota has no room, and when it has
+	Model    string
+	Unpriced bool // the model has no price, so that a quota of spend could not count the work
+	Team     string
+	Regions  []string                 // those that the team allows; nil: any
+	Tried    []string                 // the accounts, by id, that have answered the request already, or can never take it
+	Spent    map[string]time.Duration // the accounts, by id, whose own rate or quota has no room, and when it has
 }
 
 // Refusal is why no account is chosen.
@@ -23,6 +24,7 @@ type Refusal string
 // The refusals.
 const (
 	Unserved  Refusal = "unserved"  // no account that takes new work serves the model and the team in its regions
+	NoPrice   Refusal = "no price"  // each that does so has a quota of spend, and the model has no price
 	Exhausted Refusal = "exhausted" // each that serves has answered the request: the last answer is the client's
 	Busy      Refusal = "busy"      // each that is left is cooling or has no room, or is out: worth a wait
 	AllOut    Refusal = "out"       // each that is left is out: time alone does not help
@@ -107,6 +109,11 @@ func byWeight(views []*View, luck float64) *View {
 // has room within the time between two probes.
 func (w Want) refused(views []View) Choice {
 	c := Choice{Refusal: Unserved}
+	if priced := w; w.Unpriced {
+		if priced.Unpriced = false; len(Serving(views, priced)) > 0 {
+			c.Refusal = NoPrice
+		}
+	}
 	var busy, out time.Duration // the shortest waits; 0: none
 	for i := range views {
 		v := &views[i]
@@ -142,8 +149,11 @@ func shorter(a, b time.Duration) time.Duration {
 
 // servedBy reports whether the account takes new work of this kind.
 func (w Want) servedBy(a *teams.Account, all []View) bool {
-	return a.Weight > 0 && a.ServesModel(w.Model) && a.InRegion(w.Regions) && w.teamServedBy(a, all)
+	return a.Weight > 0 && a.ServesModel(w.Model) && a.InRegion(w.Regions) && w.teamServedBy(a, all) && !(w.Unpriced && spends(a))
 }
+
+// spends reports whether the account has a quota of spend.
+func spends(a *teams.Account) bool { return a.Quotas != nil && a.Quotas.Spends() }
 
 // teamServedBy reports whether the account serves the team: it names it, or no account does.
 func (w Want) teamServedBy(a *teams.Account, all []View) bool {

@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,8 +37,29 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faul
 	return faults, unknownTeams(accounts, file)
 }
 
-// Drained lists what gets no new work because all accounts that serve it drain, one line each: it may be meant.
-func Drained(accounts *teams.Accounts, file *teams.File) (all []string) {
+// Warnings lists what may not be meant, one line each: what gets no new work because all accounts that serve it drain, and what an account
+// does not serve because of its quota of spend.
+func Warnings(accounts *teams.Accounts, file *teams.File) []string {
+	return append(drained(accounts, file), unpriced(accounts, file)...)
+}
+
+// unpriced lists the models that accounts with a quota of spend do not serve, because they may have no price.
+func unpriced(accounts *teams.Accounts, file *teams.File) (all []string) {
+	for _, a := range accounts.List {
+		models := a.Models
+		if models == nil {
+			models = []policy.Pattern{"*"}
+		}
+		for _, p := range models {
+			if spends(a) && !file.Prices.Covers(p, math.MaxInt) {
+				all = append(all, "account "+a.ID+" has a spend quota and no single price covers "+string(p)+": it does not serve models without a price")
+			}
+		}
+	}
+	return all
+}
+
+func drained(accounts *teams.Accounts, file *teams.File) (all []string) {
 	for _, team := range file.List {
 		serve := accounts.For(team)
 		if team.Disabled || len(serve) == 0 {

@@ -146,9 +146,33 @@ accounts:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, account.Drained(accounts, file)); diff != "" {
+			if diff := cmp.Diff(c.want, account.Warnings(accounts, file)); diff != "" {
 				t.Errorf("(- want, + got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An account with a quota of spend does not serve models without a price: a warning names those that may have none.
+func TestAnAccountThatServesNoModelWithoutAPrice(t *testing.T) {
+	accounts, err := teams.ParseAccounts([]byte(`
+accounts:
+  - {id: all, key_file: a, quotas: {spend: {month: 1}}}
+  - {id: some, key_file: b, models: ["llm-*", code], quotas: {spend: {day: 1}}}
+  - {id: none, key_file: c, quotas: {images: {day: 1}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := teams.Parse([]byte(`{currency: CNY, teams: [], prices: [{model: "llm-*", input_per_million: 1}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"account all has a spend quota and no single price covers *: it does not serve models without a price",
+		"account some has a spend quota and no single price covers code: it does not serve models without a price",
+	}
+	if diff := cmp.Diff(want, account.Warnings(accounts, file)); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
 	}
 }

@@ -67,7 +67,7 @@ func (u Upstream) Digests() (all []teams.Digest) {
 func (u Upstream) Warnings(file *teams.File) []string {
 	all := u.File.Warnings()
 	if file != nil {
-		all = append(all, account.Drained(u.File, file)...)
+		all = append(all, account.Warnings(u.File, file)...)
 	}
 	first := map[upstream.Secret]string{}
 	for _, a := range u.File.List {
