@@ -47,10 +47,13 @@ type recentRefusal struct {
 // likeness is what requests for pictures have in common that get the same verdict.
 type likeness struct {
 	key, tag, model string
+	creates         bool // a task, which takes one of the open tasks
 	size            limit.Amounts
 }
 
-func likenessOf(s *requestState) likeness { return likeness{s.holder, s.tag, s.Model, s.size} }
+func likenessOf(s *requestState) likeness {
+	return likeness{s.holder, s.tag, s.Model, s.creates, s.size}
+}
 
 // pictures reports whether requests of the route may be for pictures.
 func (r *route) pictures() bool {

@@ -73,6 +73,16 @@ func TestMemoKnowsRoutes(t *testing.T) {
 	}
 }
 
+// A picture that is made within its request takes no task: it is admitted although the same one as a task was refused a moment ago.
+func TestMemoKnowsWhatCreatesTasks(t *testing.T) {
+	h, _ := stopped(t, "open_tasks: 1")
+	h.create(t)
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
+	if got := h.ask("POST", multimodalPath, imageBody); got.status != 200 {
+		t.Errorf("a picture without a task: %d %s", got.status, got.body)
+	}
+}
+
 // A settlement makes room when it is taken, maybe later: earlier refusals are not remembered after that.
 func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("open_tasks: 1"))
