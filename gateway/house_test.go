@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/quotas"
+	"sluice/gateway/simulator"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -79,6 +80,28 @@ func TestTheHousesRefusalIsRemembered(t *testing.T) {
 	}
 	if n := counts.asked.Load(); n != 2 {
 		t.Errorf("the accounts were called %d times, want 2", n)
+	}
+}
+
+// The same holds for pictures, whichever team's task has ended.
+func TestTheHousesRefusalOfPicturesIsForgotten(t *testing.T) {
+	at := time.Now()
+	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
+	h := build(t, housed("{quotas: {images: {day: 4}}}"), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, counts })
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Times: 1, Task: &simulator.FaultTask{Outcome: "fail"}})
+	task := h.ask("POST", imagePath, ofImages(4), async...).member(t, "output", "task_id")
+	shops := append([]string{"Authorization", "Bearer " + h.keys["shop"]}, async...)
+	for range 3 {
+		h.ask("POST", imagePath, imageBody, shops...).wants(t, 429, "admit/house", "Throttling.AllocationQuota")
+	}
+	if n := counts.asked.Load(); n != 2 {
+		t.Errorf("the accounts were called %d times, want 2", n)
+	}
+	for range 5 {
+		h.ask("GET", tasksPath+"/"+task, "")
+	}
+	if got := h.ask("POST", imagePath, imageBody, shops...); got.status != 200 {
+		t.Errorf("the task of another team has failed, and the next is refused: %d %s", got.status, got.body)
 	}
 }
 

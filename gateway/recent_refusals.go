@@ -42,6 +42,7 @@ type recentRefusal struct {
 	verdict limit.Verdict // with what it says of every request that it refuses
 	of      likeness      // of the requests for pictures that it refuses
 	at      time.Time
+	charged *recentRefusal // of pictures: the house's mark, which any team's charge drops
 }
 
 // likeness is what requests for pictures have in common that get the same verdict.
@@ -88,7 +89,9 @@ func (r *recentRefusals) remember(s *requestState, v *limit.Verdict, now time.Ti
 	all := r.all.Load()
 	own, need := all.Get(s.Team), needsTokens
 	if v.Closes() && s.size[limit.Images] > 0 {
-		own[needsPictures].Store(&recentRefusal{*v, likenessOf(s), now})
+		charged := &all.house[needsPictures]
+		charged.CompareAndSwap(nil, new(recentRefusal))
+		own[needsPictures].Store(&recentRefusal{*v, likenessOf(s), now, charged.Load()})
 	}
 	if v.Reason == limit.ReasonHouse {
 		own = &all.house
@@ -106,7 +109,9 @@ func (r *recentRefusals) recall(s *requestState) *recentRefusal {
 	all := r.all.Load()
 	own := all.Get(s.Team)
 	if s.size[limit.Images] > 0 {
-		if recent := own[needsPictures].Load(); recent.holds(s.start) && recent.of == likenessOf(s) {
+		recent := own[needsPictures].Load()
+		stands := recent.holds(s.start) && recent.of == likenessOf(s)
+		if stands && (recent.verdict.Reason != limit.ReasonHouse || recent.charged == all.house[needsPictures].Load()) {
 			return recent
 		}
 		return nil
