@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/console"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
@@ -27,12 +28,7 @@ type adjustCommand struct {
 // Run posts a correction to the team's day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
-	file := s.fileOrNone()
-	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: file.Money}
-	order, err := a.read(c)
 	switch {
-	case err != nil:
-		return badUsage{err}
 	case faulty != nil:
 		return faulty
 	case s.RedisURL == "":
@@ -42,8 +38,17 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	defer cancel()
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	accounts := redisstore.New(client)
-	accounts.Money = file.Money
+	money, err := chargedIn(ctx, client)
+	if err != nil {
+		return err
+	}
+	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: money}
+	order, err := a.read(c)
+	if err != nil {
+		return badUsage{err}
+	}
+	file, accounts := s.fileOrNone(), redisstore.New(client)
+	accounts.Money = money
 	kept := s.directoryStore(client)
 	if err := a.find(ctx, file, accounts, kept); err != nil {
 		return err
@@ -56,9 +61,21 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	case errors.As(err, &problem) && problem.Cause != nil:
 		return fmt.Errorf("%w: %w", err, problem.Cause)
 	case err == nil, errors.Is(err, console.ErrOpen):
-		_, err = fmt.Fprintln(p.stdout, a.told(&order, &done, file.Money, err))
+		_, err = fmt.Fprintln(p.stdout, a.told(&order, &done, money, err))
 	}
 	return err
+}
+
+// chargedIn is what amounts in Redis count in. Before the first charge only a serving process may choose that.
+func chargedIn(ctx context.Context, client *redisclient.Client) (unit.Money, error) {
+	money, known, err := redisstore.CountsIn(ctx, client)
+	switch {
+	case err != nil:
+		return money, fmt.Errorf("read currency_digits in Redis: %w", err)
+	case !known:
+		return money, errors.New("nothing was charged in this Redis yet: there is nothing to correct; adjust after the first request")
+	}
+	return money, nil
 }
 
 // told describes a correction that was posted, and what its audit leaves open.

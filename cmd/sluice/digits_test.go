@@ -136,11 +136,40 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	got := command(t.Context(), with(nanos...), "adjust", "--team", "search", "--unit", "spend", "--delta", "1", "--reason", "x")
-	if got.code == exitClean || !strings.Contains(got.stderr, "currency_digits: got 9, allowed: 6") {
-		t.Errorf("adjust: %+v", got)
-	}
 	if got := command(t.Context(), with(redis, "SLUICE_TEAMS_FILE="+write(t, ofMicros)), "check"); got.code != exitClean {
 		t.Errorf("the same value: %+v", got)
+	}
+}
+
+// sluice adjust takes the digits of what was charged, whatever its teams file says. Before the first charge it refuses, and leaves the choice
+// to the house.
+func TestAdjustLeavesTheDigitsToTheHouse(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	server := startRedis(t)
+	redis := "SLUICE_REDIS_URL=" + server.url()
+	inNanos := strings.NewReplacer("currency_digits: 6\n", "", "9007199254", "9007199").Replace(ofMicros)
+	none := append(with(redis), "SLUICE_TEAMS_FILE="+t.TempDir()+"/none")
+	files := [][]string{none, with(redis, "SLUICE_TEAMS_FILE="+write(t, inNanos)), with(redis, "SLUICE_TEAMS_FILE="+write(t, ofMicros))}
+	adjust := func(environ []string, unit, delta string) outcome {
+		return command(t.Context(), environ, "adjust", "--team=search", "--unit="+unit, "--delta="+delta, "--reason=x")
+	}
+	for _, environ := range files {
+		if got := adjust(environ, "requests", "1"); got.code != exitFailure || !strings.Contains(got.stderr, "nothing was charged in this Redis yet: there is nothing to correct") {
+			t.Errorf("nothing was charged: %+v", got)
+		}
+	}
+	h := serving(t, upstream.URL, redis, "SLUICE_TEAMS_FILE="+write(t, ofMicros))
+	defer h.stop()
+	if status, text, err := ask(newClient(t), "http://"+h.public, textURL, demoText); status != 200 || err != nil {
+		t.Fatal(status, text, err)
+	}
+	wait(t, "the team is named", func() bool { return server.do("SISMEMBER", "sl1:teams", "search") == int64(1) })
+	for _, environ := range files {
+		if got := adjust(environ, "spend", "9007199.5"); got.code != exitClean || !strings.Contains(got.stdout, "spend of team search by 9007199.5: ") {
+			t.Errorf("six digits hold it: %+v", got)
+		}
+		if got := adjust(environ, "spend", "0.0000001"); got.code != exitFaulty || !strings.Contains(got.stderr, "up to 6 decimals") {
+			t.Errorf("a seventh digit: %+v", got)
+		}
 	}
 }
