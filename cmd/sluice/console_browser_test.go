@@ -143,8 +143,8 @@ func TestTheLimitsOfAKeyInABrowser(t *testing.T) {
 		t.Fatalf("the limit taken away: %d %s", status, textIn(tab, t))
 	}
 	eventually(t, func() bool { return asked() == 200 })
-	if text := textIn(tab, t); strings.Contains(text, "1 request a day") || !strings.Contains(text, "only llm-*") {
-		t.Errorf("afterwards the team's page has %s", text)
+	if text := textIn(tab, t); strings.Contains(text, "1 request a day") || !strings.Contains(text, "llm-*") {
+		t.Errorf("afterwards the key's page has %s", text)
 	}
 	client.CloseIdleConnections()
 	if code := h.stop(); code != exitClean || strings.Contains(string(h.log.bytes()), key) {
