@@ -108,6 +108,8 @@ func TestBills(t *testing.T) {
 		{"the request's word, where the answer says pixels", sized, usage{Images: 1, Pixels: 4_194_305, Size: "4096*1025", Asked: "4K"}, "image 1: 500000000 = 500000000"},
 		{"pixels that a size holds, and the request's word", sized, usage{Images: 1, Pixels: 1024 * 1024, Size: "1024*1024", Asked: "4K"}, "image 1: 140000000 = 140000000"},
 		{"the answer's word, and another in the request", sized, usage{Images: 1, Size: "4K", Asked: "8K"}, "image 1: 500000000 = 500000000"},
+		{"the answer's word that has no price, and the request's that has one", price.Price{Rates: rates(map[price.Kind]int64{price.Image: 200 * milli}),
+			Images: []price.Size{{Word: "1K", Image: 100 * milli}}}, usage{Images: 1, Size: "2K", Asked: "1K"}, "image 1: 200000000 = 200000000"},
 		{"a size that nobody says", sized, usage{Images: 1}, "image 1: 500000000 = 500000000"},
 		{"the dearest may be the image's price", price.Price{Rates: rates(map[price.Kind]int64{price.Image: 200 * milli}),
 			Images: []price.Size{{UpToPixels: 1_048_576, Image: 140 * milli}}}, usage{Images: 1}, "image 1: 200000000 = 200000000"},

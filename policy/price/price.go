@@ -120,10 +120,13 @@ func (s *Size) label() string {
 func (s *Size) isNamed(word string) bool { return s.Word != "" && strings.EqualFold(s.Word, word) }
 
 // picture returns the rate of a picture by its pixels or, if none of the sizes in pixels holds it, by the word for it in the answer or the
-// request, and the label of the size that has it. What no size holds costs the price of an image. Without that, and for a picture of
-// unknown size, the dearest counts.
+// request, and the label of the size that has it. The request's counts unless the answer has a word, such as "2K", that is no pixels. What
+// no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
 func (p *Price) picture(u *Usage) (rate int64, size string) {
-	pixels := u.Pixels
+	pixels, asked := u.Pixels, u.Asked
+	if pixels == 0 && u.Size != "" {
+		asked = ""
+	}
 	image, ok := p.Rates.Given(Image)
 	var fits, named, dearest *Size
 	for i := range p.Images {
@@ -131,7 +134,7 @@ func (p *Price) picture(u *Usage) (rate int64, size string) {
 		if pixels > 0 && pixels <= s.UpToPixels && (fits == nil || s.UpToPixels < fits.UpToPixels) {
 			fits = s
 		}
-		if s.isNamed(u.Size) && (named == nil || !named.isNamed(u.Size)) || named == nil && s.isNamed(u.Asked) {
+		if s.isNamed(u.Size) && (named == nil || !named.isNamed(u.Size)) || named == nil && s.isNamed(asked) {
 			named = s // the answer's word comes before the request's
 		}
 		if dearest == nil || s.Image > dearest.Image {
