@@ -78,7 +78,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	s := w.state
 	s.FirstByte = now.Sub(s.start)
 	h["Sluice-Request-Id"] = s.values.one(s.ID)
-	h["Server-Timing"] = s.values.one(serverTiming(s.FirstByte-s.away(), s.Queued))
+	h["Server-Timing"] = s.values.one(wire.ServerTiming(s.FirstByte-s.away(), s.Queued))
 	if s.preferred {
 		h["Preference-Applied"] = s.values.one("wait=" + strconv.Itoa(int(s.patience/time.Second)))
 	}
@@ -90,18 +90,6 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	if w.terms.cors != nil {
 		w.terms.cors.Stamp(h, s.header)
 	}
-}
-
-// serverTiming reports to the client how much of the wait was Sluice's, in ms with one decimal, and how long the request waited for its
-// turn. A poll that shared the query of another may have waited for less time than the query took; its own part is then 0.
-func serverTiming(own, queued time.Duration) string {
-	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
-	buf := strconv.AppendInt(append(make([]byte, 0, 48), "sluice;dur="...), tenths/10, 10)
-	buf = append(buf, '.', byte('0'+tenths%10))
-	if queued > 0 {
-		buf = strconv.AppendInt(append(buf, ", queue;dur="...), queued.Milliseconds(), 10)
-	}
-	return string(buf)
 }
 
 // Write sends bytes of the body. A client that does not read them within WriteTimeout is cut off.

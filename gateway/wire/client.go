@@ -178,3 +178,15 @@ func PreferredWait(h http.Header) (wait time.Duration, ok bool) {
 	}
 	return 0, false
 }
+
+// ServerTiming is the value of Server-Timing: how much of the wait was Sluice's, in ms with one decimal, and how long the request waited
+// for its turn. A poll that shared the query of another may have waited for less time than the query took; its own part is then 0.
+func ServerTiming(own, queued time.Duration) string {
+	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
+	buf := strconv.AppendInt(append(make([]byte, 0, 48), "sluice;dur="...), tenths/10, 10)
+	buf = append(buf, '.', byte('0'+tenths%10))
+	if queued > 0 {
+		buf = strconv.AppendInt(append(buf, ", queue;dur="...), queued.Milliseconds(), 10)
+	}
+	return string(buf)
+}

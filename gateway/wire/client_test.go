@@ -97,3 +97,17 @@ func TestPreferredWait(t *testing.T) {
 		}
 	}
 }
+
+func TestServerTiming(t *testing.T) {
+	for own, want := range map[time.Duration]string{
+		0: "0.0", 49 * time.Microsecond: "0.0", 50 * time.Microsecond: "0.1", 1240 * time.Microsecond: "1.2", 999_960 * time.Microsecond: "1000.0",
+		-time.Second: "0.0",
+	} {
+		if got := ServerTiming(own, 0); got != "sluice;dur="+want {
+			t.Errorf("%v is written as %s, want %s", own, got, want)
+		}
+	}
+	if got := ServerTiming(time.Millisecond, 812_900*time.Microsecond); got != "sluice;dur=1.0, queue;dur=812" {
+		t.Errorf("a wait of 812.9 ms is written as %s", got)
+	}
+}
