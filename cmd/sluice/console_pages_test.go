@@ -131,7 +131,7 @@ func whole(task string) []string {
 var changing = regexp.MustCompile(`<form[^>]* method="post" action="([^"]+)"`)
 
 func TestPagesOfAProcess(t *testing.T) {
-	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url()}} {
+	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_REDIS_TIMEOUT=5s"}} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
 			c := openConsoled(t, append([]string{"SLUICE_TEAMS_FILE=" + write(t, pagedTeams)}, variables...)...)
