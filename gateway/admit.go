@@ -20,9 +20,11 @@ import (
 	"sluice/telemetry"
 )
 
-// unknownLease is how long a request with an unknown outcome keeps its hold before it is charged as estimated.
-const unknownLease = time.Hour
-const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
+const (
+	// unknownLease is how long a request with an unknown outcome keeps its hold before it is charged as estimated.
+	unknownLease = time.Hour
+	noPrice      = "%s has a spend quota, and the teams file has no price for the model %s."
+)
 
 // charges charges what requests and tasks used.
 type charges struct {
