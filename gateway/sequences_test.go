@@ -28,7 +28,7 @@ type sequences struct {
 	*harness
 	clock  *handClock
 	random *rand.Rand
-	closed string // an address at which nobody listens
+	closed string // an address without a listener
 	day    time.Time
 
 	n     int            // the sequence
