@@ -27,6 +27,10 @@ type adjustCommand struct {
 
 // Run posts a correction to the team's day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
+	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: unit.Nanos}
+	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money there are depends on Redis
+		return badUsage{err}
+	}
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
 	switch {
 	case faulty != nil:
@@ -42,7 +46,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: money}
+	c.Money = money
 	order, err := a.read(c)
 	if err != nil {
 		return badUsage{err}

@@ -54,6 +54,12 @@ func TestExitCodesOfReconcile(t *testing.T) {
 func TestPrintedCorrectionsMakeTheBillEqual(t *testing.T) {
 	environ := []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
 	past, before := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, -40).Format(time.DateOnly)
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, environ...) // a first charge chooses the currency's digits
+	if status, text, err := ask(newClient(t), "http://"+h.public, textURL, demoText); status != 200 || err != nil {
+		t.Fatal(status, text, err)
+	}
+	h.stop()
 	adjust := func(line string) {
 		order, reason, _ := strings.Cut(strings.TrimPrefix(line, "sluice "), " --reason ")
 		if got := command(t.Context(), environ, append(strings.Fields(order), "--reason", strings.Trim(reason, "'"))...); got.code != exitClean {
