@@ -52,23 +52,19 @@ func TestMemoryOfWaitingRequests(t *testing.T) {
 		}
 		return conns
 	}
-	send := func(conns []*benchConn, waiting float64) {
-		for _, conn := range conns {
-			if _, err := conn.Write(request); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for limit := time.Now().Add(time.Minute); gate.read("").waiting != waiting; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(limit) {
-				t.Fatalf("%v wait", gate.read("").waiting)
-			}
+	alone := gate.live()
+	conns := open(waiting + 1) // one of them will be at the service
+	before := gate.live()
+	for _, conn := range conns {
+		if _, err := conn.Write(request); err != nil {
+			t.Fatal(err)
 		}
 	}
-	send(open(2), 1) // one is at the service
-	alone := gate.live()
-	conns := open(waiting)
-	before := gate.live()
-	send(conns, 1+float64(waiting))
+	for limit := time.Now().Add(time.Minute); gate.read("").waiting != float64(waiting); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%v wait", gate.read("").waiting)
+		}
+	}
 	each, connection := (gate.live()-before)/float64(waiting)-size, (before-alone)/float64(waiting)
 	t.Logf("%.1f KB for each waiting request, and %.1f for its connection", each/1024, connection/1024)
 	if each > most {

@@ -48,11 +48,13 @@ type passage struct {
 
 func (p *passage) begin() {
 	p.request = turn.RequestOf(p.holdOf(p.s), p.s.limits, p.s.patience)
+	p.request.Placed = !p.s.slotless
 	p.waiter, p.out, p.failed = p.queue.Begin(p.request, p.tryNow)
 }
 
 func (p *passage) tryNow() (passed bool, refused *turn.Refusal) {
 	p.err = p.try(p.w, p.r, p.s)
+	p.request.Placed = !p.s.slotless
 	return p.err == nil, scarceOf(p.err)
 }
 

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,8 +20,12 @@ import (
 
 // later sends a request from another goroutine.
 func (h *harness) later(method, path, body string, headers ...string) <-chan reading {
+	return h.await(h.request(method, path, body, headers...))
+}
+
+// await is later for a request.
+func (h *harness) await(r *http.Request) <-chan reading {
 	answer := make(chan reading, 1)
-	r := h.request(method, path, body, headers...)
 	go func() {
 		resp, err := h.client.Do(r)
 		if err != nil {
@@ -159,6 +164,44 @@ func TestPlacesInFlightAreWaitedFor(t *testing.T) {
 	h.records.await(t, 5)
 	if used, _ := h.gateway.InFlight(parse(t, h.teamsDoc).Team("search")); used != 0 {
 		t.Errorf("%d are in flight", used)
+	}
+}
+
+// A request that has its place while its body still arrives does not wait for one behind a request that came later.
+func TestWhatHasItsPlaceDoesNotWaitForIt(t *testing.T) {
+	var arrived <-chan bool
+	var release chan<- bool
+	h := build(t, func(p *plan) {
+		p.limits = []string{"concurrent: 1"}
+		arrived, release = held(p)
+	})
+	body, rest := io.Pipe()
+	slow := h.request("POST", textPath, textBody, "Prefer", "wait=30")
+	slow.Body, slow.GetBody = body, nil
+	first := h.await(slow)
+	team := parse(t, h.teamsDoc).Team("search")
+	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if used, _ := h.gateway.InFlight(team); used == 1 {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatal("the first has no place")
+		}
+	}
+	second := h.later("POST", textPath, textBody, "Prefer", "wait=30")
+	h.awaitWaiting("search", 1)
+	_, _ = io.WriteString(rest, textBody)
+	_ = rest.Close()
+	for _, answer := range []<-chan reading{first, second} {
+		select {
+		case <-arrived:
+		case <-time.After(20 * time.Second):
+			t.Fatal("nothing arrives at the service")
+		}
+		release <- true
+		if got := <-answer; got.status != http.StatusOK {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func (h *heat) spend(lane int, n int64) {
 
 // turnedAwayPause is the shortest pause of a worker after a refusal, so that the machine is not busy with nothing but refusals. With the race
 // detector, and other tests beside it, refusals every 50 ms leave too little of two cores for Redis.
-var turnedAwayPause = longer(250*time.Millisecond, 50*time.Millisecond)
+var turnedAwayPause = longer(time.Second, 50*time.Millisecond)
 
 // pauseAfter is the pause of a worker after a refusal that took a while. On a machine that is too slow for the load the load falls:
 // otherwise calls of Redis would time out for lack of processor time, also when Redis is well again.

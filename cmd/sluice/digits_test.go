@@ -128,7 +128,8 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(inNanos), 0o600))
 	const fault = "SLUICE_TEAMS_FILE: currency_digits: got 9, allowed: 6, which is fixed once anything was charged"
 	wait(t, "the reload is refused", func() bool {
-		return strings.Contains(askOK(t, "http://"+h.admin+"/readyz?verbose"), "teams: faulty, the content before it stays in force (1 refused since the start): "+fault)
+		text := askOK(t, "http://"+h.admin+"/readyz?verbose")
+		return strings.Contains(text, "teams: faulty, the content before it stays in force (") && strings.Contains(text, " refused since the start): "+fault)
 	})
 	for _, args := range [][]string{{"check"}, {"serve"}} {
 		environ := append(with(nanos...), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off")

@@ -87,7 +87,7 @@ func (q *Queue) enter(w *Waiter, refused *Refusal) (Outcome, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := q.firstAwaited(w.Needs)
+	at := q.firstAwaited(w.Request)
 	if refused != nil {
 		at = &refused.Resource
 	}
@@ -114,10 +114,10 @@ func (q *Queue) enter(w *Waiter, refused *Refusal) (Outcome, error) {
 	return Outcome{}, nil
 }
 
-func (q *Queue) firstAwaited(needs []Need) *Resource {
-	for i := range needs {
-		if q.lines[needs[i].Resource] != nil {
-			return &needs[i].Resource
+func (q *Queue) firstAwaited(r *Request) *Resource {
+	for i := range r.Needs {
+		if at := &r.Needs[i].Resource; q.lines[*at] != nil && !(r.Placed && at.IsSlots()) {
+			return at
 		}
 	}
 	return nil

@@ -39,6 +39,9 @@ type Request struct {
 	Wait  time.Duration // at most; 0: it does not wait
 	Depth int           // how many requests of the team may wait
 	Needs []Need        // the narrowest first: what several teams share comes last
+	// Placed says that it has its places among the requests in flight. While it has them it must not wait for them behind others, who
+	// would wait for it. Try may change it.
+	Placed bool
 }
 
 // Refusal says why a request does not fit now, but will.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -342,7 +343,7 @@ func TestATurnOfItsTeamIsNoTurnAtTheAccount(t *testing.T) {
 // What is freed while a request tries is no turn at what refuses it instead.
 func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, tries := newHouse(1, 1), 0
+		h, tries := newHouse(1, 1), atomic.Int64{}
 		_, _ = h.pass(t.Context(), request("a", 1, 0, 1), "a")
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = h.pass(t.Context(), request("a", 1, time.Minute, 1), "a") })
@@ -351,7 +352,7 @@ func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 			r := request("b", 1, time.Minute, 1)
 			r.Needs = r.Needs[:1] // what it needs of the account is not known before
 			_, _ = h.Pass(t.Context(), r, func() (bool, *turn.Refusal) {
-				switch tries++; tries {
+				switch tries.Add(1) {
 				case 1:
 					return false, &turn.Refusal{Resource: ofTeam("b"), Wait: 100 * time.Millisecond}
 				case 2:
@@ -363,12 +364,12 @@ func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 		})
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
-		if tries != 2 {
-			t.Errorf("%d tries, the second is the last before its turn", tries)
+		if n := tries.Load(); n != 2 {
+			t.Errorf("%d tries, the second is the last before its turn", n)
 		}
 		all.Wait()
-		if tries != 3 {
-			t.Errorf("%d tries", tries)
+		if n := tries.Load(); n != 3 {
+			t.Errorf("%d tries", n)
 		}
 	})
 }
