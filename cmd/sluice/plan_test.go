@@ -62,6 +62,7 @@ var floorPlan = map[string]plan{
 	"policy/picture":    {ours: []string{"policy/strictjson"}, outside: []string{"github.com/segmentio/asm"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
+	"policy/event":      {never: silent, timeless: true},
 	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/account":    {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},

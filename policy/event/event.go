@@ -1,0 +1,76 @@
+// Package event defines what Sluice tells its operators and its teams of: a task that ended, a quota that was reached, an account at the
+// service that went out. It has an event's one form, in the outbox, to a webhook and in a stream, and says which hooks want it.
+//
+// Everything here is pure. An [Outbox] keeps events; it has two forms, in this process's memory and in Redis.
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Type is an event's type, as in its member "type".
+type Type string
+
+// The types of events.
+const (
+	TaskSucceeded  Type = "task.succeeded"
+	TaskFailed     Type = "task.failed"
+	TaskCancelled  Type = "task.cancelled"
+	TaskUnheard    Type = "task.unheard" // its end was never learned: it is charged as held
+	TaskStored     Type = "task.stored"  // its pictures were stored after its end had been told
+	QuotaReached   Type = "quota.reached"
+	RequestSettled Type = "request.settled"
+	RateStarved    Type = "rate.starved"
+	KeyExpiring    Type = "key.expiring"
+	AccountOut     Type = "account.out"
+	AccountBack    Type = "account.back"
+	TeamsFaulty    Type = "teams.faulty"
+	Ping           Type = "ping" // a test of one hook; it is never kept
+)
+
+// Operators is the owner of what concerns no team: events such as account.out, and the hooks at the top level of the teams file. It is no
+// team's id.
+const Operators = "@operators"
+
+// Draft is an event that was not written yet.
+type Draft struct {
+	Type Type
+	Team string          // whose it is; [Operators]: no team's
+	Data json.RawMessage // an object
+	To   []Address       // the hooks that it is delivered to; nil: none
+}
+
+// Event is an event as it was written. It never changes.
+type Event struct {
+	ID   ID
+	Type Type
+	Time time.Time // when it was written, UTC, to the millisecond
+	Team string    // whose it is; [Operators]: no team's
+	Data json.RawMessage
+}
+
+// Bytes is the event as it is delivered and streamed, the same at each try: one line of JSON. An event of no team has no member "team".
+func (e *Event) Bytes() []byte {
+	out := append([]byte(`{"id":"`), e.ID.String()...)
+	out = append(append(out, `","type":"`...), e.Type...)
+	out = e.Time.UTC().AppendFormat(append(out, `","timestamp":"`...), "2006-01-02T15:04:05.000Z")
+	if out = append(out, '"'); e.Team != Operators {
+		out = append(append(append(out, `,"team":"`...), e.Team...), '"') // an id needs no escapes
+	}
+	return append(append(append(out, `,"data":`...), e.Data...), '}')
+}
+
+// Pattern selects types of events: a type, "task.*" or "*".
+type Pattern string
+
+// Matches reports whether a pattern selects a type. "*" and "request.*" do not select request.settled, which a hook gets only if it names
+// it.
+func (p Pattern) Matches(t Type) bool {
+	if t == RequestSettled {
+		return p == Pattern(t)
+	}
+	prefix, wild := strings.CutSuffix(string(p), "*")
+	return string(p) == string(t) || wild && strings.HasPrefix(string(t), prefix)
+}

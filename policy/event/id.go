@@ -1,0 +1,69 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"strings"
+)
+
+// ID names an event. It follows from whose the event is and from its place among the owner's: the millisecond in which it was written, and
+// its number in that millisecond. So what is kept under its place needs no index of names.
+type ID struct {
+	Owner  string // a team, or [Operators]
+	Millis int64  // since 1970, below 2⁴⁸
+	Number uint16 // from 0
+}
+
+// ErrID is the error of a text that is no id of an event of its owner.
+var ErrID = errors.New("not an id of an event of this team")
+
+// ErrGone is the error of an event that is kept no more.
+var ErrGone = errors.New("the event is kept no more")
+
+const (
+	idMark = "evt_"
+	digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // a ULID's: Crockford's base 32
+	length = 26
+)
+
+// String is evt_ and a ULID: 48 bits of the time, 16 of the number, and 64 that say whose it is.
+func (id ID) String() string {
+	high, low := uint64(id.Millis)<<16|uint64(id.Number), mark(id.Owner) //nolint:gosec // a time after 1970
+	var text [length]byte
+	for i := length - 1; i >= 0; i-- {
+		text[i] = digits[low&31]
+		low, high = low>>5|high<<59, high>>5
+	}
+	return idMark + string(text[:])
+}
+
+// ParseID reads the id of an event of an owner. Its error is [ErrID].
+func ParseID(text, owner string) (ID, error) {
+	text, marked := strings.CutPrefix(text, idMark)
+	if !marked || len(text) != length || text[0] > '7' {
+		return ID{}, ErrID
+	}
+	var high, low uint64
+	for i := range length {
+		digit := strings.IndexByte(digits, text[i])
+		if digit < 0 {
+			return ID{}, ErrID
+		}
+		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	}
+	if low != mark(owner) {
+		return ID{}, ErrID
+	}
+	return ID{owner, int64(high >> 16), uint16(high)}, nil //nolint:gosec // 48 bits, and the last 16
+}
+
+// Before reports whether an event was written before another of its owner.
+func (id ID) Before(other ID) bool {
+	return id.Millis < other.Millis || id.Millis == other.Millis && id.Number < other.Number
+}
+
+func mark(owner string) uint64 {
+	sum := sha256.Sum256([]byte(owner))
+	return binary.BigEndian.Uint64(sum[:8])
+}

@@ -1,0 +1,55 @@
+package event
+
+import (
+	"context"
+	"time"
+)
+
+// Address names a hook: its owner, and its id there.
+type Address struct {
+	Owner string // a team, or [Operators]
+	Hook  string
+}
+
+// Delivery is an event on its way to one hook.
+type Delivery struct {
+	Event Event
+	To    Address
+	Path  string // with its query, below the hook's URL: of a request's callback; else empty
+	State State
+	Tries int       // so far
+	Code  int       // the last try's status; 0: none, or no answer
+	Last  time.Time // of the last try; zero: none
+	Next  time.Time // of the next try, while it waits
+}
+
+// State is how far a delivery is.
+type State string
+
+// The states of a delivery.
+const (
+	Waiting   State = "waiting"
+	Delivered State = "delivered"
+	GivenUp   State = "given_up" // the event's life ended, or its hook has
+)
+
+// Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
+const Lease = 30 * time.Second
+
+// Outbox keeps events and their deliveries for as long as events live. It has two forms, in this process's memory and in Redis. What
+// belongs to a settlement is written with it, by package limit; Outbox has the rest. It is safe for concurrent use.
+type Outbox interface {
+	// Append writes an event that belongs to no settlement, and its deliveries.
+	Append(ctx context.Context, d *Draft) (ID, error)
+	// After returns the events of an owner that were written after one, the oldest first, at most so many. gone says that some between
+	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.
+	After(ctx context.Context, after ID, most int) (list []Event, gone bool, err error)
+	// Due takes deliveries to hooks that are due, at most so many of each hook: for [Lease] no other caller gets them.
+	Due(ctx context.Context, hooks []Address, most int) ([]Delivery, error)
+	// Tried records the outcome of a try: d's State, Tries, Code, Last and Next, as the caller set them.
+	Tried(ctx context.Context, d *Delivery) error
+	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many.
+	Deliveries(ctx context.Context, owner string, most int) ([]Delivery, error)
+	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more.
+	Again(ctx context.Context, id ID) error
+}
