@@ -167,6 +167,7 @@ var floorPlan = map[string]plan{
 		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
+		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {

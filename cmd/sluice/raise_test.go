@@ -55,7 +55,7 @@ func TestARaiseOnEveryReplica(t *testing.T) {
 			var made teams.Raise
 			a.ask("POST /teams/search/raises", `{"unit":"images","period":"month","amount":2,"reason":"launch"}`, 201, &made)
 			wait(t, "the other replica has it", func() bool { return b.imagesOf().Limit == "3" })
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); isLong() && took > 2*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			got := b.imagesOf()
@@ -77,7 +77,7 @@ func TestARaiseOnEveryReplica(t *testing.T) {
 				}
 			}
 			b.ask("DELETE /teams/search/raises/"+made.ID, "", 204, nil)
-			wait(t, "it ends on all", func() bool { return a.imagesOf().Limit == "1" && third.imagesOf().Limit == "1" })
+			wait(t, "it ends on all", func() bool { return a.imagesOf().Limit == "1" && b.imagesOf().Limit == "1" && third.imagesOf().Limit == "1" })
 			if status := image(); status != 429 {
 				t.Errorf("%d after its end", status)
 			}

@@ -80,7 +80,7 @@ func New(deps Deps) http.Handler {
 		"/sessions":     {http.MethodGet: c.sessions},
 		"/sessions/end": {http.MethodPost: c.endSession},
 	}
-	return c.guard(http.HandlerFunc(c.route))
+	return c.guard(compressed(http.HandlerFunc(c.route)))
 }
 
 type console struct {

@@ -43,12 +43,15 @@ func TestALineEndOfATextDoesNotEndAnEvent(t *testing.T) {
 	}
 }
 
+// opened is what every stream begins with: a comment.
+const opened = ":\n"
+
 // TestAStreamThatIsStillHasNoDeadline: on HTTP/2 an expired one ends the stream, even if nothing is being written.
 func TestAStreamThatIsStillHasNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
 		listen(newFeeds(), w, "/now", "alice", always("x"))
-		if w.Body.String() != "data: x\n\n" || !w.deadline.IsZero() {
+		if w.Body.String() != opened+"data: x\n\n" || !w.deadline.IsZero() {
 			t.Errorf("after %q the deadline is %v", w.Body, w.deadline)
 		}
 	})
@@ -65,7 +68,7 @@ func TestAFaultInALivePart(t *testing.T) {
 			}
 			return part{text: fmt.Append(nil, times)}, nil
 		})
-		if got := w.Body.String(); !strings.HasPrefix(got, "data: 1\n\ndata: 3\n\n") {
+		if got := w.Body.String(); !strings.HasPrefix(got, opened+"data: 1\n\ndata: 3\n\n") {
 			t.Errorf("%.40q", got)
 		}
 	})
@@ -81,7 +84,7 @@ func TestALivePartThatIsOverSaysSo(t *testing.T) {
 			times++
 			return part{text: fmt.Append(nil, times), over: times == 3}, nil
 		})
-		if got, want := w.Body.String(), "data: 1\n\ndata: 2\n\ndata: 3\n\nevent: over\ndata:\n\n"; got != want || time.Since(begun) != 2*liveEvery {
+		if got, want := w.Body.String(), opened+"data: 1\n\ndata: 2\n\ndata: 3\n\nevent: over\ndata:\n\n"; got != want || time.Since(begun) != 2*liveEvery {
 			t.Errorf("after %v: %q, want %q", time.Since(begun), got, want)
 		}
 		time.Sleep(time.Minute)
@@ -128,7 +131,7 @@ func TestALivePartThatCannotBeMade(t *testing.T) {
 			}
 			return part{text: []byte("x")}, nil
 		})
-		if got := w.Body.String(); got != "data: x\n\n" {
+		if got := w.Body.String(); got != opened+"data: x\n\n" {
 			t.Errorf("%q", got)
 		}
 	})

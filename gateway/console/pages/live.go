@@ -86,7 +86,8 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
 	out := http.NewResponseController(w)
-	_ = out.Flush() // so that the browser knows that it is connected
+	_, _ = w.Write([]byte(":\n")) // a comment, so that the browser knows that it is connected
+	_ = out.Flush()
 	for {
 		now, changed := f.current(one)
 		if now.text != nil && send(w, out, now) != nil || now.over {
