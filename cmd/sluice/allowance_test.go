@@ -166,7 +166,7 @@ func TestALimitIsExactWithoutFailures(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
-			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=5s")
+			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=30s") // a machine that is busy for a moment is no failure
 			r.heat(lanes).spend(0, 200) // connections to Redis are open by then
 			r.well()
 			h := r.heat(lanes)

@@ -250,7 +250,7 @@ func tasks(list []teamLine, count int) (all []figures.TaskLine) {
 			Created: made, Submitted: made.Add(300 * time.Millisecond), PollsServed: int64(i % 40), QueriesSent: int64(i%40)/3 + 1, Cost: limit.Amounts{1, 0, 4, 800_000_000},
 		}
 		t.Open = i%len(states) < 2
-		if i%len(states) != 1 {
+		if t.State != "PENDING" && t.State != "CANCELED" {
 			t.Begun = made.Add(6 * time.Second)
 		}
 		if !t.Open {

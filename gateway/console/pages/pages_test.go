@@ -208,6 +208,15 @@ func TestPicturesComeFromWhereTheyAre(t *testing.T) {
 	}
 }
 
+// A task that was cancelled waited until then, and never ran.
+func TestACancelledTaskWaitedUntilItsEnd(t *testing.T) {
+	g := day(12)
+	text := textOf(parse(t, get(t, g.handler(operator), g.paths()["task-canceled"])))
+	if !strings.Contains(text, "waited 30.7 s") || strings.Contains(text, "ran ") || strings.Contains(text, "Ran") {
+		t.Error(text)
+	}
+}
+
 // door renders a page before or beside the others.
 func door(t *testing.T, name string, data any) *html.Node {
 	t.Helper()

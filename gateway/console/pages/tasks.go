@@ -89,7 +89,8 @@ func (v *taskView) life() {
 		made = v.Created
 	}
 	begun := v.Begun
-	if begun.IsZero() && v.State != "PENDING" && !v.Open {
+	waits := v.State == string(cache.Pending) || v.State == string(cache.Canceled) // the service cancels only what waits
+	if begun.IsZero() && !waits && !v.Open {
 		begun = made
 	}
 	classes := []string{"e", "a"}
