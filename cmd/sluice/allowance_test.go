@@ -167,7 +167,7 @@ func TestALimitIsExactWithoutFailures(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
 			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=30s") // a machine that is busy for a moment is no failure
-			r.heat(lanes).spend(0, 200) // connections to Redis are open by then
+			r.heat(lanes).spend(0, 200)                                            // connections to Redis are open by then
 			r.well()
 			h := r.heat(lanes)
 			h.spend(0, 920)

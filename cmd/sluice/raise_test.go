@@ -77,7 +77,9 @@ func TestARaiseOnEveryReplica(t *testing.T) {
 				}
 			}
 			b.ask("DELETE /teams/search/raises/"+made.ID, "", 204, nil)
-			wait(t, "it ends on all", func() bool { return a.imagesOf().Limit == "1" && b.imagesOf().Limit == "1" && third.imagesOf().Limit == "1" })
+			wait(t, "it ends on all", func() bool {
+				return a.imagesOf().Limit == "1" && b.imagesOf().Limit == "1" && third.imagesOf().Limit == "1"
+			})
 			if status := image(); status != 429 {
 				t.Errorf("%d after its end", status)
 			}
