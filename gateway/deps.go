@@ -45,17 +45,17 @@ type Config struct {
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
 
-	ConnectTimeout time.Duration // to connect to the service, TLS included
-	HeaderTimeout  time.Duration // from the request's last byte to the answer's header
-	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
-	WriteTimeout   time.Duration // one write to a client that does not read
+	Tunnel         *upstream.Tunnel // the way to the service; nil: direct
+	ConnectTimeout time.Duration    // to connect to the service, TLS included
+	HeaderTimeout  time.Duration    // from the request's last byte to the answer's header
+	IdleTimeout    time.Duration    // silence inside an answer, and while the service takes a request
+	WriteTimeout   time.Duration    // one write to a client that does not read
 
 	Replicas int // processes that share a team's concurrent requests; at least 1
 
-	PollInterval time.Duration // the least time between two queries about one running task
-
-	TaskTTL  time.Duration  // how long the service knows a task
-	TaskZone *time.Location // of the times inside task answers
+	PollInterval time.Duration  // the least time between two queries about one running task
+	TaskTTL      time.Duration  // how long the service knows a task
+	TaskZone     *time.Location // of the times inside task answers
 
 	Families policy.Families // the model patterns that kinds and rules depend on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil

@@ -140,7 +140,7 @@ func asRefusal(err error) *refusal {
 	case !ok:
 		return refuse(refusePanic).because(err)
 	case failed.Failure == upstream.Unreachable:
-		return refuse(refuseUnreachable).say("The service could not be reached; the request was not sent.").because(failed)
+		return refuse(refuseUnreachable).say("%s; the request was not sent.", failed.Unreached()).because(failed)
 	case failed.Failure == upstream.Silent:
 		return refuse(refuseSilent).say("The service did not answer in time; whether it ran the request is unknown.").because(failed)
 	}

@@ -45,7 +45,7 @@ func rosterConfig(c *Config, d *Deps) accounts.Config {
 	return accounts.Config{
 		Base: c.UpstreamURL, Shared: d.Cooling, Now: d.Now, Logger: d.Logger,
 		Client: upstream.Config{
-			ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
+			Tunnel: c.Tunnel, ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
 			Keep: answerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
 		},
 	}

@@ -41,12 +41,18 @@ const (
 
 // consoleDoor returns the door that the environment selects: an operator who sets an address wants a console there.
 func consoleDoor(environ []string) door {
-	for _, assignment := range environ {
-		if value, ok := strings.CutPrefix(assignment, prefix+"CONSOLE_LISTEN="); ok && value != "" {
-			return doorMustOpen
-		}
+	if isSet(environ, prefix+"CONSOLE_LISTEN") {
+		return doorMustOpen
 	}
 	return doorMayStayShut
+}
+
+// isSet reports whether the environment has one of the variables, and not empty.
+func isSet(environ []string, names ...string) bool {
+	return slices.ContainsFunc(environ, func(assignment string) bool {
+		name, value, _ := strings.Cut(assignment, "=")
+		return value != "" && slices.Contains(names, name)
+	})
 }
 
 // loadConfiguration reads the settings and their files and reports all faults together, as [faults]. With an error it returns
@@ -65,6 +71,9 @@ func loadConfiguration(environ []string) (configuration, error) {
 		fs.add(f.Name, f.Text)
 	}
 	c.warn()
+	if c.UpstreamProxy == "" && isSet(environ, "HTTPS_PROXY", "https_proxy") {
+		c.warnings = append(c.warnings, prefix+"UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used")
+	}
 	return c, fs.err()
 }
 

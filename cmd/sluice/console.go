@@ -138,7 +138,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	}
 	if p.OIDCIssuer != "" {
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now,
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Proxy: p.tunnel().Proxy,
 		})
 	}
 	return deps

@@ -94,7 +94,7 @@ func parseFault(name string, bad env.ParseError) string {
 var settingNames, allowed = describeSettings()
 
 // secretNames are the variables that hold a secret themselves.
-var secretNames = []string{prefix + "OIDC_CLIENT_SECRET", prefix + "UPSTREAM_KEY", prefix + "REDIS_URL"}
+var secretNames = []string{prefix + "OIDC_CLIENT_SECRET", prefix + "UPSTREAM_KEY", prefix + "UPSTREAM_PROXY", prefix + "REDIS_URL"}
 
 func describeSettings() ([]string, map[string]string) {
 	var names []string
@@ -114,6 +114,7 @@ func (s *settings) readSecretFiles(fs *faults) {
 		secret     *gateway.Secret
 	}{
 		{prefix + "UPSTREAM_KEY", s.UpstreamKeyFile, &s.UpstreamKey},
+		{prefix + "UPSTREAM_PROXY", s.UpstreamProxyFile, &s.UpstreamProxy},
 		{prefix + "REDIS_URL", s.RedisURLFile, &s.RedisURL},
 		{prefix + "OIDC_CLIENT_SECRET", s.OIDCClientSecretFile, &s.OIDCClientSecret},
 	} {

@@ -118,7 +118,7 @@ var floorPlan = map[string]plan{
 	"gateway/turn":  {ours: []string{"policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
 	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
-		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}},
+		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/billing": {

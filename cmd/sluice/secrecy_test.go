@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"slices"
 	"regexp"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestNoValueShows(t *testing.T) {
 	}
 }
 
-func isSecretName(name string) bool { return name == secretNames[0] || name == secretNames[1] }
+func isSecretName(name string) bool { return slices.Contains(secretNames[:3], name) }
 
 func TestSecretNamesAreThoseOfTheSecrets(t *testing.T) {
 	var names []string

@@ -19,6 +19,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/gateway/oidc"
+	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/teams"
@@ -83,7 +84,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	logger, used, force := log.Logger(), &teams.LastUse{}, &inForce{}
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
-	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Proxy: p.tunnel().Proxy, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
 		p.telemetry, err = openTelemetry(ctx, c.settings, log)
 	}
@@ -239,6 +240,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		ResultNetworks: prefixes(c.ResultNetworks),
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
+		Tunnel:         c.tunnel(),
 		ConnectTimeout: c.ConnectTimeout,
 		HeaderTimeout:  c.HeaderTimeout,
 		IdleTimeout:    c.IdleTimeout,
@@ -256,6 +258,12 @@ func (c configuration) gatewayConfig() gateway.Config {
 		Provider:  c.ProviderName,
 		ImageWait: c.ImageWait,
 	}
+}
+
+// tunnel is the way to the service and to issuers; nil: direct.
+func (s *settings) tunnel() *upstream.Tunnel {
+	tunnel, _ := upstream.ParseTunnel(s.UpstreamProxy, s.NoProxy) // validate has looked at it
+	return tunnel
 }
 
 func prefixes(networks []network) []netip.Prefix {

@@ -66,6 +66,12 @@ type settings struct {
 	UpstreamKey gateway.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE, without SLUICE_ACCOUNTS_FILE"`
 	// UpstreamKeyFile holds UpstreamKey instead; it is read again on every reload of the teams file.
 	UpstreamKeyFile string `env:"UPSTREAM_KEY_FILE" allow:"a readable file with nothing but the service's key"`
+	// UpstreamProxy is the proxy on the way to the service and to issuers, by CONNECT. Empty: the way is direct.
+	UpstreamProxy gateway.Secret `env:"UPSTREAM_PROXY" allow:"a proxy such as http://proxy.example:3128 or https://user:password@proxy.example:443"`
+	// UpstreamProxyFile holds UpstreamProxy instead.
+	UpstreamProxyFile string `env:"UPSTREAM_PROXY_FILE" allow:"a readable file with nothing but the address of the proxy"`
+	// NoProxy lists what is reached directly in spite of UpstreamProxy.
+	NoProxy string `env:"NO_PROXY" allow:"comma-separated hosts, domains such as .example.com, addresses and networks"`
 	// AccountsFile is the YAML file of the accounts at the service, in place of UpstreamKey. Empty: UpstreamKey is the only one.
 	AccountsFile string `env:"ACCOUNTS_FILE" allow:"a readable YAML file, a regular one of at most 16 MiB; empty for one account with SLUICE_UPSTREAM_KEY"`
 	// HeaderPrefix is the service's word in its header names, dashes included.

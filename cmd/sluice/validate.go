@@ -13,6 +13,7 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
@@ -39,6 +40,8 @@ func (s *settings) validate(fs *faults) {
 		{"UPSTREAM_URL", teams.IsServiceURL(s.UpstreamURL)},
 		{"UPSTREAM_KEY", files.IsKey(s.UpstreamKey) || s.UpstreamKeyFile != "" || s.AccountsFile != ""},
 		{"UPSTREAM_KEY_FILE", files.IsKey(s.UpstreamKey) || s.UpstreamKeyFile == "" || s.AccountsFile != ""},
+		{"UPSTREAM_PROXY", isProxy(s.UpstreamProxy) || s.UpstreamProxyFile != ""},
+		{"UPSTREAM_PROXY_FILE", isProxy(s.UpstreamProxy) || s.UpstreamProxyFile == ""},
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
@@ -107,6 +110,11 @@ func freePort(address string) bool {
 func isRedisURL(secret gateway.Secret) bool {
 	_, ok := redisclient.ParseAddress(secret.Reveal())
 	return secret == "" || ok
+}
+
+func isProxy(address gateway.Secret) bool {
+	_, err := upstream.ParseTunnel(address, "")
+	return err == nil
 }
 
 func isHeaderValue(value string) bool { return value != "" && isVisible(value, 0x20) }

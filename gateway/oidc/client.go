@@ -34,7 +34,8 @@ type ClientConfig struct {
 	Secret   string            // empty: a public client, which only PKCE protects
 	Redirect string            // the address of the console's callback
 	Now      func() time.Time  // for the ends of tokens
-	Trip     http.RoundTripper // to the issuer; nil: the network, by the proxy that the environment names
+	Trip     http.RoundTripper // to the issuer; nil: the network
+	Proxy    Proxy             // on the way there; nil: none
 }
 
 // Identity is who a person is.
@@ -63,7 +64,7 @@ type Client struct {
 func NewClient(config ClientConfig) *Client {
 	c := &Client{config: config}
 	c.issuer = &issuer{
-		url: config.URL, now: config.Now, http: newHTTP(config.Trip, http.ProxyFromEnvironment), patience: callFor, calls: &c.calls, fetches: every(loginPause),
+		url: config.URL, now: config.Now, http: newHTTP(config.Trip, config.Proxy), patience: callFor, calls: &c.calls, fetches: every(loginPause),
 	}
 	return c
 }

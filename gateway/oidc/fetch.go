@@ -20,9 +20,12 @@ const (
 	mostAnswer = 1 << 20         // bytes of one answer
 )
 
+// Proxy returns the proxy on the way to a request's address, as [http.Transport] asks for it; nil: none.
+type Proxy func(*http.Request) (*url.URL, error)
+
 // newHTTP returns the client that calls issuers. It follows no redirects: an issuer's documents are at their stated addresses,
 // and a redirect could carry the client's secret elsewhere. A nil trip is the network, by that proxy.
-func newHTTP(trip http.RoundTripper, proxy func(*http.Request) (*url.URL, error)) *http.Client {
+func newHTTP(trip http.RoundTripper, proxy Proxy) *http.Client {
 	if trip == nil {
 		trip = &http.Transport{Proxy: proxy, DisableKeepAlives: true} // a few calls in minutes
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -231,6 +232,14 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Unreached says for clients why the service was not reached.
+func (e *Error) Unreached() string {
+	if refused, ok := errors.AsType[*ProxyError](e.Err); ok {
+		return fmt.Sprintf("The proxy on the way to the service refused the connection with status %d", refused.Status)
+	}
+	return "The service could not be reached"
+}
 
 // explain returns which failure an error is. sent: a byte of the request has left.
 func explain(err error, sent bool) *Error {

@@ -29,16 +29,19 @@ type Config struct {
 	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 
+	Tunnel *Tunnel // the way out of the house; nil: direct
+
 	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
 	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
 	Now     func() time.Time // the clock
 	Surplus func()           // called for each connection on which the service sent unrequested bytes
 }
 
-// pool keeps connections to the service. It ignores a proxy in the environment, which would see the key.
+// pool keeps connections to the service. It ignores a proxy in the environment.
 type pool struct {
 	network string
 	address string
+	tunnel  *Tunnel     // nil: direct
 	secure  *tls.Config // nil: plain
 	dialer  net.Dialer
 	config  *Config
@@ -51,7 +54,8 @@ type pool struct {
 
 func newPool(config *Config) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.URL), dialer: net.Dialer{Timeout: config.ConnectTimeout}, config: config,
+		network: "tcp", address: hostPort(config.URL), tunnel: config.Tunnel.leadsTo(config.URL), dialer: net.Dialer{Timeout: config.ConnectTimeout},
+		config: config,
 	}
 	if config.URL.Scheme == "https" {
 		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), RootCAs: config.Roots, NextProtos: []string{"http/1.1"}}
@@ -130,26 +134,51 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 func (p *pool) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.dialer.Timeout)
 	defer cancel()
-	socket, err := p.dialer.DialContext(ctx, p.network, p.address)
+	address := p.address
+	if p.tunnel != nil {
+		address = hostPort(p.tunnel.proxy)
+	}
+	socket, err := p.dialer.DialContext(ctx, p.network, address)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{pool: p}
-	if c.wire, err = newWire(socket.(*net.TCPConn), p.secure != nil); err != nil {
+	if c.wire, err = newWire(socket.(*net.TCPConn)); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
 	c.wire.now, c.wire.silence = p.config.Now, p.config.IdleTimeout
-	if c.Conn = c.wire; p.secure == nil {
-		return c, nil
-	}
-	secure := tls.Client(c.wire, p.secure)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	if c.Conn, err = p.layers(ctx, c.wire); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
-	c.Conn = secure
 	return c, nil
+}
+
+// layers puts onto a wire what is between it and HTTP: a tunnel, and TLS.
+func (p *pool) layers(ctx context.Context, w *wire) (layer net.Conn, err error) {
+	layer = w
+	if p.tunnel != nil {
+		stay := context.AfterFunc(ctx, func() { _ = w.Close() })
+		if p.tunnel.proxy.Scheme == "https" {
+			w.records = new(records)
+		}
+		layer, err = p.tunnel.open(ctx, w, p.address)
+		if !stay() {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if p.secure == nil {
+		return layer, nil
+	}
+	if w.records == nil {
+		w.records = new(records)
+	}
+	secure := tls.Client(layer, p.secure)
+	return secure, secure.HandshakeContext(ctx)
 }
 
 // put makes a connection idle. silent is when bytes last arrived on it.

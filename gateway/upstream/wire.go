@@ -34,16 +34,13 @@ func (nothing) Error() string   { return "there is nothing to read" }
 func (nothing) Timeout() bool   { return true }
 func (nothing) Temporary() bool { return true }
 
-// newWire wraps a socket. secure: TLS runs over it.
-func newWire(socket *net.TCPConn, secure bool) (*wire, error) {
+// newWire wraps a socket. Its records are set before TLS runs over it.
+func newWire(socket *net.TCPConn) (*wire, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
 	w := &wire{TCPConn: socket, raw: raw}
-	if secure {
-		w.records = new(records)
-	}
 	w.prepare()
 	return w, nil
 }

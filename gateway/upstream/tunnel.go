@@ -1,0 +1,109 @@
+package upstream
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Tunnel is the way out of a house through its proxy, by CONNECT: TLS goes from end to end, so the proxy sees the service's name and no
+// key. A nil Tunnel is the direct way. It is safe for concurrent use.
+type Tunnel struct {
+	proxy *url.URL
+	to    func(*url.URL) (*url.URL, error)
+	roots *x509.CertPool // authorities for the certificate of a proxy under TLS; nil: the system's
+}
+
+// ErrProxy is the error of a text that is no address of a proxy.
+var ErrProxy = errors.New("not an address of a proxy")
+
+// ParseTunnel returns the way through a proxy, http://host:port or https://user:password@host:port, except to what direct lists: hosts,
+// domains such as .example.com, addresses and networks, comma-separated. What is on this machine is always reached directly. Without a
+// proxy it is nil. Its error is [ErrProxy].
+func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
+	text := proxy.Reveal()
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
+		return nil, ErrProxy
+	}
+	config := httpproxy.Config{HTTPProxy: text, HTTPSProxy: text, NoProxy: direct}
+	return &Tunnel{proxy: u, to: config.ProxyFunc()}, nil
+}
+
+// Proxy is the proxy on the way to a request's address, nil: there is none, as [http.Transport] asks for it.
+func (t *Tunnel) Proxy(r *http.Request) (*url.URL, error) {
+	if t == nil {
+		return nil, nil
+	}
+	return t.to(r.URL)
+}
+
+// leadsTo is the tunnel on the way to a service; nil: the way is direct.
+func (t *Tunnel) leadsTo(service *url.URL) *Tunnel {
+	if t == nil {
+		return nil
+	}
+	if proxy, err := t.to(service); err != nil || proxy == nil {
+		return nil
+	}
+	return t
+}
+
+// ProxyError is the error of a proxy that refuses the way to the service.
+type ProxyError struct {
+	Status int // of its answer
+}
+
+// Error has nothing of the answer but its status.
+func (e *ProxyError) Error() string {
+	return fmt.Sprintf("the proxy answered CONNECT with %d %s", e.Status, http.StatusText(e.Status))
+}
+
+var errTalkative = errors.New("the proxy sent bytes before the service was asked for any")
+
+// open has the proxy at the other end of a connection connect to an address, and returns the connection through it. The end of ctx must
+// close the connection.
+func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
+	if t.proxy.Scheme == "https" {
+		secure := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.proxy.Hostname(), RootCAs: t.roots, NextProtos: []string{"http/1.1"}})
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, err
+		}
+		conn = secure
+	}
+	connect := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"sluice"}}}
+	if user := t.proxy.User; user != nil {
+		password, _ := user.Password()
+		connect.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if err := connect.Write(conn); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(conn, longestHeader))
+	answer, err := http.ReadResponse(in, connect)
+	if err != nil {
+		return nil, err
+	}
+	_ = answer.Body.Close()
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return nil, &ProxyError{answer.StatusCode}
+	case in.Buffered() > 0:
+		return nil, errTalkative
+	}
+	return conn, nil
+}
