@@ -51,7 +51,7 @@ func (p *houseProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "CANARY of the proxy", p.status)
 		return
 	}
-	out, err := net.Dial("tcp", p.to) //nolint:noctx // the test's end closes both
+	out, err := net.Dial("tcp", p.to)
 	if err != nil {
 		http.Error(w, "", http.StatusBadGateway)
 		return
@@ -174,7 +174,7 @@ func TestAProxyThatMisbehaves(t *testing.T) {
 		"an endless header":       "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 2*longestHeader),
 	} {
 		t.Run(about, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // the test closes it
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
