@@ -85,11 +85,21 @@ func (a *Account) begin(model string, now time.Time) (probes bool) {
 	return probes
 }
 
-// renew notes that the account has another key.
-func (a *Account) renew(now time.Time) {
+// renew notes that an account has another key.
+func (r *Roster) renew(a *Account) {
+	now := r.config.Now()
+	r.change(a, "", now, func() { a.health.Renewed(now) })
+}
+
+// change changes what is known of an account, and tells if a request for the model may be made earlier now.
+func (r *Roster) change(a *Account, model string, now time.Time, act func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.health.Renewed(now)
+	before := a.health.View(model, now).Wait
+	act()
+	if r.config.Back != nil && a.health.View(model, now).Wait < before {
+		r.config.Back(a.ID)
+	}
 }
 
 // Standings are the accounts as operators are shown them, in the order of the file.

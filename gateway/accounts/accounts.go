@@ -11,6 +11,7 @@ package accounts
 import (
 	"cmp"
 	"log/slog"
+	"maps"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type Config struct {
 	Base   *url.URL        // the service's address for accounts that name none, ending in the version prefix
 	Client upstream.Config // of the connections, without a URL
 	Shared Shared          // what the replicas know; nil: each process knows what it hears
+	Back   func(id string) // called when an account may be asked earlier than was known; must not block; nil: nothing is called
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -68,22 +70,26 @@ func New(config Config, set Set) *Roster {
 func (r *Roster) Now() *Roll { return r.now.Load() }
 
 // Replace puts other accounts in force: what is chosen from [Roster.Now] is one of them. Keys and addresses are new for every request that
-// has not been sent yet, also for one that chooses from an earlier [Roll]. What is known of an account stays, and so do its connections
-// unless its address changes. The requests of an account that is gone go on. One call at a time.
+// has not been sent yet, also for one that chooses from an earlier [Roll]. What is known of an account stays, also if it is removed and comes
+// back, and so do its connections unless its address changes. The requests of an account that is gone go on. One call at a time.
 func (r *Roster) Replace(set Set) {
-	was, next := r.now.Load(), &Roll{roster: r, byID: map[string]*listed{}}
+	was, next := r.now.Load(), &Roll{roster: r, byID: map[string]*listed{}, known: map[string]*Account{}}
+	maps.Copy(next.known, was.known)
 	var keys []upstream.Secret
 	var bases []*url.URL
 	for _, spec := range set.specs() {
 		a := &listed{spec: spec}
-		if before := was.byID[spec.ID]; before != nil {
-			a.Account = before.Account
-		} else {
+		if a.Account = was.known[spec.ID]; a.Account == nil {
 			a.Account = &Account{ID: spec.ID}
+			next.known[spec.ID] = a.Account
 		}
-		way := r.way(a.way.Load(), spec, set.Keys[spec.ID])
+		var before *Way // whose connections stay
+		if was.byID[spec.ID] != nil {
+			before = a.way.Load()
+		}
+		way := r.way(before, spec, set.Keys[spec.ID])
 		if before := a.way.Swap(way); before != nil && before.key != way.key {
-			a.renew(r.config.Now())
+			r.renew(a.Account)
 		}
 		next.list, next.byID[a.ID] = append(next.list, a), a
 		keys, bases = append(keys, way.key), append(bases, way.base)

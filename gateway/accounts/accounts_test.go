@@ -371,3 +371,114 @@ func BenchmarkOneOfFour(b *testing.B) {
 		attempt.End(worked)
 	}
 }
+
+// What is known of an account outlives its removal from the file: its pause, also one that is heard of meanwhile, its outage, and its requests.
+// Whoever chose it before is sent on with its newest key.
+func TestAnAccountThatComesBackIsTheSame(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	shared := new(sharedList)
+	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"), func(c *accounts.Config) { c.Shared = shared })
+	pinned := r.Now()
+	attempt, _ := pinned.Choose(account.Want{Model: "other", Tried: []string{"b"}})
+	attempt.End(throttled)
+	r.Replace(setOf(t, "id: b"))
+	shared.set(accounts.Pause{Account: "a", Model: "m", Wait: 50 * time.Second})
+	go r.Run(ctx)
+	await(t, func() bool { return shared.asked.Load() > 1 })
+	again := setOf(t, "id: a", "id: b")
+	again.Keys["a"] = "sk-canary-newer-0123456789"
+	r.Replace(again)
+	for model, want := range map[string]time.Duration{"other": 10 * time.Second, "m": 50 * time.Second} {
+		if _, choice := r.Choose(account.Want{Model: model, Tried: []string{"b"}}); choice.Wait <= 0 || choice.Wait > want {
+			t.Errorf("%s: %+v", model, choice)
+		}
+	}
+	clock.Move(time.Minute)
+	old, _ := pinned.Choose(account.Want{Model: "m", Tried: []string{"b"}})
+	if old.Account == nil || old.Way().Authorization() != "Bearer sk-canary-newer-0123456789" {
+		t.Error("a request of the time before has the old key")
+	}
+	refusing := r.Asks(r.Of("b"))
+	refusing.End(refused)
+	r.Replace(setOf(t, "id: a"))
+	r.Replace(setOf(t, "id: a", "id: b"))
+	if s := r.Standings()[1]; s.State != account.Out {
+		t.Errorf("%+v", s)
+	}
+}
+
+// sharedList is what other replicas know.
+type sharedList struct {
+	mu    sync.Mutex
+	list  []accounts.Pause
+	asked atomic.Int64
+}
+
+func (s *sharedList) Tell(context.Context, accounts.Pause) error { return nil }
+
+func (s *sharedList) Pauses(context.Context) ([]accounts.Pause, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked.Add(1)
+	return s.list, nil
+}
+
+func (s *sharedList) set(list ...accounts.Pause) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
+}
+
+func await(t *testing.T, is func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("it does not come")
+		}
+	}
+}
+
+// Who waits is told when an account may be asked earlier than was known, and not otherwise.
+func TestAnAccountThatComesBackIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer account.Answer
+		after  time.Duration
+		then   func(r *accounts.Roster)
+		told   int
+	}{
+		"a probe succeeds":            {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},
+		"a probe shows nothing":       {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, account.Answer{Sent: true, Status: 500}) }, 1},
+		"a probe is not made":         {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Drop() }, 1},
+		"a probe works, and goes on":  {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Works() }, 1},
+		"a probe is throttled":        {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, throttled) }, 0},
+		"the account pays":            {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},
+		"its key is refused again":    {refused, 61 * time.Second, func(r *accounts.Roster) { end(r, refused) }, 0},
+		"it has another key":          {refused, time.Second, func(r *accounts.Roster) { replaceKey(r) }, 1},
+		"it has another key, and was": {worked, time.Second, func(r *accounts.Roster) { replaceKey(r) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := 0
+			r, clock := rosterOf(t, setOf(t, "id: a", `id: b, models: ["other"]`), func(c *accounts.Config) { c.Back = func(id string) { told += len(id) } })
+			end(r, tt.answer)
+			clock.Move(tt.after)
+			if tt.then(r); told != tt.told {
+				t.Errorf("told %d times, want %d", told, tt.told)
+			}
+		})
+	}
+}
+
+// end makes a request and ends it with an answer.
+func end(r *accounts.Roster, answer account.Answer) {
+	attempt, _ := r.Choose(want)
+	attempt.End(answer)
+}
+
+func replaceKey(r *accounts.Roster) {
+	file, err := teams.ParseAccounts([]byte("accounts:\n  - {id: a, key_file: /key}\n"))
+	if err != nil {
+		panic(err)
+	}
+	r.Replace(accounts.Set{File: file, Keys: map[string]upstream.Secret{"a": "sk-canary-another-0123456789"}})
+}

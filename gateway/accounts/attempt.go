@@ -58,9 +58,7 @@ func (t *Attempt) Drop() {
 	t.open = false
 	t.inFlight.Add(-1)
 	if t.ill.Load() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.health.Drop(t.model, t.began)
+		t.roster.change(t.Account, t.model, t.roster.config.Now(), func() { t.health.Drop(t.model, t.began) })
 	}
 }
 
@@ -74,21 +72,21 @@ func (t *Attempt) end(v account.Verdict) {
 
 // note changes what is known of the account, and tells the other replicas and the log that it is throttled.
 func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
-	a := t.Account
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.health.End(model, began, now, v)
-	a.ill.Store(true)
-	if v.Outcome != account.Throttled {
-		return
-	}
-	pause := a.health.Pause(model)
-	t.roster.tell(cooled{a.ID, model, pause})
-	if now.Sub(a.warned) >= time.Minute {
-		a.warned = now
-		t.roster.config.Logger.Warn("the service throttles an account",
-			slog.String("account", a.ID), slog.String("model", model), slog.String("why", v.Why), slog.Duration("for", pause.Until.Sub(now)))
-	}
+	t.roster.change(t.Account, model, now, func() {
+		a := t.Account
+		a.health.End(model, began, now, v)
+		a.ill.Store(true)
+		if v.Outcome != account.Throttled {
+			return
+		}
+		pause := a.health.Pause(model)
+		t.roster.tell(cooled{a.ID, model, pause})
+		if now.Sub(a.warned) >= time.Minute {
+			a.warned = now
+			t.roster.config.Logger.Warn("the service throttles an account",
+				slog.String("account", a.ID), slog.String("model", model), slog.String("why", v.Why), slog.Duration("for", pause.Until.Sub(now)))
+		}
+	})
 }
 
 // Shown is the account's id in the log and in spans; empty: there is only one.

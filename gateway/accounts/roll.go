@@ -15,7 +15,8 @@ type Roll struct {
 	roster  *Roster
 	list    []*listed // in the order of the file
 	byID    map[string]*listed
-	sole    *Account // the only one without an accounts file: nothing is chosen or refused; nil: there is a file
+	known   map[string]*Account // also those that were removed: what is known of them outlives that
+	sole    *Account            // the only one without an accounts file: nothing is chosen or refused; nil: there is a file
 	secrets *upstream.Secrets
 }
 
@@ -65,6 +66,14 @@ func (r *Roll) Serving(want account.Want) []*teams.Account {
 		return []*teams.Account{nil}
 	}
 	return account.Serving(r.views(nil, want.Model, r.roster.config.Now()), want)
+}
+
+// Away lists the accounts that may do a piece of work, and must not be asked now. Without an accounts file there are none.
+func (r *Roll) Away(want account.Want) []account.Away {
+	if r.sole != nil {
+		return nil
+	}
+	return account.AllAway(r.views(nil, want.Model, r.roster.config.Now()), want)
 }
 
 // Several reports whether there may be another account for a request.

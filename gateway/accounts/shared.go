@@ -86,7 +86,7 @@ func (r *Roster) learn(ctx context.Context) {
 	}
 	now := r.config.Now()
 	for _, p := range pauses {
-		if a := roll.byID[p.Account]; a != nil {
+		if a := roll.known[p.Account]; a != nil { // also of one that was removed, and may come back
 			a.learn(p.Model, account.Pause{Until: now.Add(p.Wait), Step: p.Step, Since: now, Why: p.Why}, now)
 		}
 	}

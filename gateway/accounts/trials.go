@@ -44,16 +44,27 @@ func (t *Trials) Next(want account.Want, wait func(*Attempt) time.Duration) (nex
 		if choice.Account == nil {
 			return Attempt{}, false
 		}
-		rest := wait(&next)
+		rest := ask(&next, wait)
 		if rest == 0 {
 			return next, true
 		}
-		next.Drop()
 		if t.spent == nil {
 			t.spent = map[string]time.Duration{}
 		}
 		t.spent[next.ID] = rest
 	}
+}
+
+// ask calls wait, and ends an attempt that is not to be made, also because of a panic.
+func ask(next *Attempt, wait func(*Attempt) time.Duration) time.Duration {
+	rest := time.Duration(-1)
+	defer func() {
+		if rest != 0 {
+			next.Drop()
+		}
+	}()
+	rest = wait(next)
+	return rest
 }
 
 // AnswerOf is what became of an exchange that has ended, with the status and the wait that its answer's header has. An error frame that is

@@ -117,3 +117,16 @@ func TestARollDoesNotChange(t *testing.T) {
 		t.Error("the only account is shown")
 	}
 }
+
+// An attempt that panics before it is made is counted nowhere.
+func TestAPanicDuringAMoveCountsNowhere(t *testing.T) {
+	r, _ := rosterOf(t, setOf(t, "id: a", "id: b"))
+	func() {
+		defer func() { _ = recover() }()
+		trials := accounts.Trials{Roll: r.Now()}
+		trials.Next(want, func(*accounts.Attempt) time.Duration { panic("no move") })
+	}()
+	if got := inFlight(r); got != "a:0 b:0" {
+		t.Error(got)
+	}
+}

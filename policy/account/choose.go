@@ -75,6 +75,23 @@ func Serving(views []View, want Want) (list []*teams.Account) {
 	return list
 }
 
+// Away is an account that may do a piece of work, but must not be asked now.
+type Away struct {
+	ID   string
+	Wait time.Duration // until it may be
+	Out  bool          // it is out, so that time alone may not help; else it is cooling
+}
+
+// AllAway lists the accounts that may do a piece of work, must not be asked now, and have not answered the request.
+func AllAway(views []View, want Want) (list []Away) {
+	for i := range views {
+		if v := &views[i]; v.Wait > 0 && want.servedBy(v.Account, views) && !want.hasTried(v) {
+			list = append(list, Away{v.Account.ID, v.Wait, v.Out})
+		}
+	}
+	return list
+}
+
 // compare is below 0 if v comes before the best so far, and 0 if it is as good.
 func compare(v *View, best []*View) int {
 	if len(best) == 0 {
