@@ -10,6 +10,8 @@ import (
 	"sluice/cache"
 	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
+	"sluice/gateway/placement"
+	"sluice/gateway/refusals"
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
@@ -30,7 +32,7 @@ const (
 type charges struct {
 	deps     *Deps
 	live     *live
-	refusals *recentRefusals
+	refusals *refusals.Recent
 
 	contradictions *billing.Contradictions
 }
@@ -50,60 +52,47 @@ type admission struct {
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
+		defer s.attempt.Drop()
 		if err := a.inTurn(w, r, s); err != nil || s.held == nil { // without an error the client has left
 			return err
 		}
 		defer a.settle(r.Context(), s)
-		defer s.attempt.Drop()
 		return next(w, r, s)
 	}
 }
 
 // holdApart is hold for streams, on another stack: Redis needs much stack, and a stream would keep it.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
-	wire.Apart(func() { err = a.hold(w, r, s) })
+	wire.Apart(func() { err = a.hold(w, r, s, nil) })
 	return err
 }
 
-// hold chooses an account at the service and holds what the request may cost there and for its team. An account that has no room itself, or
-// can never have enough, is passed over while another may have some.
-func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
-	want, id := s.want(), holdID(s)
-	var full, never fullAccount // of those without room the one that has some first, and one that never has
-	for {
-		attempt, choice := s.accounts.Choose(want)
-		if attempt.Account == nil {
-			if choice.Refusal == account.Exhausted {
-				full = never
-			}
-			return a.refuseChoice(w, s, &choice, full)
-		}
-		s.use(attempt)
-		hold := a.holdOn(&attempt, s, id)
+// hold finds an account at the service that is not awaited, and holds what the request may cost there and for its team.
+func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited turn.Awaited) error {
+	search, id := placement.New(s.accounts, s.want(), awaited), holdID(s)
+	defer search.End()
+	for on := search.Next(); on != nil; on = search.Next() {
+		hold := a.holdOn(on, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-		switch {
-		case err != nil:
-			s.attempt.Drop()
-			return refuse(refuseState).say("%s", limit.Unread(s.Team, err)).because(err).retry(time.Second)
-		case verdict.Held != nil:
-			a.held(w, s, &verdict)
-			return nil
-		}
-		s.attempt.Drop()
-		switch {
-		case !s.accounts.Several() || verdict.Fault.Scope != limit.ScopeAccount:
-			return a.refuse(w, s, &verdict, hold)
-		case verdict.Reason == limit.ReasonNever:
-			want.Tried, never = append(want.Tried, attempt.ID), fullAccount{&verdict, hold}
-			continue
-		case want.Spent == nil:
-			want.Spent = map[string]time.Duration{}
-		}
-		want.Spent[attempt.ID] = max(verdict.Wait, time.Millisecond)
-		if full.verdict == nil || verdict.Wait < full.verdict.Wait {
-			full = fullAccount{&verdict, hold}
-		}
+		search.Tell(hold, &verdict, err)
 	}
+	if last := search.Attempt(); last.Account != nil {
+		s.use(last)
+	}
+	verdict, hold, err := search.Verdict()
+	switch {
+	case err != nil:
+		return refuse(refuseState).say("%s", limit.Unread(s.Team, err)).because(err).retry(time.Second)
+	case verdict == nil:
+		return a.refuseChoice(s, search.Choice()).waits(search.Refused()...)
+	case verdict.Held != nil:
+		a.held(w, s, verdict)
+		return nil
+	}
+	tellLimits(w, s, verdict)
+	asked := s.asked()
+	a.refusals.Remember(&asked, verdict, a.deps.Now())
+	return refusalBy(verdict, hold).waits(search.Refused()...)
 }
 
 // holdOn is what the request holds for its team and on the account of an attempt.
@@ -112,17 +101,6 @@ func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *li
 		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
 		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
-}
-
-// holdOf is what the request needs of its team, and of the rates of each account that may do it: it must not overtake those who wait for
-// any of that.
-func (a *admission) holdOf(s *requestState) *limit.Hold {
-	hold := &limit.Hold{Team: s.team, Model: s.Model, Key: s.holder, Amounts: s.size}
-	for _, spec := range s.accounts.Serving(s.want()) {
-		of := limit.Hold{Outside: a.outsides.For(s.teams, spec, s.Model)}
-		hold.Outside = append(hold.Outside, of.Rated()...)
-	}
-	return hold
 }
 
 // holdID is the id of the request's next hold. A hold that was given back is never placed again under its id, which counts as settled.
@@ -167,39 +145,23 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 	}
 }
 
-// refuse is the refusal of a limit.
-func (a *admission) refuse(w *reply, s *requestState, verdict *limit.Verdict, hold *limit.Hold) error {
-	tellLimits(w, s, verdict)
-	a.refusals.remember(s, verdict, a.deps.Now())
-	return refusalBy(verdict, hold)
-}
-
 // refusalBy is the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal {
-	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope).waits(turn.RefusalOf(v, h))
-}
-
-// fullAccount is an account without room for a hold. The zero value is none.
-type fullAccount struct {
-	verdict *limit.Verdict
-	hold    *limit.Hold
+	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope)
 }
 
 // refuseChoice is the refusal if no account can be chosen.
-func (a *admission) refuseChoice(w *reply, s *requestState, choice *account.Choice, full fullAccount) error {
-	switch {
-	case choice.Refusal == account.Unserved:
+func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal {
+	switch choice.Refusal {
+	case account.Unserved:
 		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
-	case choice.Refusal == account.NoPrice:
+	case account.NoPrice:
 		return refuse(refuseModel).say(noPrice, "Each account that serves it", policy.Brief(s.Model)).at("model").of(limit.ScopeAccount)
-	case choice.Refusal == account.AllOut:
+	case account.AllOut:
 		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
-	case full.verdict != nil && full.verdict.Wait <= choice.Wait:
-		return a.refuse(w, s, full.verdict, full.hold)
 	}
 	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
-		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount).
-		waits(&turn.Refusal{Resource: turn.Account(s.Model), Wait: choice.Wait})
+		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.
@@ -247,7 +209,7 @@ func (a *admission) report(s *requestState) func(first bool) {
 		task.Ended = a.deps.Now()
 	}
 	return func(first bool) {
-		a.refusals.forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
+		a.refusals.Forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
 		if !first {
 			return
 		}
@@ -285,11 +247,11 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 		h.Document = a.quotasOf(file, h.Team)
 	}
 	charge.Taken = func(first bool) {
-		a.refusals.forget(team) // as in report
+		a.refusals.Forget(team) // as in report
 		taken(first)
 	}
 	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and retries
-	a.refusals.forget(team)
+	a.refusals.Forget(team)
 }
 
 // fullTeams are the teams at their limit of open tasks. They wait for a task to end, so the finisher queries theirs first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"sluice/gateway/oidc"
 	"sluice/policy"
@@ -17,6 +18,7 @@ const maxBearer = 8 << 10
 
 var (
 	errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
+	errRevoked         = errors.New("the key was revoked, or its team removed or disabled, while the request waited its turn")
 	errNoSuchTeam      = errors.New("the team that the teams file gives the token does not exist or is disabled")
 )
 
@@ -47,7 +49,7 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			if err := readTags(r, s); err != nil {
 				return err
 			}
-			if err := mayUse(s); err != nil {
+			if err := mayUse(s.route, s.team); err != nil {
 				return err
 			}
 			return next(w, r, s)
@@ -68,6 +70,31 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	}
 	s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, id.Key, &teams.KeyLimits{}, id.Name
 	return nil
+}
+
+// stillAllows is why a new request of the same client would be refused at a moment, if the teams have changed since this one was
+// authenticated; nil: it would not. Of a token only the team is looked at again.
+func (l *live) stillAllows(s *requestState, now time.Time) error {
+	file := l.teams()
+	if file == s.teams {
+		return nil
+	}
+	presented, limits := bearer(s.header["Authorization"]), &teams.KeyLimits{}
+	team, key, ok := file.Lookup(presented, now)
+	switch {
+	case ok:
+		limits = &key.KeyLimits
+	case oidc.IsToken(presented):
+		team = file.Team(s.Team)
+		ok = team != nil && !team.Disabled
+	}
+	if !ok || team.ID != s.Team {
+		return refuseKeyBecause(errRevoked)
+	}
+	if err := mayUse(s.route, team); err != nil {
+		return err
+	}
+	return mayUseModel(s, team, limits)
 }
 
 // refuseKeyBecause refuses an invalid key; the reason is only logged.

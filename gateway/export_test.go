@@ -36,7 +36,7 @@ func (g *Gateway) SetUpstream(up Upstream) { g.Set(g.live.teams(), up) }
 
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
-	config := rosterConfig(&g.config, &g.deps)
+	config := rosterConfig(&g.config, &g.deps, g.admission.queue)
 	change(&config.Client)
 	g.live.roster = accounts.New(config, g.deps.Upstream)
 	g.setTeams(g.live.teams())

@@ -100,7 +100,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	if request.Async {
 		s.header[f.headers.async] = on
 	}
-	return mayUse(s)
+	return mayUse(s.route, s.team)
 }
 
 // refuseMember refuses what the translator refuses.

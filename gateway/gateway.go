@@ -109,12 +109,11 @@ func New(config Config, deps Deps) *Gateway {
 	if deps.Remote != nil {
 		deps.takeTurns()
 	}
-	g := &Gateway{config: config, deps: deps, live: new(live)}
-	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps), deps.Upstream)
+	g, queue := &Gateway{config: config, deps: deps, live: new(live)}, turn.New()
+	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps, queue), deps.Upstream)
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
 	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
-	queue := turn.New()
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 

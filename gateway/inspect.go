@@ -9,6 +9,7 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -125,11 +126,8 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	defer request.Release()
 	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
-	if !s.team.MayUseModel(request.Model) {
-		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, policy.Brief(request.Model)).at("model")
-	}
-	if !s.limits.MayUseModel(request.Model) {
-		return refuse(refuseModel).say("Key %s may not use the model %s.", s.holder, policy.Brief(request.Model)).at("model").of(limit.ScopeKey)
+	if err := mayUseModel(s, s.team, s.limits); err != nil {
+		return err
 	}
 	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
 	if s.terms.Price == nil {
@@ -159,6 +157,18 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 		s.parameters = spanParameters(request, s.body)
 	}
 	s.size = limit.Estimate(request, s.team, s.limits, s.terms.Price)
+	return nil
+}
+
+// mayUseModel refuses a model that a team, or a key with these limits, may not use.
+func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) error {
+	switch {
+	case s.route.endpoint == policy.EndpointOther: // it names none
+	case !team.MayUseModel(s.Model):
+		return refuse(refuseModel).say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).at("model")
+	case !limits.MayUseModel(s.Model):
+		return refuse(refuseModel).say("Key %s may not use the model %s.", s.holder, policy.Brief(s.Model)).at("model").of(limit.ScopeKey)
+	}
 	return nil
 }
 

@@ -59,7 +59,8 @@ func (g *Gateway) setTeams(file *teams.File) {
 		g.deps.Identities.Follow(file.Issuers)
 	}
 	g.live.now.Store(&inForce{file, g.live.roster.Now()})
-	g.throttle.refusals.forgetAll()
+	g.throttle.refusals.ForgetAll()
+	g.admission.queue.Changed() // a key of one that waits may have been revoked
 }
 
 // Currency is the currency in the teams file in force.

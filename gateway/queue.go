@@ -7,6 +7,7 @@ import (
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // inTurn holds what a request may cost. If time alone stands in the way, and the request may wait, it waits for its turn and tries again.
@@ -16,7 +17,7 @@ func (a *admission) inTurn(w *reply, r *http.Request, s *requestState) error {
 		if s.stream {
 			return a.holdApart(w, r, s)
 		}
-		return a.hold(w, r, s)
+		return a.hold(w, r, s, nil)
 	}
 	return a.pass(w, r, s)
 }
@@ -47,59 +48,87 @@ type passage struct {
 }
 
 func (p *passage) begin() {
-	p.request = turn.RequestOf(p.holdOf(p.s), p.s.limits, p.s.patience)
-	p.request.Placed = !p.s.slotless
+	s := p.s
+	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.holder, Amounts: s.size}, s.limits, s.patience)
+	for _, spec := range s.accounts.Serving(s.want()) {
+		id := teams.MainAccount
+		if spec != nil {
+			id = spec.ID
+		}
+		p.request.Serve(id, &limit.Hold{Outside: p.outsides.For(s.teams, spec, s.Model), Model: s.Model, Amounts: s.size})
+	}
+	p.request.Placed, p.request.Check = !s.slotless, p.check
 	p.waiter, p.out, p.failed = p.queue.Begin(p.request, p.tryNow)
 }
 
-func (p *passage) tryNow() (passed bool, refused *turn.Refusal) {
-	p.err = p.try(p.w, p.r, p.s)
+// check is why a new request of this one's client would be refused for its key, which may have been revoked meanwhile.
+func (p *passage) check() error { return p.live.stillAllows(p.s, p.deps.Now()) }
+
+func (p *passage) tryNow(awaited turn.Awaited) (a turn.Answer) {
+	if p.err = p.check(); p.err == nil {
+		p.err = p.try(p.w, p.r, p.s, awaited)
+	}
 	p.request.Placed = !p.s.slotless
-	return p.err == nil, scarceOf(p.err)
+	if p.err == nil {
+		return turn.Answer{Passed: true, Way: p.s.attempt.ID}
+	}
+	return turn.Answer{Refused: scarceOf(p.err)}
 }
 
-func (p *passage) tryApart() (passed bool, refused *turn.Refusal) {
-	wire.Apart(func() { passed, refused = p.tryNow() })
-	return passed, refused
+func (p *passage) tryApart(awaited turn.Awaited) (a turn.Answer) {
+	wire.Apart(func() { a = p.tryNow(awaited) })
+	return a
 }
 
 func (p *passage) end() error {
 	p.s.Queued = p.out.Waited
 	p.s.waited += p.out.Waited
 	switch {
-	case p.failed == nil, errors.Is(p.failed, turn.ErrLate) && p.out.Ahead == 0:
+	case p.failed == nil, errors.Is(p.failed, turn.ErrLate) && p.tells():
 		return p.err
 	case errors.Is(p.failed, turn.ErrStopped):
 		return refuseStopped()
 	case p.r.Context().Err() != nil:
 		return nil
+	case isRefusal(p.failed): // its key was revoked while it waited
+		return p.failed
 	}
 	return refuse(refusedFor(p.out.Resource)).say("%s", p.out.Explain(p.failed, p.request)).retry(p.out.Wait).of(p.out.Scope)
 }
 
+// tells reports whether the last try says what stands in the way: nobody waits for that, or what it was refused for ends before.
+func (p *passage) tells() bool {
+	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && asRefusal(p.err).after < p.out.Wait)
+}
+
 // try takes the request's slot, if it has none, and holds what it may cost. A request that does not fit leaves its slot to others while it
 // waits.
-func (a *admission) try(w *reply, r *http.Request, s *requestState) error {
+func (a *admission) try(w *reply, r *http.Request, s *requestState, awaited turn.Awaited) error {
 	if s.slotless {
 		if full, ok := a.throttle.takeSlot(w, s); !ok {
 			return a.throttle.refuseSlot(s, full)
 		}
 		s.slotless = false
 	}
-	err := a.hold(w, r, s)
-	if s.patience > 0 && scarceOf(err) != nil {
+	err := a.hold(w, r, s, awaited)
+	if answer := (turn.Answer{Refused: scarceOf(err)}); s.patience > 0 && answer.Waits(awaited) {
 		s.slotless = true
 		a.throttle.leaveSlot(s)
 	}
 	return err
 }
 
-// scarceOf is what a refused request may wait for; nil: time alone does not help.
-func scarceOf(err error) *turn.Refusal {
+// scarceOf is what stands in the way of a refused request that it may wait for.
+func scarceOf(err error) []turn.Refusal {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.scarce
 	}
 	return nil
+}
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*refusal](err)
+	return ok
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.

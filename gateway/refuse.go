@@ -73,15 +73,15 @@ func row(name string, status int, code string) *reason {
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
 type refusal struct {
 	*reason
-	message string        // the outside: what was given and what is allowed; never a secret
-	inside  error         // nil: nothing more is known
-	header  string        // name of one more header, with its value
-	value   string        //
-	field   string        // the field of the request that is at fault; empty: none, or unknown
-	after   time.Duration // Retry-After, before jitter; 0: 0 on 429 and 503, else none
-	scarce  *turn.Refusal // what the request may wait for; nil: time alone does not help
-	keeps   bool          // the answer keeps the headers that report the team's limits
-	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
+	message string         // the outside: what was given and what is allowed; never a secret
+	inside  error          // nil: nothing more is known
+	header  string         // name of one more header, with its value
+	value   string         //
+	field   string         // the field of the request that is at fault; empty: none, or unknown
+	after   time.Duration  // Retry-After, before jitter; 0: 0 on 429 and 503, else none
+	scarce  []turn.Refusal // what stands in the request's way, and whether it may wait for that; nil: time alone does not help
+	keeps   bool           // the answer keeps the headers that report the team's limits
+	closes  bool           // the connection ends with the answer: what follows on it cannot be trusted
 }
 
 // refuse starts a refusal.
@@ -108,8 +108,8 @@ func (r *refusal) at(field string) *refusal { r.field = field; return r }
 // retry sets the time after which the same request may pass.
 func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }
 
-// waits names what the request may wait for.
-func (r *refusal) waits(scarce *turn.Refusal) *refusal { r.scarce = scarce; return r }
+// waits names what stands in the request's way that it may wait for.
+func (r *refusal) waits(scarce ...turn.Refusal) *refusal { r.scarce = scarce; return r }
 
 // keepHeaders leaves the headers that report the team's limits in the answer.
 func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }

@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 const (
@@ -175,9 +176,14 @@ func chain(last handler, stages ...stage) handler {
 }
 
 // mayUse checks that the team may use the route's endpoint.
-func mayUse(s *requestState) error {
-	if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {
-		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", s.Team, s.route.endpoint)
+func mayUse(to *route, team *teams.Team) error {
+	if to.endpoint != "" && !team.MayUse(to.endpoint) {
+		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, to.endpoint)
 	}
 	return nil
+}
+
+// pictures reports whether requests of the route may be for pictures.
+func (r *route) pictures() bool {
+	return r.creates || r.repeats || r.endpoint == policy.EndpointMultimodal
 }

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"sluice/gateway/loads"
+	"sluice/gateway/refusals"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
+	"sluice/policy"
 	"sluice/policy/limit"
 )
 
@@ -33,7 +35,7 @@ type throttle struct {
 	noted    *limit.Strikes // attempts at pictures that were refused, and noted for their repetitions
 	unheld   chan struct{}  // has a place for each request that is read without memory
 	reached  func()         // is called when there is no such place; may be nil
-	refusals *recentRefusals
+	refusals *refusals.Recent
 	loads    *loads.Loads
 	queue    *turn.Queue
 }
@@ -41,7 +43,7 @@ type throttle struct {
 func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, reached func()) *throttle {
 	return &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, now), noted: limit.NewStrikes(notedRate, notedBurst, now),
-		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: newRecentRefusals(), loads: loads, queue: queue,
+		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: refusals.New(), loads: loads, queue: queue,
 	}
 }
 
@@ -81,17 +83,23 @@ func (t *throttle) throttle(next handler) handler {
 
 // remembered refuses what was refused a moment ago.
 func (t *throttle) remembered(w *reply, s *requestState) error {
-	recent := t.refusals.recall(s)
-	if recent == nil || s.team.Shadow {
+	asked := s.asked()
+	v, recent := t.refusals.Recall(&asked, s.start)
+	if !recent || s.team.Shadow {
 		return nil
 	}
-	v := recent.verdict.After(s.start.Sub(recent.at))
-	refused := refusalBy(&v, &limit.Hold{Team: s.team, Key: s.holder})
-	if refused.scarce != nil && v.Wait <= s.patience {
+	hold := &limit.Hold{Team: s.team, Key: s.holder}
+	if turn.RefusalOf(&v, hold) != nil && v.Wait <= s.patience {
 		return nil
 	}
 	tellLimits(w, s, &v)
-	return refused
+	return refusalBy(&v, hold)
+}
+
+// asked is what the request asks for, as far as that is known.
+func (s *requestState) asked() refusals.Asked {
+	alike := refusals.Alike{Key: s.holder, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
+	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Alike: alike}
 }
 
 // notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
@@ -165,7 +173,7 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 		who, most, slots = "Key "+s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
 	return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most).retry(time.Second).of(full).waits(&turn.Refusal{Resource: slots, Wait: time.Second})
+		who, most).retry(time.Second).of(full).waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot lets a request that waits have a request's slot.

@@ -11,6 +11,7 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
+	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -48,12 +49,15 @@ type directory struct {
 // openDirectory reads the directory and joins it to the teams of the file.
 func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
 	var told sync.Once
+	d := new(directory)
 	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
 		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
 			parts.gateway.Set(file, gateway.Upstream(up))
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
+			misfits, _ := account.Fit(up.File, file) // those of the file alone were refused
+			d.watch.fit(misfits)
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
 				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
 			}
@@ -63,7 +67,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
 	upstream, apply := applyWith(c.Upstream)
-	d := &directory{store: c.directoryStore(parts.kept.redis), joined: store.NewLive(c.teams, upstream, time.Now, apply)}
+	d.store, d.joined = c.directoryStore(parts.kept.redis), store.NewLive(c.teams, upstream, time.Now, apply)
 	d.setFile = func(file *teams.File, up files.Upstream) {
 		upstream, apply := applyWith(up)
 		d.joined.SetFile(file, upstream, apply)
@@ -79,7 +83,13 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
 		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more", Money: c.teams.Money},
 		open: func(ctx context.Context, team string) (int, error) {
-			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
+			used, _ := parts.gateway.InFlight(&teams.Team{ID: team})
+			parts.gateway.Queue(func(id string, waiting, _ int) {
+				if id == team {
+					used += int64(waiting)
+				}
+			})
+			if used > 0 { // before they have holds
 				return int(used), nil
 			}
 			return parts.kept.openOf(ctx, team)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/gateway/simulator"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -262,4 +263,27 @@ func TestDefaultsOfTheFileCloseNoTeamOfTheDirectory(t *testing.T) {
 	w.expect(t, "search maps untagged", "<nil>")
 	w.create(t, "later")
 	w.expect(t, "search later maps untagged", "<nil>")
+}
+
+// A team of the directory that no account at the service serves is named in readiness and in the log, until one does.
+func TestATeamOfTheDirectoryWithoutAnAccountIsNamed(t *testing.T) {
+	t.Parallel()
+	_, upstream := newService(t, simulator.Config{Keys: []string{"sk-main"}})
+	dir := t.TempDir()
+	path, accounts := filepath.Join(dir, "directory.json"), filepath.Join(dir, "accounts.yaml")
+	put(t, filepath.Join(dir, "main"), "sk-main")
+	put(t, accounts, "accounts:\n  - {id: main, key_file: main, teams: [search]}\n")
+	h := serving(t, upstream.URL, "SLUICE_DIRECTORY_FILE="+path, "SLUICE_ACCOUNTS_FILE="+accounts, "SLUICE_TEAMS_POLL=500ms")
+	defer h.stop()
+	kept := store.NewFile(path, time.Now)
+	_, err := teams.Commit(t.Context(), kept, teams.Order{Who: "test", Now: time.Now()}, func(teams.Document) (teams.Change, error) {
+		return teams.CreateTeam{Team: teams.Spec{ID: "maps"}}, nil
+	})
+	must(t, err)
+	const says = "team maps has no account: every account names other teams"
+	eventually(t, func() bool { return strings.Contains(h.readiness(t), "\ndirectory: "+says) })
+	eventually(t, func() bool { return strings.Count(string(h.log.bytes()), says) == 1 })
+	put(t, accounts+".new", "accounts:\n  - {id: main, key_file: main}\n")
+	must(t, os.Rename(accounts+".new", accounts))
+	eventually(t, func() bool { return strings.Contains(h.readiness(t), "\ndirectory: ok\n") })
 }

@@ -107,7 +107,7 @@ var mutations = []mutation{
 	{about: "a refused key loses the wait of another account", file: "gateway/service.go", old: "because(errOurKey).retry(wait)", new: "because(errOurKey)"},
 	{about: "a failed connection loses the wait of another account", file: "gateway/attempts.go", old: "return nil, asRefusal(err).retry(wait)", new: "return nil, err"},
 	{about: "a bad request is told the wait of an account", file: "gateway/accounts/trials.go", old: "if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {", new: "if true {"},
-	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "attempt, choice := s.accounts.Choose(want)", new: "attempt, choice := a.live.roster.Now().Choose(want)"},
+	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "placement.New(s.accounts, s.want(), awaited)", new: "placement.New(a.live.roster.Now(), s.want(), awaited)"},
 	{about: "a poll does not name the account", file: "gateway/polls.go", old: "p.live.roster.Shown(claim.Account)", new: `""`},
 	{about: "a quota of an account is waited for", file: "gateway/turn/limits.go", old: "if v.Wait <= 0 || v.Fault.Period != \"\" {", new: "if v.Wait <= 0 {"},
 	{about: "an older success ends the doubling that another replica knows of", file: "policy/account/pause.go", old: "p.Until, p.last = known.Until, now", new: "p.Until = known.Until"},
@@ -124,12 +124,19 @@ var mutations = []mutation{
 	// Waiting in turn.
 	{about: "any number of a team's requests wait", file: "gateway/turn/queue.go", old: "if q.teams[w.Team] >= w.Depth {", new: "if false {"},
 	{about: "a request waits that cannot fit inside its wait", file: "gateway/turn/queue.go", old: "if w.Wait < out.Wait {", new: "if false {"},
+	{about: "a request overtakes at an account for which others wait", file: "gateway/placement/placement.go", old: "want.Spent = maps.Clone(map[string]time.Duration(awaited))", new: "_ = maps.Clone(map[string]time.Duration(awaited))"},
+	{about: "a request waits for one of its accounts alone", file: "gateway/turn/ways.go", old: "\t\tif l == nil {\n\t\t\topen = true\n\t\t\tcontinue\n\t\t}", new: "\t\tif l == nil {\n\t\t\tcontinue\n\t\t}"},
+	{about: "who waits does not hear that an account is back", file: "gateway/accounts/account.go", old: "r.config.Back(a.ID)", new: "_ = a.ID"},
+	{about: "a request waits for what is closed", file: "gateway/placement/placement.go", old: "Wait: away.Wait, Closed: away.Out}", new: "Wait: away.Wait}"},
+	{about: "the estimate counts one account alone", file: "gateway/turn/prospect.go", old: "together = min(together,", new: "_ = min(together,"},
+	{about: "a revoked key is served once its request waits", file: "gateway/queue.go", old: "if p.err = p.check(); p.err == nil {", new: "if true {"},
+	{about: "a removed account forgets its pause", file: "gateway/accounts/accounts.go", old: "maps.Copy(next.known, was.known)", new: ""},
 
 	// Keys.
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/upstream/credential.go", old: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 2"},
-	{about: "an endpoint that is not allowed is", file: "gateway/route.go", old: `if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {`, new: "if false {"},
+	{about: "an endpoint that is not allowed is", file: "gateway/route.go", old: `if to.endpoint != "" && !team.MayUse(to.endpoint) {`, new: "if false {"},
 	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
 	{about: "a disabled key works", file: "policy/teams/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
 	{about: "a disabled team's keys work", file: "policy/teams/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
@@ -182,7 +189,7 @@ var mutations = []mutation{
 	{about: "members see all requests", file: "gateway/console/api_lists.go", old: "if f.Teams = []string{team}; !c.who.Sees(team) {", new: "if f.Teams = []string{team}; false {"},
 
 	// The gateway's stages.
-	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.forget(team) // the", new: "// the"},
+	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.Forget(team) // the", new: "// the"},
 	{about: "an unknown outcome is not held for its hour", file: "gateway/admit.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
 	{about: "a creation's server error costs nothing", file: "gateway/billing/ending.go", old: "e.Creates && e.Doubtful():", new: "false:"},
 	{about: "an answer that was cut is exact", file: "gateway/billing/ending.go", old: "case known && complete:", new: "case known:"},
@@ -207,7 +214,7 @@ var mutations = []mutation{
 	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/loads/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\tdefault:\n\t\ts.share.LeaveSlot()\n", new: "\tdefault:\n"},
-	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
+	{about: "a refusal is remembered for ten seconds", file: "gateway/refusals/refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",

@@ -114,9 +114,14 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/loads": {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
-	"gateway/turn":  {ours: []string{"policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/loads":    {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
+	"gateway/turn":     {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
+	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/placement": {
+		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
+		never: silent, timeless: true,
+	},
+	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}},
 		never: []string{otelAPI, goRedis, "os"},
@@ -144,7 +149,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -1,10 +1,14 @@
-package gateway
+// Package refusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests then costs
+// no look at its accounts, and the bodies of its texts are not read.
+//
+// It answers only if the smallest request could not fit either, and says only what holds for every such request. One for pictures may be
+// too large to fit ever: it is refused only if it is like the one that was. It knows no HTTP and decides no limit.
+package refusals
 
 import (
 	"sync/atomic"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -12,13 +16,24 @@ import (
 // recentFor is the longest that a refusal is remembered.
 const recentFor = time.Second
 
-// recentRefusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests
-// then costs no look at its accounts, and the bodies of its texts are not read. It answers only if the smallest request could not fit
-// either, and says only what holds for every such request. One for pictures may be too large to fit ever: it is refused only if it is
-// like the one that was. It forgets immediately when a charge of the team, which may have made room, is settled here, or the team's
-// limits change.
-type recentRefusals struct {
+// Recent has the refusals of the last second. Create it with [New]; it is safe for concurrent use. A charge of a team, which may have made
+// room, and a change of the teams' limits MUST have it forget.
+type Recent struct {
 	all atomic.Pointer[allRefusals]
+}
+
+// Asked is what a request asks for.
+type Asked struct {
+	Team  string
+	Text  bool // a text, which takes tokens
+	Alike Alike
+}
+
+// Alike is what requests for pictures have in common that get the same verdict.
+type Alike struct {
+	Key, Tag, Model string
+	Creates         bool // a task, which takes one of the open tasks
+	Size            limit.Amounts
 }
 
 // allRefusals are those of each team, and those by the house, which hold for every team.
@@ -40,37 +55,23 @@ const (
 // recentRefusal is a refusal that is remembered.
 type recentRefusal struct {
 	verdict limit.Verdict // with what it says of every request that it refuses
-	of      likeness      // of the requests for pictures that it refuses
+	of      Alike         // of the requests for pictures that it refuses
 	at      time.Time
 	charged *recentRefusal // of pictures: the house's mark, which any team's charge drops
 }
 
-// likeness is what requests for pictures have in common that get the same verdict.
-type likeness struct {
-	key, tag, model string
-	creates         bool // a task, which takes one of the open tasks
-	size            limit.Amounts
-}
-
-func likenessOf(s *requestState) likeness {
-	return likeness{s.holder, s.tag, s.Model, s.creates, s.size}
-}
-
-// pictures reports whether requests of the route may be for pictures.
-func (r *route) pictures() bool {
-	return r.creates || r.repeats || r.endpoint == policy.EndpointMultimodal
-}
-
-func newRecentRefusals() *recentRefusals {
-	r := new(recentRefusals)
-	r.forgetAll()
+// New returns a memory that is empty.
+func New() *Recent {
+	r := new(Recent)
+	r.ForgetAll()
 	return r
 }
 
-func (r *recentRefusals) forgetAll() { r.all.Store(new(allRefusals)) }
+// ForgetAll drops every refusal.
+func (r *Recent) ForgetAll() { r.all.Store(new(allRefusals)) }
 
-// forget drops the refusals of a team, and those by the house: a charge makes room in both.
-func (r *recentRefusals) forget(team string) {
+// Forget drops the refusals of a team, and those by the house: a charge makes room in both.
+func (r *Recent) Forget(team string) {
 	all := r.all.Load()
 	all.Get(team).forget()
 	all.house.forget()
@@ -84,14 +85,14 @@ func (all *teamRefusals) forget() {
 	}
 }
 
-// remember keeps a refusal, if no smaller request would have passed.
-func (r *recentRefusals) remember(s *requestState, v *limit.Verdict, now time.Time) {
+// Remember keeps a refusal, if no smaller request would have passed.
+func (r *Recent) Remember(asked *Asked, v *limit.Verdict, now time.Time) {
 	all := r.all.Load()
-	own, need := all.Get(s.Team), needsTokens
-	if v.Closes() && s.size[limit.Images] > 0 {
+	own, need := all.Get(asked.Team), needsTokens
+	if v.Closes() && asked.pictures() {
 		charged := &all.house[needsPictures]
 		charged.CompareAndSwap(nil, new(recentRefusal))
-		own[needsPictures].Store(&recentRefusal{*v, likenessOf(s), now, charged.Load()})
+		own[needsPictures].Store(&recentRefusal{*v, asked.Alike, now, charged.Load()})
 	}
 	if v.Reason == limit.ReasonHouse {
 		own = &all.house
@@ -104,30 +105,40 @@ func (r *recentRefusals) remember(s *requestState, v *limit.Verdict, now time.Ti
 	}
 }
 
-// recall returns the refusal that holds for a request, or nil. Of one that may be for pictures the body has been read.
-func (r *recentRefusals) recall(s *requestState) *recentRefusal {
+// Recall returns the refusal that holds for a request at a moment. Of one that may be for pictures the body MUST have been read.
+func (r *Recent) Recall(asked *Asked, now time.Time) (v limit.Verdict, ok bool) {
+	recent := r.find(asked, now)
+	if recent == nil {
+		return v, false
+	}
+	return recent.verdict.After(now.Sub(recent.at)), true
+}
+
+func (r *Recent) find(asked *Asked, now time.Time) *recentRefusal {
 	all := r.all.Load()
-	own := all.Get(s.Team)
-	if s.size[limit.Images] > 0 {
+	own := all.Get(asked.Team)
+	if asked.pictures() {
 		recent := own[needsPictures].Load()
-		stands := recent.holds(s.start) && recent.of == likenessOf(s)
+		stands := recent.holds(now) && recent.of == asked.Alike
 		if stands && (recent.verdict.Reason != limit.ReasonHouse || recent.charged == all.house[needsPictures].Load()) {
 			return recent
 		}
 		return nil
 	}
 	for need := range needsPictures {
-		if need == needsTokens && s.route.endpoint != policy.EndpointText {
+		if need == needsTokens && !asked.Text {
 			break
 		}
 		for _, of := range [...]*teamRefusals{own, &all.house} {
-			if recent := of[need].Load(); recent.holds(s.start) {
+			if recent := of[need].Load(); recent.holds(now) {
 				return recent
 			}
 		}
 	}
 	return nil
 }
+
+func (a *Asked) pictures() bool { return a.Alike.Size[limit.Images] > 0 }
 
 // holds reports whether a refusal still holds at a moment.
 func (r *recentRefusal) holds(now time.Time) bool {

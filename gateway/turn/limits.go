@@ -3,8 +3,10 @@ package turn
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -19,41 +21,51 @@ func TeamSlots(team string) Resource { return Resource{limit.ScopeTeam, team, sl
 // KeySlots are a key's places among its requests in flight.
 func KeySlots(key string) Resource { return Resource{limit.ScopeKey, key, slots} }
 
-// Account is what the service's account allows of a model if it is not a known rate, such as while it cools.
-func Account(model string) Resource { return Resource{Scope: limit.ScopeAccount, Name: model} }
+// Account is what an account at the service allows of a model beside its rates: nothing while it cools.
+func Account(id, model string) Resource {
+	return Resource{Scope: limit.ScopeAccount, Name: id + " " + model}
+}
 
 // IsSlots reports whether the resource is places among requests in flight.
 func (r Resource) IsSlots() bool { return r.Unit == slots }
 
-// RequestOf is the request that asks for a hold, with a key of these limits. In shadow mode the team's limits and the key's refuse nothing.
+// RequestOf is the request that asks for a hold of its team, with a key of these limits. In shadow mode the team's limits and the key's refuse
+// nothing. [Request.Serve] adds the accounts.
 func RequestOf(h *limit.Hold, key *teams.KeyLimits, wait time.Duration) *Request {
 	r := &Request{Team: h.Team.ID, Share: h.Team.Weight(), Wait: wait, Depth: h.Team.Queue.Most()}
-	if !h.Team.Shadow {
-		if key.Concurrent > 0 {
-			r.Needs = append(r.Needs, Need{KeySlots(h.Key), 1})
-		}
-		if h.Team.Concurrent > 0 {
-			r.Needs = append(r.Needs, Need{TeamSlots(h.Team.ID), 1})
-		}
-		terms := h.Terms()
-		r.needRates(terms.Of(limit.ScopeKey), h.Key, &h.Amounts)
-		r.needRates(terms.Of(limit.ScopeTeam), h.Team.ID, &h.Amounts)
+	if h.Team.Shadow {
+		return r
 	}
-	rated := h.Rated()
-	for i := range rated {
-		r.needRates(&rated[i], rated[i].Name, &h.Amounts)
+	if key.Concurrent > 0 {
+		r.Needs = append(r.Needs, Need{KeySlots(h.Key), 1})
 	}
-	r.Needs = append(r.Needs, Need{Account(h.Model), 1})
+	if h.Team.Concurrent > 0 {
+		r.Needs = append(r.Needs, Need{TeamSlots(h.Team.ID), 1})
+	}
+	terms := h.Terms()
+	r.Needs = needRates(r.Needs, terms.Of(limit.ScopeKey), h.Key, &h.Amounts)
+	r.Needs = needRates(r.Needs, terms.Of(limit.ScopeTeam), h.Team.ID, &h.Amounts)
 	return r
 }
 
+// Serve adds an account by which the request may pass; h is its hold there.
+func (r *Request) Serve(id string, h *limit.Hold) {
+	way, rated := Way{ID: id}, h.Rated()
+	for i := range rated {
+		way.Needs = needRates(way.Needs, &rated[i], rated[i].Name, &h.Amounts)
+	}
+	way.Needs = append(way.Needs, Need{Account(id, h.Model), 1})
+	r.Ways = append(r.Ways, way)
+}
+
 // needRates adds what a hold takes from the rates of a scope.
-func (r *Request) needRates(s *limit.Scope, name string, amounts *limit.Amounts) {
+func needRates(needs []Need, s *limit.Scope, name string, amounts *limit.Amounts) []Need {
 	for u, n := range s.Takes(amounts) {
 		if n > 0 {
-			r.Needs = append(r.Needs, Need{Resource{s.Kind, name, unit.Names[u]}, float64(n)})
+			needs = append(needs, Need{Resource{s.Kind, name, unit.Names[u]}, float64(n)})
 		}
 	}
+	return needs
 }
 
 // RefusalOf is what a verdict says about a hold; nil: time alone does not help.
@@ -76,6 +88,16 @@ func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
 	return r
 }
 
+// RefusalBy is what a verdict says about a hold on an account, by which another request might pass all the same.
+func RefusalBy(v *limit.Verdict, h *limit.Hold, account string) Refusal {
+	r := RefusalOf(v, h)
+	if r == nil {
+		r = &Refusal{Resource: Account(account, h.Model), Wait: v.Wait, Closed: true}
+	}
+	r.Way = account
+	return *r
+}
+
 // accountOf finds the rate that refuses among those of the service's account. Replicas divide a rate, but not its limit.
 func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 	rated, u := h.Rated(), unit.Index(v.Fault.Unit)
@@ -84,7 +106,7 @@ func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 			return Resource{limit.ScopeAccount, rated[i].Name, v.Fault.Unit}
 		}
 	}
-	return Account(h.Model)
+	return Account(limit.AccountName(h.Account), h.Model)
 }
 
 // Explain says why a request was refused without a try: with [ErrFull] or [ErrLate].
@@ -93,17 +115,29 @@ func (o *Outcome) Explain(err error, r *Request) string {
 		return fmt.Sprintf("Team %s has %d requests that wait their turn, as many as may; %s is what this one would wait for, about %s.",
 			r.Team, r.Depth, o.Resource, limit.Shown(o.Wait))
 	}
-	may := "send it with Prefer: wait=N to wait its turn"
+	may, fits := "send it with Prefer: wait=N to wait its turn", "it fits"
 	if r.Wait > 0 {
 		may = "it may wait " + r.Wait.String()
 	}
-	return fmt.Sprintf("%s is what other requests wait for (%d), which come before this one; it fits in about %s, and %s.", o.Resource, o.Ahead, limit.Shown(o.Wait), may)
+	if o.cools() {
+		fits = "it is asked again"
+	}
+	return fmt.Sprintf("%s is what other requests wait for (%d), which come before this one; %s in about %s, and %s.", o.Resource, o.Ahead, fits, limit.Shown(o.Wait), may)
 }
 
-// String describes the resource at the beginning of a sentence.
+// cools reports whether the resource is an account that the service told to wait.
+func (r Resource) cools() bool { return r.Scope == limit.ScopeAccount && r.Unit == "" }
+
+// String describes the resource at the beginning of a sentence. It names no account.
 func (r Resource) String() string {
 	whose := "team " + r.Name
 	switch {
+	case r.cools():
+		_, model, _ := strings.Cut(r.Name, " ")
+		if model == "" {
+			return "The service's account, which the service told to wait,"
+		}
+		return "The service's account, which the service told to wait with model " + policy.Brief(model) + ","
 	case r.Scope == limit.ScopeKey:
 		whose = "key " + r.Name
 	case r.Scope == limit.ScopeAccount:

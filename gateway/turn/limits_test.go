@@ -41,6 +41,13 @@ func holdOf(t *testing.T, team, model string, amounts limit.Amounts) (*limit.Hol
 	return h, &teams.KeyLimits{}
 }
 
+// requestOf is the request of a hold where there is one account.
+func requestOf(h *limit.Hold, key *teams.KeyLimits) *turn.Request {
+	r := turn.RequestOf(h, key, time.Second)
+	r.Serve("main", h)
+	return r
+}
+
 // What a request needs are the limits that it is charged in, the narrowest first; a team in shadow mode needs only the account.
 func TestWhatARequestNeeds(t *testing.T) {
 	for _, tt := range []struct {
@@ -51,18 +58,18 @@ func TestWhatARequestNeeds(t *testing.T) {
 		{
 			"search", "gen2.6-image", limit.Amounts{limit.Requests: 1, limit.Images: 4},
 			"key aaaaaaaaaaaa slots 1, team search slots 1, key aaaaaaaaaaaa images 4, team search requests 1, account gen2.6-* requests 1, " +
-				"account gen2.6-* images 4, account  requests 1, account gen2.6-image  1",
+				"account gen2.6-* images 4, account  requests 1, account main gen2.6-image  1",
 		},
 		{
 			"search", "llm-max", limit.Amounts{limit.Requests: 1, limit.Tokens: 3000},
-			"key aaaaaaaaaaaa slots 1, team search slots 1, team search requests 1, team search tokens 3000, account  requests 1, account  tokens 1000, account llm-max  1",
+			"key aaaaaaaaaaaa slots 1, team search slots 1, team search requests 1, team search tokens 3000, account  requests 1, account  tokens 1000, account main llm-max  1",
 		},
-		{"tries", "llm-max", limit.Amounts{limit.Requests: 1}, "account  requests 1, account llm-max  1"},
+		{"tries", "llm-max", limit.Amounts{limit.Requests: 1}, "account  requests 1, account main llm-max  1"},
 	} {
 		h, key := holdOf(t, tt.team, tt.model, tt.amounts)
-		r := turn.RequestOf(h, key, time.Second)
+		r := requestOf(h, key)
 		var all []string
-		for _, n := range r.Needs {
+		for _, n := range slices.Concat(r.Needs, r.Ways[0].Needs) {
 			all = append(all, strings.Join([]string{n.Scope.String(), n.Name, string(n.Unit), strconv.FormatFloat(n.Cost, 'f', -1, 64)}, " "))
 		}
 		if got := strings.Join(all, ", "); got != tt.want {
@@ -88,7 +95,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		{limit.ReasonRate, limit.Standing{Unit: "images", Scope: limit.ScopeKey, Limit: 8, Window: time.Minute}, time.Second, turn.Resource{Scope: limit.ScopeKey, Name: h.Key, Unit: "images"}, 8.0 / 60},
 		{limit.ReasonAccount, limit.Standing{Unit: "images", Scope: limit.ScopeAccount, Per: "1m", Limit: 60, Window: 3 * time.Minute}, time.Second, turn.Resource{Scope: limit.ScopeAccount, Name: "gen2.6-*", Unit: "images"}, 60.0 / 180},
 		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Per: "1s", Limit: 50, Window: time.Second}, time.Second, turn.Resource{Scope: limit.ScopeAccount, Unit: "requests"}, 50},
-		{limit.ReasonAccount, limit.Standing{Scope: limit.ScopeAccount}, time.Second, turn.Account("gen2.6-image"), 0},
+		{limit.ReasonAccount, limit.Standing{Scope: limit.ScopeAccount}, time.Second, turn.Account("main", "gen2.6-image"), 0},
 		{limit.ReasonAccount, limit.Standing{Scope: limit.ScopeAccount}, 0, turn.Resource{}, 0},
 		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Period: teams.PeriodDay}, time.Second, turn.Resource{}, 0},
 		{limit.ReasonQuota, limit.Standing{Unit: "requests"}, time.Second, turn.Resource{}, 0},
@@ -104,7 +111,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 			}
 		case got.Resource != tt.want || got.Wait != tt.wait || got.Rate != tt.rate:
 			t.Errorf("%s %+v: %+v", tt.reason, tt.fault, got)
-		case !slices.ContainsFunc(turn.RequestOf(h, key, 0).Needs, func(n turn.Need) bool { return n.Resource == got.Resource }):
+		case !slices.ContainsFunc(slices.Concat(requestOf(h, key).Needs, requestOf(h, key).Ways[0].Needs), func(n turn.Need) bool { return n.Resource == got.Resource }):
 			t.Errorf("the request does not need %+v", got.Resource)
 		}
 	}

@@ -169,14 +169,14 @@ func TestTurnsAtRandom(t *testing.T) {
 					begun := time.Now()
 					r := request(team, float64(1+n%2), wait, cost)
 					try := h.try(r, team)
-					out, err := h.Pass(ctx, r, func() (bool, *turn.Refusal) {
-						passed, refused := try()
-						if passed {
+					out, err := h.Pass(ctx, r, func(awaited turn.Awaited) turn.Answer {
+						a := try(awaited)
+						if a.Passed {
 							order.Lock()
 							went[team] = append(went[team], n)
 							order.Unlock()
 						}
-						return passed, refused
+						return a
 					})
 					if took := time.Since(begun); took > wait || took != out.Waited {
 						t.Errorf("seed %d: %v of %v waited, %v were said: %v", seed, took, wait, out.Waited, err)

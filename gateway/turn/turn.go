@@ -6,7 +6,8 @@
 //
 // It promises that the requests of a team that wait for the same thing go in the order in which they came; that teams take turns by their
 // shares, weighted by what their requests cost; that an idle team's share goes to the others immediately, and a newcomer waits for at most
-// one request of each other team; and that no request overtakes one that waits for what it needs. The order is this process's own.
+// one request of each other team; that no request overtakes one that waits for what it takes; and that none waits while one of its ways
+// has room and nobody waits for that. The order is this process's own.
 package turn
 
 import (
@@ -20,9 +21,9 @@ import (
 
 // Resource is what requests take turns for. Equal ones are the same.
 type Resource struct {
-	Scope limit.ScopeKind // whose it is: a team's, a key's or the account's
+	Scope limit.ScopeKind // whose it is: a team's, a key's or an account's
 	Name  string          // of the team, the key, or the account's scope
-	Unit  teams.Unit      // what of it is scarce; empty: what the account allows of a model
+	Unit  teams.Unit      // what of it is scarce; empty: whether an account is asked for a model
 }
 
 // Need is what a request takes of a resource.
@@ -32,29 +33,80 @@ type Need struct {
 	Cost float64 // in the resource's unit, above 0
 }
 
-// Request is a request that asks for its turn.
+// Way is one by which a request may pass: an account that serves it.
+type Way struct {
+	ID    string // not empty
+	Needs []Need // the narrowest first
+}
+
+// Request is a request that asks for its turn. It takes all of its Needs, and those of one of its Ways.
 type Request struct {
 	Team  string
 	Share float64       // of its team where teams take turns, above 0
 	Wait  time.Duration // at most; 0: it does not wait
 	Depth int           // how many requests of the team may wait
 	Needs []Need        // the narrowest first: what several teams share comes last
+	Ways  []Way         // nil: it takes its Needs alone
 	// Placed says that it has its places among the requests in flight. While it has them it must not wait for them behind others, who
 	// would wait for it. Try may change it.
 	Placed bool
+	// Check is called while it waits, when [Queue.Changed] was. An error ends the wait, and is that of Pass. Nil: nothing is checked.
+	Check func() error
 }
 
-// Refusal says why a request does not fit now, but will.
+// Refusal says why a request does not fit now.
 type Refusal struct {
 	Resource
 
-	Wait time.Duration // until it fits, above 0
-	Rate float64       // how much of the resource comes back in a second; 0: unknown
+	Way    string        // by which it does not fit; empty: by none, because of one of its Needs
+	Wait   time.Duration // until it fits, or is worth another try; 0: never, if it is Closed
+	Rate   float64       // how much of the resource comes back in a second; 0: unknown
+	Closed bool          // time alone does not help: no request waits for this, but one that waits for another way may pass by this one
 }
 
-// Try tries whether a request fits now. With a Refusal it did not, and time alone helps. Without one it is over: the request has passed, or
-// it never will.
-type Try func() (passed bool, refused *Refusal)
+// Awaited are the ways that a request must not take: others wait for them that come first, or the wait that was named has not passed. The
+// values say for about how long.
+type Awaited map[string]time.Duration
+
+// Answer is what came of a Try. Without Passed and Refused the request never passes.
+type Answer struct {
+	Passed  bool
+	Way     string    // that it took
+	Refused []Refusal // one by one of its Needs, or one for each way that is not awaited
+}
+
+// Waits reports whether time alone helps a request: it does if one of its ways is awaited and it was refused by the others alone.
+func (a *Answer) Waits(awaited Awaited) bool {
+	for i := range a.Refused {
+		if !a.Refused[i].Closed {
+			return true
+		}
+	}
+	return len(a.Refused) > 0 && len(awaited) > 0
+}
+
+// soonest is the refusal that ends first of those where time alone helps; nil: it helps at none.
+func (a *Answer) soonest() (first *Refusal) {
+	for i := range a.Refused {
+		if r := &a.Refused[i]; !r.Closed && (first == nil || r.Wait < first.Wait) {
+			first = r
+		}
+	}
+	return first
+}
+
+// by is the refusal of a way; nil: there is none.
+func (a *Answer) by(way string) *Refusal {
+	for i := range a.Refused {
+		if a.Refused[i].Way == way {
+			return &a.Refused[i]
+		}
+	}
+	return nil
+}
+
+// Try tries whether a request fits now, by a way that is not awaited.
+type Try func(Awaited) Answer
 
 // Outcome says what stands in the way of a request that was refused, and how long it waited.
 type Outcome struct {
@@ -88,13 +140,13 @@ func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) 
 // Await MUST be called then.
 func (q *Queue) Begin(r *Request, try Try) (*Waiter, Outcome, error) {
 	w := &Waiter{Request: r, queue: q, wake: make(chan struct{}, 1)}
-	out, err := q.enter(w, nil)
-	if err == nil && w.line == nil {
-		_, refused := try()
-		if refused == nil {
+	awaited, out, err := q.enter(w, nil, nil)
+	if err == nil && !w.waits() {
+		a := try(awaited)
+		if !a.Waits(awaited) {
 			return nil, Outcome{}, nil
 		}
-		out, err = q.enter(w, refused)
+		_, out, err = q.enter(w, &a, awaited)
 	}
 	if err != nil {
 		return nil, out, err
@@ -117,49 +169,63 @@ func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
 
 // sleep returns when a request may try, for the last time if its wait is over. An error ends the wait.
 func (w *Waiter) sleep(ctx context.Context, late <-chan time.Time) (last bool, err error) {
-	select {
-	case <-w.wake:
-		return false, nil
-	case <-late:
-		return true, nil
-	case <-w.queue.stopped:
-		return false, ErrStopped
-	case <-ctx.Done():
-		return false, ctx.Err()
+	for {
+		changed := *w.queue.changed.Load()
+		if w.Check != nil {
+			if err = w.Check(); err != nil {
+				return false, err
+			}
+		}
+		select {
+		case <-w.wake:
+			return false, nil
+		case <-late:
+			return true, nil
+		case <-w.queue.stopped:
+			return false, ErrStopped
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-changed:
+		}
 	}
 }
 
-// turn tries, if it is the request's turn, and reports whether its wait is over. A panic of try ends the wait, too.
+// turn tries, if it is the request's turn, and reports whether its wait is over. A panic of try or of Check ends the wait, too.
 func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
-	passed := false
+	var a Answer
 	over, w.err = true, err
 	defer func() {
 		if over {
-			w.queue.leave(w, passed)
+			w.queue.leave(w, &a)
 			w.out.Waited = time.Since(w.begun) - w.tried
 		}
 	}()
-	switch {
-	case err != nil:
+	if err != nil {
 		return over
-	case w.queue.mayTry(w, last):
+	}
+	awaited, may := w.queue.mayTry(w)
+	switch {
+	case may:
 	case last:
 		w.out, w.err = w.queue.standing(w), ErrLate
 		return over
 	default:
-		return false
+		over = false
+		return over
 	}
 	before := time.Now()
-	var refused *Refusal
-	passed, refused = try()
+	a = try(awaited)
 	w.tried += time.Since(before)
-	switch {
-	case refused == nil:
-		return over
-	case last || time.Since(w.begun)+refused.Wait > w.Wait:
-		w.out, w.err = Outcome{Resource: refused.Resource, Wait: refused.Wait}, ErrLate
+	if !a.Waits(awaited) {
 		return over
 	}
-	w.queue.again(w, refused)
-	return false
+	if first := a.soonest(); last || len(awaited) == 0 && time.Since(w.begun)+first.Wait > w.Wait {
+		if w.err = ErrLate; first != nil {
+			w.out = Outcome{Resource: first.Resource, Wait: first.Wait}
+		}
+		return over
+	}
+	w.queue.again(w, &a, awaited)
+	over = false
+	return over
 }

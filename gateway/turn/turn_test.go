@@ -54,9 +54,20 @@ func take(from *rate.Limiter, n int) time.Duration {
 	return d
 }
 
+// tries is a Try of a request that has no ways.
+func tries(try func() (bool, *turn.Refusal)) turn.Try {
+	return func(turn.Awaited) turn.Answer {
+		passed, refused := try()
+		if refused == nil {
+			return turn.Answer{Passed: passed}
+		}
+		return turn.Answer{Refused: []turn.Refusal{*refused}}
+	}
+}
+
 // try takes from both buckets or from none.
 func (h *house) try(r *turn.Request, name string) turn.Try {
-	return func() (bool, *turn.Refusal) {
+	return tries(func() (bool, *turn.Refusal) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		n := int(r.Needs[0].Cost)
@@ -74,7 +85,7 @@ func (h *house) try(r *turn.Request, name string) turn.Try {
 		}
 		h.served = append(h.served, name)
 		return true, nil
-	}
+	})
 }
 
 func (h *house) pass(ctx context.Context, r *turn.Request, name string) (turn.Outcome, error) {
@@ -153,7 +164,7 @@ func TestWhatIsNotScarceGoes(t *testing.T) {
 		go func() { _, _ = h.pass(t.Context(), request("a", 1, time.Minute, 1), "a") }()
 		synctest.Wait()
 		other := &turn.Request{Team: "a", Share: 1, Needs: []turn.Need{{Resource: ofTeam("a"), Cost: 1}}}
-		if _, err := h.Pass(t.Context(), other, func() (bool, *turn.Refusal) { return true, nil }); err != nil {
+		if _, err := h.Pass(t.Context(), other, tries(func() (bool, *turn.Refusal) { return true, nil })); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
@@ -278,12 +289,12 @@ func TestWhatIsFreedIsTaken(t *testing.T) {
 		done := make(chan error)
 		r := request("a", 1, time.Minute, 1)
 		go func() {
-			_, err := q.Pass(t.Context(), r, func() (bool, *turn.Refusal) {
+			_, err := q.Pass(t.Context(), r, tries(func() (bool, *turn.Refusal) {
 				if busy {
 					return false, &turn.Refusal{Resource: ofTeam("a"), Wait: 30 * time.Second}
 				}
 				return true, nil
-			})
+			}))
 			done <- err
 		}()
 		synctest.Wait()
@@ -311,10 +322,10 @@ func TestNoneOvertakesAtTheAccount(t *testing.T) {
 			_, _ = h.pass(t.Context(), request("a", 1, time.Minute, 1), "a")
 		}()
 		synctest.Wait()
-		out, err := h.Pass(t.Context(), request("b", 1, 0, 1), func() (bool, *turn.Refusal) {
+		out, err := h.Pass(t.Context(), request("b", 1, 0, 1), tries(func() (bool, *turn.Refusal) {
 			t.Error("it was tried")
 			return true, nil
-		})
+		}))
 		refused(t, out, err, turn.ErrLate, account, 2*time.Second)
 		<-done
 	})
@@ -343,7 +354,7 @@ func TestATurnOfItsTeamIsNoTurnAtTheAccount(t *testing.T) {
 // What is freed while a request tries is no turn at what refuses it instead.
 func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, tries := newHouse(1, 1), atomic.Int64{}
+		h, tried := newHouse(1, 1), atomic.Int64{}
 		_, _ = h.pass(t.Context(), request("a", 1, 0, 1), "a")
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = h.pass(t.Context(), request("a", 1, time.Minute, 1), "a") })
@@ -351,8 +362,8 @@ func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 		all.Go(func() {
 			r := request("b", 1, time.Minute, 1)
 			r.Needs = r.Needs[:1] // what it needs of the account is not known before
-			_, _ = h.Pass(t.Context(), r, func() (bool, *turn.Refusal) {
-				switch tries.Add(1) {
+			_, _ = h.Pass(t.Context(), r, tries(func() (bool, *turn.Refusal) {
+				switch tried.Add(1) {
 				case 1:
 					return false, &turn.Refusal{Resource: ofTeam("b"), Wait: 100 * time.Millisecond}
 				case 2:
@@ -360,15 +371,15 @@ func TestWhatIsFreedDuringATryIsNoTurnElsewhere(t *testing.T) {
 					return false, &turn.Refusal{Resource: account, Wait: 10 * time.Millisecond}
 				}
 				return true, nil
-			})
+			}))
 		})
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
-		if n := tries.Load(); n != 2 {
+		if n := tried.Load(); n != 2 {
 			t.Errorf("%d tries, the second is the last before its turn", n)
 		}
 		all.Wait()
-		if n := tries.Load(); n != 3 {
+		if n := tried.Load(); n != 3 {
 			t.Errorf("%d tries", n)
 		}
 	})
@@ -386,13 +397,13 @@ func TestWhatComesBackGoesFirst(t *testing.T) {
 		younger := request("a", 1, time.Minute, 4)
 		younger.Needs = younger.Needs[:1] // it needs nothing of the account
 		all.Go(func() {
-			_, err := h.Pass(t.Context(), younger, func() (bool, *turn.Refusal) {
+			_, err := h.Pass(t.Context(), younger, tries(func() (bool, *turn.Refusal) {
 				if d := take(h.teams["a"], 4); d > 0 {
 					return false, &turn.Refusal{Resource: ofTeam("a"), Wait: d, Rate: 1}
 				}
 				h.served = append(h.served, "younger")
 				return true, nil
-			})
+			}))
 			if err != nil {
 				t.Error(err)
 			}

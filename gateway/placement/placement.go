@@ -1,0 +1,146 @@
+// Package placement finds the account at the service on which a request is held: one that may be asked, and has room.
+//
+// Package account chooses, and package limit says whether there is room; a [Search] goes from one account to the next, and says in the end what
+// stands in the way at each of them. It does no I/O itself, and knows no HTTP.
+//
+// It promises that an account that has no room, can never have enough, or of which it is not known, is passed over while another may have
+// some; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
+package placement
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sluice/gateway/accounts"
+	"sluice/gateway/turn"
+	"sluice/policy/account"
+	"sluice/policy/limit"
+)
+
+// unknownWait is until an account is asked again of which it was not known whether it has room.
+const unknownWait = time.Second
+
+// Search is the search of one request. Begin it with [New], and end it with End.
+//
+//	for on := search.Next(); on != nil; on = search.Next() {
+//		hold := …
+//		search.Tell(hold, admit(hold))
+//	}
+type Search struct {
+	roll    *accounts.Roll
+	want    account.Want
+	attempt accounts.Attempt
+	placed  bool
+
+	last        refusal
+	full, never refusal // of the accounts without room the one that has some first, and one that never has
+	err         error   // why it is not known of one whether it has room
+	choice      account.Choice
+	refused     []turn.Refusal
+}
+
+// refusal is an account's, or the team's. The zero value is none.
+type refusal struct {
+	verdict *limit.Verdict
+	hold    *limit.Hold
+}
+
+// New begins a search among the accounts of a roll but those that are awaited.
+func New(roll *accounts.Roll, want account.Want, awaited turn.Awaited) Search {
+	want.Spent = maps.Clone(map[string]time.Duration(awaited))
+	return Search{roll: roll, want: want}
+}
+
+// Next chooses an account, for which the caller MUST tell whether it has room; nil: the search is over.
+func (s *Search) Next() *accounts.Attempt {
+	if s.last.verdict != nil {
+		return nil
+	}
+	attempt, choice := s.roll.Choose(s.want)
+	if attempt.Account == nil {
+		s.choice = choice
+		return nil
+	}
+	s.attempt = attempt
+	return &s.attempt
+}
+
+// Tell takes what became of a hold on the account that was chosen.
+func (s *Search) Tell(h *limit.Hold, v *limit.Verdict, err error) {
+	id, told := s.attempt.ID, refusal{v, h}
+	if err == nil && v.Held != nil {
+		s.placed, s.last = true, told
+		return
+	}
+	s.attempt.Drop()
+	if err == nil && v.Fault.Scope != limit.ScopeAccount {
+		s.last = told
+		if r := turn.RefusalOf(v, h); r != nil {
+			s.refused = []turn.Refusal{*r}
+		}
+		return
+	}
+	switch {
+	case err != nil:
+		s.err, s.want.Tried = err, append(s.want.Tried, id)
+		s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(id, h.Model), Way: id, Wait: unknownWait, Closed: true})
+		return
+	case v.Reason == limit.ReasonNever:
+		s.want.Tried, s.never = append(s.want.Tried, id), told
+	case s.want.Spent == nil:
+		s.want.Spent = map[string]time.Duration{}
+	}
+	s.refused = append(s.refused, turn.RefusalBy(v, h, id))
+	if v.Reason == limit.ReasonNever {
+		return
+	}
+	s.want.Spent[id] = max(v.Wait, time.Millisecond)
+	if s.full.verdict == nil || v.Wait < s.full.verdict.Wait {
+		s.full = told
+	}
+}
+
+// End ends the search. If no hold was placed, also because of a panic, the request is counted with no account.
+func (s *Search) End() {
+	if !s.placed {
+		s.attempt.Drop()
+	}
+}
+
+// Attempt is the use of the account that was chosen last; without an account none was. If the hold is placed there, it is counted until the
+// caller ends it.
+func (s *Search) Attempt() accounts.Attempt { return s.attempt }
+
+// Verdict is the answer to the request and its hold: it is placed, or refused. With nil there is an error, because it is not known of any
+// account whether it has room, or the choice says why none can be asked.
+func (s *Search) Verdict() (*limit.Verdict, *limit.Hold, error) {
+	told := s.last
+	switch {
+	case told.verdict != nil:
+	case s.choice.Refusal == account.Exhausted && s.err != nil:
+		return nil, nil, s.err
+	case s.choice.Refusal == account.Exhausted && s.never.verdict != nil:
+		told = s.never
+	case s.full.verdict != nil && s.full.verdict.Wait <= s.choice.Wait:
+		told = s.full
+	}
+	return told.verdict, told.hold, nil
+}
+
+// Choice says why no account can be asked.
+func (s *Search) Choice() *account.Choice { return &s.choice }
+
+// Refused are what stands in the way: a limit of the team, if that alone helps, or something at each account that is not awaited.
+func (s *Search) Refused() []turn.Refusal {
+	if s.last.verdict != nil {
+		return s.refused
+	}
+	for _, away := range s.roll.Away(s.want) {
+		known := slices.ContainsFunc(s.refused, func(r turn.Refusal) bool { return r.Way == away.ID })
+		if _, spent := s.want.Spent[away.ID]; !known && !spent {
+			s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(away.ID, s.want.Model), Way: away.ID, Wait: away.Wait, Closed: away.Out})
+		}
+	}
+	return s.refused
+}

@@ -1,0 +1,161 @@
+package turn
+
+import (
+	"slices"
+	"time"
+)
+
+// Waiter is a request that waits: for one of its Needs, or, when none is in the way, for its Ways, with a place for each that may come.
+type Waiter struct {
+	*Request
+
+	queue  *Queue
+	number uint64        // in the order of arrival
+	wake   chan struct{} // has an item when it may be its turn
+	places []*place      // one for a need, or some for ways; empty: it does not wait
+
+	begun time.Time
+	tried time.Duration // the time that Try took
+	out   Outcome
+	err   error
+}
+
+// place is a request's place in a line.
+type place struct {
+	*Waiter
+
+	line   *line
+	way    string      // for which it waits there; empty: for a need
+	fits   time.Time   // when it fits, as its last refusal in the line says; zero: it has not tried there
+	seen   uint64      // of the line's freeings, when it tried
+	closed bool        // time alone does not help: others do not wait behind it
+	timer  *time.Timer // wakes it when it is its turn; nil: it never was
+}
+
+// seat is where a request gets a place.
+type seat struct {
+	way     string
+	at      Resource
+	refused *Refusal // nil: others wait there
+}
+
+func (w *Waiter) waits() bool { return len(w.places) > 0 }
+
+// at is the request's place for a way; nil: it has none.
+func (w *Waiter) at(way string) *place {
+	for _, p := range w.places {
+		if p.way == way {
+			return p
+		}
+	}
+	return nil
+}
+
+// isDue reports whether the request's turn has come at one of its places.
+func (w *Waiter) isDue(now time.Time) bool {
+	return slices.ContainsFunc(w.places, func(p *place) bool { return p.isDue(now) })
+}
+
+func (p *place) isDue(now time.Time) bool { return p.line.chosen == p && p.left(now) <= 0 }
+
+// left is how long the request need not try there.
+func (p *place) left(now time.Time) time.Duration {
+	if p.seen != p.line.freeings {
+		return 0
+	}
+	return p.fits.Sub(now)
+}
+
+// refused notes when a request that tried fits.
+func (p *place) refused(r *Refusal) {
+	l := p.line
+	p.fits = time.Now().Add(r.Wait)
+	if !r.Closed {
+		l.rate = r.Rate
+	}
+	p.close(r.Closed)
+	if l.chosen == p {
+		p.after(p.left(time.Now()))
+	}
+}
+
+func (p *place) close(closed bool) {
+	if p.closed == closed {
+		return
+	}
+	if p.closed = closed; closed {
+		p.line.open--
+	} else {
+		p.line.open++
+	}
+}
+
+// try has a request try.
+func (w *Waiter) try() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// after has a request try after a time.
+func (p *place) after(d time.Duration) {
+	p.rest()
+	if d <= 0 {
+		p.try()
+		return
+	}
+	p.timer = time.AfterFunc(d, p.try)
+}
+
+// rest keeps a request from trying until it is chosen.
+func (p *place) rest() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// lines are those that wait, by what they wait for; no entry: none.
+type lines map[Resource]*line
+
+// sit puts a request into lines, in each behind those of its team that came before it.
+func (all lines) sit(w *Waiter, seats []seat) {
+	for i := range seats {
+		all.join(w, &seats[i])
+	}
+}
+
+func (all lines) join(w *Waiter, s *seat) {
+	l := all[s.at]
+	if l == nil {
+		l = &line{of: s.at, way: s.way, finish: map[string]float64{}}
+		all[s.at] = l
+	}
+	p := &place{Waiter: w, line: l, way: s.way, seen: l.freeings}
+	w.places = append(w.places, p)
+	l.add(p)
+	if s.refused != nil {
+		p.refused(s.refused)
+	}
+	l.choose()
+}
+
+// rise takes a request out of all lines.
+func (all lines) rise(w *Waiter) {
+	for len(w.places) > 0 {
+		all.quit(w.places[0])
+	}
+}
+
+// quit takes a request out of a line.
+func (all lines) quit(p *place) {
+	l, w := p.line, p.Waiter
+	p.rest()
+	p.close(true)
+	w.places = slices.DeleteFunc(w.places, func(other *place) bool { return other == p })
+	if l.remove(p); len(l.crowds) == 0 {
+		delete(all, l.of)
+		return
+	}
+	l.choose()
+}

@@ -1,0 +1,102 @@
+package turn
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// prospect is how long it takes until a request fits that is in a line or would join it.
+type prospect struct {
+	at    Resource
+	ahead int           // others that wait there
+	from  time.Duration // until the chosen fits
+	work  time.Duration // what the others before it take after that, alone; 0: nothing, or it is not known
+}
+
+func (p prospect) wait() time.Duration { return max(p.from+p.work, time.Millisecond) }
+
+// prospect is that of a request in the line; p is its place there, or nil. While its team gets so much, each other team gets as much by
+// its share as it waits for.
+func (l *line) prospect(w *Waiter, p *place) prospect {
+	view := prospect{at: l.of, ahead: l.open, from: max(l.chosen.left(time.Now()), 0)}
+	if p != nil && p.line == l && !p.closed {
+		view.ahead--
+	}
+	if l.rate == 0 || l.chosen.Waiter == w {
+		return view
+	}
+	own := l.costOf(w.Request)
+	if c := l.crowd(w.Team); c != nil {
+		for _, other := range c.places {
+			if other.Waiter == w {
+				break
+			}
+			own += l.costOf(other.Request)
+		}
+	}
+	all := own
+	for _, c := range l.crowds {
+		if c.team != w.Team {
+			all += min(c.cost, own*c.share/w.Share)
+		}
+	}
+	all -= min(all, l.costOf(l.chosen.Request))
+	view.work = time.Duration(all / l.rate * float64(time.Second))
+	return view
+}
+
+// outlook is what a request would have before it at these seats.
+func (all lines) outlook(w *Waiter, seats []seat) Outcome {
+	var views []prospect
+	for i := range seats {
+		s := &seats[i]
+		view := prospect{at: s.at}
+		if l := all[s.at]; l != nil {
+			view = l.prospect(w, nil)
+		}
+		switch r := s.refused; {
+		case r != nil && r.Closed:
+			continue
+		case r != nil && r.Wait > view.from+view.work:
+			view.from, view.work = r.Wait, 0
+		}
+		views = append(views, view)
+	}
+	return outcomeOf(views)
+}
+
+// standing is what a request has before it where it waits.
+func (q *Queue) standing(w *Waiter) Outcome {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var views []prospect
+	for _, p := range w.places {
+		if !p.closed {
+			views = append(views, p.line.prospect(w, p))
+		}
+	}
+	return outcomeOf(views)
+}
+
+// outcomeOf names the shortest of the waits. Several lines that move together serve the request earlier than each alone: it fits when what they
+// have done of the work before it, each since its chosen one fits, is all of it.
+func outcomeOf(views []prospect) Outcome {
+	if len(views) == 0 {
+		return Outcome{Wait: time.Millisecond}
+	}
+	slices.SortFunc(views, func(a, b prospect) int { return int(a.from - b.from) })
+	best, together := views[0], views[0].wait()
+	done, speed := 0.0, 0.0 // of the work in a nanosecond, by the lines so far; done is what they have not, because they began later
+	for _, v := range views {
+		if v.wait() < best.wait() {
+			best = v
+		}
+		if v.work > 0 && v.from < together {
+			done += float64(v.from) / float64(v.work)
+			speed += 1 / float64(v.work)
+			together = min(together, time.Duration(math.Round((1+done)/speed)))
+		}
+	}
+	return Outcome{Resource: best.at, Wait: max(min(together, best.wait()), time.Millisecond), Ahead: best.ahead}
+}
