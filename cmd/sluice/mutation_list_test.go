@@ -236,7 +236,7 @@ var mutations = []mutation{
 	{about: "a chunk waits for the next", file: "gateway/openai/sending.go", old: "	s.flushed = s.bytes\n\treturn s.control.Flush()", new: "	s.flushed = s.bytes\n\treturn nil"},
 	{about: "the rest of an event is taken for an event like the one before", file: "gateway/openai/events.go", old: "return !e.open() && len(e.line)", new: "return len(e.line)"},
 	{about: "an event with two texts is taken for one with the last", file: "gateway/openai/pattern.go", old: "a.texts != 1 || ", new: ""},
-	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s)\n", new: "	return nil\n"},
+	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s.route, s.team)\n", new: "	return nil\n"},
 	{about: "an alias may stand for an alias", file: "policy/teams/models.go", old: "_, again := aliases[model]; again {", new: "_, again := aliases[model]; again && false {"},
 	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
