@@ -50,7 +50,8 @@ type Request struct {
 	// Placed says that it has its places among the requests in flight. While it has them it must not wait for them behind others, who
 	// would wait for it. Try may change it.
 	Placed bool
-	// Check is called while it waits, when [Queue.Changed] was. An error ends the wait, and is that of Pass. Nil: nothing is checked.
+	// Check is called while it waits, after [Queue.Changed] and before each Try. An error ends the wait, and is that of Pass. Nil: nothing
+	// is checked.
 	Check func() error
 }
 
@@ -171,10 +172,8 @@ func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
 func (w *Waiter) sleep(ctx context.Context, late <-chan time.Time) (last bool, err error) {
 	for {
 		changed := *w.queue.changed.Load()
-		if w.Check != nil {
-			if err = w.Check(); err != nil {
-				return false, err
-			}
+		if err = w.check(); err != nil {
+			return false, err
 		}
 		select {
 		case <-w.wake:
@@ -188,6 +187,13 @@ func (w *Waiter) sleep(ctx context.Context, late <-chan time.Time) (last bool, e
 		case <-changed:
 		}
 	}
+}
+
+func (w *Waiter) check() error {
+	if w.Check == nil {
+		return nil
+	}
+	return w.Check()
 }
 
 // turn tries, if it is the request's turn, and reports whether its wait is over. A panic of try or of Check ends the wait, too.
@@ -211,6 +217,9 @@ func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
 		return over
 	default:
 		over = false
+		return over
+	}
+	if w.err = w.check(); w.err != nil {
 		return over
 	}
 	before := time.Now()

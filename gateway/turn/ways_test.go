@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -218,6 +219,51 @@ func TestAWaitEndsWhenAllIsClosed(t *testing.T) {
 			t.Errorf("it waited %v, and took %v", got, s.served)
 		}
 	})
+}
+
+// What a Check says ends a wait: at a change, and before a try. One that does not wait is not checked.
+func TestAWaitIsChecked(t *testing.T) {
+	errGone := errors.New("its key was revoked")
+	for _, changes := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s, gone := newService(0.1, 1, "a"), false
+			r := served("x", 1, time.Minute, 1, "a")
+			r.Check = func() error {
+				if gone {
+					return errGone
+				}
+				return nil
+			}
+			gone = true
+			if _, err := s.pass(t.Context(), r); err != nil || len(s.served) != 1 {
+				t.Errorf("it does not wait, and is refused: %v", err)
+			}
+			gone = false
+			done := make(chan turn.Outcome, 1)
+			go func() {
+				out, err := s.pass(t.Context(), r)
+				if !errors.Is(err, errGone) || len(s.served) != 1 {
+					t.Errorf("%v %v", err, s.served)
+				}
+				done <- out
+			}()
+			synctest.Wait()
+			s.Changed()
+			synctest.Wait()
+			if s.Idle() {
+				t.Error("its wait ended although nothing of it changed")
+			}
+			want := 10 * time.Second
+			if gone = true; changes {
+				time.Sleep(time.Second)
+				s.Changed()
+				want = time.Second
+			}
+			if out := <-done; out.Waited != want || !s.Idle() {
+				t.Errorf("it waited %v", out.Waited)
+			}
+		})
+	}
 }
 
 // Of two accounts with equal rates a request is told half of what one of them would take, and that is what it takes.
