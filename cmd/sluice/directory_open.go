@@ -11,7 +11,6 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
-	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -48,16 +47,16 @@ type directory struct {
 
 // openDirectory reads the directory and joins it to the teams of the file.
 func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
-	var told sync.Once
-	d := new(directory)
+	told, d := new(sync.Once), new(directory)
 	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
 		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
 			parts.gateway.Set(file, gateway.Upstream(up))
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
-			misfits, _ := account.Fit(up.File, file) // those of the file alone were refused
-			d.watch.fit(misfits)
+			if text := d.watch.lack.Note(up, file); text != "" {
+				parts.log.Warn("directory", "warning", text)
+			}
 			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
 				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
 			}
@@ -83,13 +82,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
 		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more", Money: c.teams.Money},
 		open: func(ctx context.Context, team string) (int, error) {
-			used, _ := parts.gateway.InFlight(&teams.Team{ID: team})
-			parts.gateway.Queue(func(id string, waiting, _ int) {
-				if id == team {
-					used += int64(waiting)
-				}
-			})
-			if used > 0 { // before they have holds
+			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
 				return int(used), nil
 			}
 			return parts.kept.openOf(ctx, team)

@@ -2,16 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
@@ -33,11 +34,10 @@ type directoryWatch struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	seen string    // the head that was looked at last
-	full time.Time // when everything is read again, whatever the head
-	away atomic.Pointer[string]
-	bad  atomic.Pointer[string]
-	lack atomic.Pointer[string] // what its teams cannot do with the accounts at the service
+	seen      string    // the head that was looked at last
+	full      time.Time // when everything is read again, whatever the head
+	away, bad atomic.Pointer[string]
+	lack      files.Lack
 }
 
 // start reads the directory for the first time: from the store, or the copy if the store cannot be read.
@@ -169,21 +169,7 @@ func (w *directoryWatch) state() error {
 			return fmt.Errorf("%s; version %d stays in force", *fault, d.Version)
 		}
 	}
-	if text := w.lack.Load(); ignored == nil && text != nil {
-		return errors.New(*text)
-	}
-	return ignored
-}
-
-// fit notes what the directory's teams cannot do with the accounts at the service, and logs it once.
-func (w *directoryWatch) fit(misfits teams.Faults) {
-	var text *string
-	if len(misfits) > 0 {
-		text = new(strings.ReplaceAll(misfits.Error(), "\n", "; "))
-	}
-	if was := w.lack.Swap(text); text != nil && (was == nil || *was != *text) {
-		w.log.Warn("directory", "warning", *text)
-	}
+	return cmp.Or(ignored, w.lack.State())
 }
 
 // whole reports whether the teams in force include all of the store's.
