@@ -63,9 +63,11 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/event":      {never: silent, timeless: true},
+	"policy/spelling":   {never: silent, timeless: true},
+	"policy/label":      {ours: []string{"policy"}, never: silent, timeless: true},
 	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/account":    {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},
+	"policy/teams":      {ours: []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/account":    {ours: []string{"policy", "policy/spelling", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -206,7 +208,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit",
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},

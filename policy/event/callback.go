@@ -1,0 +1,70 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostCallback is how many bytes a callback may have.
+const mostCallback = 512
+
+var errCallback = errors.New("the id of a hook, and below it a path and a query of at most 512 visible ASCII characters in all, " +
+	`without a host, "." or ".." as a part, "\" or "#"`)
+
+// ReadCallback reads the callback of a request, "jobs/shots/42?x=1": the hook jobs of its team, and what stands below the hook's URL. An
+// error says what is allowed.
+func ReadCallback(text string, owner string, hooks []Hook) (Target, error) {
+	at := strings.IndexAny(text, "/?")
+	if at < 0 {
+		at = len(text)
+	}
+	id, path := text[:at], strings.TrimPrefix(text[at:], "/")
+	if !slices.ContainsFunc(hooks, func(h Hook) bool { return h.ID == id }) {
+		return Target{}, fmt.Errorf("the id of a hook of the team: %s", idsOf(hooks))
+	}
+	if !isBelow(path) || len(text) > mostCallback {
+		return Target{}, errCallback
+	}
+	return Target{Address{owner, id}, path}, nil
+}
+
+// isBelow reports whether a path and its query stay below the address that they are appended to.
+func isBelow(text string) bool {
+	path, query, _ := strings.Cut(text, "?")
+	foreign := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || r == '#' }
+	if strings.ContainsFunc(path+query, foreign) || strings.HasPrefix(path, "/") || !escaped(path) || !escaped(query) {
+		return false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if dots := strings.ReplaceAll(strings.ToLower(part), "%2e", "."); dots == "." || dots == ".." {
+			return false
+		}
+	}
+	return !strings.Contains(strings.ToLower(path), "%2f") && !strings.Contains(strings.ToLower(path), "%5c")
+}
+
+// escaped reports whether each % begins an escape.
+func escaped(text string) bool {
+	for rest := text; ; {
+		i := strings.IndexByte(rest, '%')
+		if i < 0 {
+			return true
+		}
+		if rest = rest[i+1:]; len(rest) < 2 || strings.Trim(rest[:2], "0123456789abcdefABCDEF") != "" {
+			return false
+		}
+	}
+}
+
+func idsOf(hooks []Hook) string {
+	if len(hooks) == 0 {
+		return "it has none"
+	}
+	ids := make([]string, len(hooks))
+	for i := range hooks {
+		ids[i] = hooks[i].ID
+	}
+	return strings.Join(ids, ", ")
+}
