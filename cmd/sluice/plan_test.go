@@ -120,7 +120,11 @@ var floorPlan = map[string]plan{
 	"gateway/turn":  {ours: []string{"policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
 	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
-		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}},
+		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
+		never: []string{otelAPI, goRedis, "os"},
+	},
+	"gateway/hooks": {
+		ours:  []string{"gateway/upstream", "policy/event", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/billing": {
@@ -209,7 +213,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
@@ -222,7 +226,7 @@ var forTests = []string{
 	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
-	goYAML,
+	goYAML, "github.com/standard-webhooks/standard-webhooks",
 }
 
 // source is one file of the module and what it imports.
@@ -408,7 +412,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/openai", "chat.go", "log/slog", false},
 		{"gateway/openai", "chat.go", "sluice/policy/strictjson", true},
 		{"gateway/openai", "chat.go", "sluice/policy", false},
-		{"gateway/upstream", "fetch_host.go", "code.dny.dev/ssrf", true},
+		{"gateway/upstream", "guard.go", "code.dny.dev/ssrf", true},
 		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
 		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
