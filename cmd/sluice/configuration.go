@@ -94,7 +94,9 @@ func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
 		fs = contentFaults(name, err)
 	}
 	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
-	fs = append(fs, bad...)
+	if fs = append(fs, bad...); file != nil {
+		fs = append(fs, s.hookFaults(file)...)
+	}
 	if file == nil || up.File == nil {
 		return file, up, fs
 	}

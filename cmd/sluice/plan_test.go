@@ -209,11 +209,12 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
+	"cmd/sluice/pace":        {never: []string{goRedis, httpPkg, otelAPI, slogPkg}},
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/pace",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,14 +16,16 @@ import (
 const (
 	pause   = time.Second     // between two looks at the outbox, at most
 	outlast = 2 * time.Second // behind a lease's end: by then another replica has taken what this one lost
+
+	defaultLife = 72 * time.Hour
 )
 
-// Config has what a Deliverer works with. Every field is required.
+// Config has what a Deliverer works with. Every field is required but Life.
 type Config struct {
 	Outbox event.Outbox
 	Teams  func() *teams.File // in force
 	Poster *Poster
-	Life   time.Duration // of an event: SLUICE_EVENT_TTL
+	Life   time.Duration // of an event; 0: 72 h
 	Count  func(hook string, outcome Outcome)
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -45,6 +48,7 @@ type Deliverer struct {
 
 // New builds a Deliverer. It starts nothing.
 func New(config Config) *Deliverer {
+	config.Life = cmp.Or(config.Life, defaultLife)
 	return &Deliverer{Config: config, ready: make(chan struct{}, 1), flying: map[event.Address]int{}, waits: waiting{}}
 }
 
