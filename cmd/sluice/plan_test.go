@@ -150,7 +150,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/quotas", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/event", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -136,7 +136,7 @@ func (w *world) run(d *Deliverer) (stop func()) {
 
 func (w *world) append(team string, n int) {
 	for range n {
-		if _, err := w.box.Append(w.Context(), &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(`{"task_id":"t"}`), To: w.file.Hooked(team, event.TaskSucceeded)}); err != nil {
+		if _, err := w.box.Append(w.Context(), &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(`{"task_id":"t"}`), To: w.file.Hooked(team, event.TaskSucceeded, "")}); err != nil {
 			w.Fatal(err)
 		}
 	}

@@ -13,21 +13,44 @@ const mostCallback = 512
 var errCallback = errors.New("the id of a hook, and below it a path and a query of at most 512 visible ASCII characters in all, " +
 	`without a host, "." or ".." as a part, "\" or "#"`)
 
-// ReadCallback reads the callback of a request, "jobs/shots/42?x=1": the hook jobs of its team, and what stands below the hook's URL. An
-// error says what is allowed.
-func ReadCallback(text string, owner string, hooks []Hook) (Target, error) {
+// ReadCallback reads the values of a request's header with its callback, "jobs/shots/42?x=1": the hook jobs of its team, and what stands
+// below the hook's URL. It returns the text, which stays good for as long as the team has the hook; empty: the request has none. An error
+// says what is allowed.
+func ReadCallback(values []string, hooks []Hook) (string, error) {
+	switch {
+	case len(values) == 0:
+		return "", nil
+	case len(values) > 1:
+		return "", errors.New("the header once")
+	}
+	id, path := cutCallback(values[0])
+	if !slices.ContainsFunc(hooks, func(h Hook) bool { return h.ID == id }) {
+		return "", fmt.Errorf("the id of a hook of the team, and what stands below its url: %s", idsOf(hooks))
+	}
+	if !isBelow(path) || len(values[0]) > mostCallback {
+		return "", errCallback
+	}
+	return values[0], nil
+}
+
+// Calling appends the target of a callback of an owner's request, unless its hook has gone. A hook that is a target without a path, and is
+// called without one, is one target.
+func Calling(to []Target, owner string, hooks []Hook, callback string) []Target {
+	id, path := cutCallback(callback)
+	t := Target{Address{owner, id}, path}
+	if slices.Contains(to, t) || !slices.ContainsFunc(hooks, func(h Hook) bool { return h.ID == id }) {
+		return to
+	}
+	return append(to, t)
+}
+
+// cutCallback cuts a callback into the hook's id, and the path and query below.
+func cutCallback(text string) (id, path string) {
 	at := strings.IndexAny(text, "/?")
 	if at < 0 {
-		at = len(text)
+		return text, ""
 	}
-	id, path := text[:at], strings.TrimPrefix(text[at:], "/")
-	if !slices.ContainsFunc(hooks, func(h Hook) bool { return h.ID == id }) {
-		return Target{}, fmt.Errorf("the id of a hook of the team: %s", idsOf(hooks))
-	}
-	if !isBelow(path) || len(text) > mostCallback {
-		return Target{}, errCallback
-	}
-	return Target{Address{owner, id}, path}, nil
+	return text[:at], strings.TrimPrefix(text[at:], "/")
 }
 
 // isBelow reports whether a path and its query stay below the address that they are appended to.

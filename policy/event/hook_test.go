@@ -60,8 +60,16 @@ func TestCallbacksNameNoHost(t *testing.T) {
 	for text, path := range map[string]string{
 		"jobs": "", "jobs/": "", "jobs/shots/42?x=1": "shots/42?x=1", "jobs?x=1": "?x=1", "jobs/a%20b": "a%20b", "jobs/a//b": "a//b", "jobs/...": "...", "jobs/?a=../b": "?a=../b",
 	} {
-		if got, err := event.ReadCallback(text, "search", hooks); err != nil || got != (event.Target{Address: event.Address{Owner: "search", Hook: "jobs"}, Path: path}) {
-			t.Errorf("%q: %+v, %v", text, got, err)
+		got, err := event.ReadCallback([]string{text}, hooks)
+		to := event.Calling(nil, "search", hooks, got)
+		if err != nil || got != text || len(to) != 1 || to[0] != (event.Target{Address: event.Address{Owner: "search", Hook: "jobs"}, Path: path}) {
+			t.Errorf("%q: %q, %+v, %v", text, got, to, err)
+		}
+		if again := event.Calling(to, "search", hooks, got); len(again) != 1 {
+			t.Errorf("%q is two targets", text)
+		}
+		if gone := event.Calling(nil, "search", hooks[1:], got); gone != nil {
+			t.Errorf("%q calls a hook that has gone", text)
 		}
 	}
 	for text, word := range map[string]string{
@@ -69,11 +77,17 @@ func TestCallbacksNameNoHost(t *testing.T) {
 		"jobs//evil.example": "without a host", "jobs/../x": `".."`, "jobs/a/..": `".."`, "jobs/%2e%2E/x": `".."`, "jobs/.": `"."`, "jobs/a%2f..": "512", "jobs/a\\b": "512", "jobs/a#b": "512",
 		"jobs/ a": "512", "jobs/a\n": "512", "jobs/ä": "512", "jobs/%zz": "512", "jobs/a%2": "512", "jobs/?%": "512", "jobs/" + strings.Repeat("x", 508): "512",
 	} {
-		if got, err := event.ReadCallback(text, "search", hooks); err == nil || !strings.Contains(err.Error(), word) {
+		if got, err := event.ReadCallback([]string{text}, hooks); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%.40q: %+v, %v", text, got, err)
 		}
 	}
-	if _, err := event.ReadCallback("jobs", "search", nil); err == nil || !strings.Contains(err.Error(), "it has none") {
+	if got, err := event.ReadCallback(nil, hooks); err != nil || got != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := event.ReadCallback([]string{"jobs", "audit"}, hooks); err == nil || !strings.Contains(err.Error(), "once") {
+		t.Error(err)
+	}
+	if _, err := event.ReadCallback([]string{"jobs"}, nil); err == nil || !strings.Contains(err.Error(), "it has none") {
 		t.Error(err)
 	}
 }

@@ -116,11 +116,11 @@ func (f *File) Names(team *Team, day int) []string {
 // with a wildcard that matches it, prices before teams and the account, else [label.Other]. A lone * is no label.
 func (f *File) Label(model string) string { return f.labels.Of(model) }
 
-// Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], and to
-// the operators' own.
-func (f *File) Hooked(team string, t event.Type) (to []event.Target) {
+// Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], to the
+// callback of the request that it tells of, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
+func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {
 	if of := f.Team(team); of != nil {
-		to = event.Wanting(to, team, of.Hooks, t)
+		to = event.Calling(event.Wanting(to, team, of.Hooks, t), team, of.Hooks, callback)
 	}
 	return event.Wanting(to, event.Operators, f.Hooks, t)
 }

@@ -44,19 +44,27 @@ func TestHooksGetWhatTheyWant(t *testing.T) {
 		team string
 		of   event.Type
 		want string
+		call string
 	}{
-		{"search", event.TaskSucceeded, "search/jobs"},
-		{"search", event.TaskFailed, "search/jobs @operators/ops"},
-		{"search", event.QuotaReached, ""},
-		{"shop", event.QuotaReached, "shop/own"},
-		{"shop", event.RequestSettled, ""},
-		{"ads", event.TaskFailed, "@operators/ops"},
-		{event.Operators, event.AccountOut, "@operators/ops"},
-		{"unknown", event.TaskSucceeded, ""},
+		{"search", event.TaskSucceeded, "search/jobs", ""},
+		{"search", event.TaskFailed, "search/jobs @operators/ops", ""},
+		{"search", event.QuotaReached, "", ""},
+		{"shop", event.QuotaReached, "shop/own", ""},
+		{"shop", event.RequestSettled, "", ""},
+		{"ads", event.TaskFailed, "@operators/ops", ""},
+		{event.Operators, event.AccountOut, "@operators/ops", ""},
+		{"unknown", event.TaskSucceeded, "", ""},
+		{"search", event.TaskSucceeded, "search/jobs search/jobs?a", "jobs/a"},
+		{"shop", event.TaskFailed, "shop/own shop/callbacks @operators/ops", "callbacks"},
+		{"search", event.TaskSucceeded, "search/jobs", "gone/a"},
 	} {
 		var got []string
-		for _, to := range file.Hooked(tt.team, tt.of) {
-			got = append(got, to.Owner+"/"+to.Hook)
+		for _, to := range file.Hooked(tt.team, tt.of, tt.call) {
+			name := to.Owner + "/" + to.Hook
+			if to.Path != "" {
+				name += "?" + to.Path
+			}
+			got = append(got, name)
 		}
 		if text := strings.Join(got, " "); text != tt.want {
 			t.Errorf("%s of %s goes to %q, want %q", tt.of, tt.team, text, tt.want)
@@ -74,7 +82,7 @@ func TestTeamsOfTheDirectoryHaveHooks(t *testing.T) {
 	if got := joined.Team("new").Hooks; len(got) != 1 || got[0].ID != "a" {
 		t.Errorf("%+v", got)
 	}
-	if got := joined.Hooked("plain", event.TaskSucceeded); len(got) != 1 || got[0].Hook != "jobs" {
+	if got := joined.Hooked("plain", event.TaskSucceeded, ""); len(got) != 1 || got[0].Hook != "jobs" {
 		t.Errorf("%+v", got)
 	}
 	if _, _, err := file.Join([]byte(`{"teams": [], "hooks": []}`)); err == nil || !strings.Contains(err.Error(), "stands in the teams file alone") {
