@@ -166,7 +166,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/admin": {
-		ours:  []string{"policy", "policy/account", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
+		ours:  []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {

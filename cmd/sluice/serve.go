@@ -164,7 +164,7 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = adminIdle
 	forPeople(server)
