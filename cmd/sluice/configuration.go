@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/gateway/hooks"
 	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -95,7 +96,7 @@ func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
 	}
 	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
 	if fs = append(fs, bad...); file != nil {
-		fs = append(fs, s.hookFaults(file)...)
+		fs = append(fs, documentFaults(prefix+"TEAMS_FILE", hooks.Faults(file, s.posting()))...)
 	}
 	if file == nil || up.File == nil {
 		return file, up, fs

@@ -24,39 +24,19 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook --team T --resend evt_…")}
 	}
 	conf, err := loadConfiguration(p.environ)
-	if conf.teams == nil {
+	if conf.teams == nil || conf.Upstream.File == nil {
 		return err
 	}
 	if c.Resend != "" {
-		return c.resend(ctx, conf, p)
+		if err = hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend); errors.Is(err, event.ErrID) {
+			err = badUsage{fmt.Errorf("--resend: %w", err)}
+		}
+		return err
 	}
 	file, _ := conf.withDirectory(ctx, p.stderr)
 	list, err := hooks.Of(file, c.Team, c.ID)
 	if err != nil {
 		return badUsage{err}
 	}
-	return hooks.Test(ctx, p.stdout, conf.poster(), c.Team, list, time.Now())
-}
-
-// resend has an event delivered again.
-func (c hookCommand) resend(ctx context.Context, conf configuration, p program) error {
-	id, err := event.ParseID(c.Resend, c.Team)
-	if err != nil {
-		return badUsage{fmt.Errorf("--resend: %w", err)}
-	}
-	outbox, done, err := conf.openOutbox()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := outbox.Again(ctx, id); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.stdout, "%s is delivered again\n", id)
-	return err
-}
-
-// openOutbox opens the outbox that all replicas share.
-func (c configuration) openOutbox() (event.Outbox, func(), error) {
-	return nil, nil, errors.New("there is no outbox: " + prefix + "REDIS_URL is not set")
+	return hooks.Test(ctx, p.stdout, hooks.NewPoster(conf.posting()), c.Team, list, time.Now())
 }

@@ -152,7 +152,7 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 		return nil
 	}
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: p.poster(), Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(p.posting()), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)

@@ -27,26 +27,28 @@ type delivery struct {
 	Next  *time.Time  `json:"next_try,omitempty"`
 }
 
-// events lists deliveries as JSON.
-func (d Deps) events(w http.ResponseWriter, r *http.Request) {
-	owner := r.URL.Query().Get("team")
-	if owner == "" {
-		http.Error(w, "team: allowed: the id of a team, or "+event.Operators+" for the operators' own hooks", http.StatusBadRequest)
-		return
+// listDeliveries returns what lists an outbox's deliveries as JSON.
+func listDeliveries(outbox event.Outbox) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		owner := r.URL.Query().Get("team")
+		if owner == "" {
+			http.Error(w, "team: allowed: the id of a team, or "+event.Operators+" for the operators' own hooks", http.StatusBadRequest)
+			return
+		}
+		list, err := outbox.Deliveries(r.Context(), owner, mostDeliveries)
+		if err != nil {
+			http.Error(w, "the deliveries are not known at the moment", http.StatusServiceUnavailable)
+			return
+		}
+		shown := make([]delivery, len(list))
+		for i := range list {
+			shown[i] = deliveryOf(&list[i])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(struct {
+			Deliveries []delivery `json:"deliveries"`
+		}{shown})
 	}
-	list, err := d.Outbox.Deliveries(r.Context(), owner, mostDeliveries)
-	if err != nil {
-		http.Error(w, "the deliveries are not known at the moment", http.StatusServiceUnavailable)
-		return
-	}
-	shown := make([]delivery, len(list))
-	for i := range list {
-		shown[i] = deliveryOf(&list[i])
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct {
-		Deliveries []delivery `json:"deliveries"`
-	}{shown})
 }
 
 func deliveryOf(d *event.Delivery) delivery {

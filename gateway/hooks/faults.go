@@ -11,6 +11,12 @@ import (
 	"sluice/policy/teams"
 )
 
+// What is allowed in place of what is at fault.
+const (
+	allowedAddress = "public ones, and the networks of SLUICE_HOOK_NETWORKS"
+	allowedSecret  = "a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
+)
+
 var errOdd = errors.New("its host is an address in a form that programs read differently")
 
 // odd reports whether a host is an address in another form than usual, such as 2130706433, 0x7f.1 or 0177.0.0.1, which the system's
@@ -51,11 +57,11 @@ func Any(file *teams.File) bool {
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several
 // teams have from the defaults is told once.
-func Faults(file *teams.File, networks []netip.Prefix, secret func(path string) (upstream.Secret, error)) (faults teams.Faults) {
+func Faults(file *teams.File, posting PosterConfig) (faults teams.Faults) {
 	told := map[teams.Fault]bool{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
-			for _, f := range faultsOf(&of.hooks[i], networks, secret) {
+			for _, f := range faultsOf(&of.hooks[i], &posting) {
 				if !told[f] {
 					told[f] = true
 					faults = append(faults, f)
@@ -66,25 +72,25 @@ func Faults(file *teams.File, networks []netip.Prefix, secret func(path string) 
 	return faults
 }
 
-func faultsOf(h *event.Hook, networks []netip.Prefix, secret func(path string) (upstream.Secret, error)) (faults teams.Faults) {
+func faultsOf(h *event.Hook, posting *PosterConfig) (faults teams.Faults) {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return nil // it was read strictly
 	}
 	address, err := netip.ParseAddr(u.Hostname())
 	switch {
-	case err == nil && !upstream.MayConnect(address, networks):
-		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: "public ones, and the networks of SLUICE_HOOK_NETWORKS"})
+	case err == nil && !upstream.MayConnect(address, posting.Networks):
+		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: allowedAddress})
 	case odd(u.Hostname()):
 		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Text: errOdd.Error(), Allowed: "four decimal numbers, or [IPv6]"})
 	}
 	for _, path := range h.Secrets {
-		content, err := secret(path)
+		content, err := posting.Secret(path)
 		if err == nil {
 			_, err = keyOf(content)
 		}
 		if err != nil {
-			faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: "a readable file with nothing but whsec_ and 24 to 64 bytes in base64"})
+			faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: allowedSecret})
 		}
 	}
 	return faults

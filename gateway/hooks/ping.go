@@ -88,3 +88,20 @@ func answered(a *Answer) string {
 
 // mostShown is how many characters of an answer a line shows.
 const mostShown = 200
+
+// Again has an event of an owner delivered again to the hooks that it was for, and says so. Its error is [event.ErrID] for what is no id of
+// such an event, and [event.ErrGone] for one that is kept no more. A nil outbox has none.
+func Again(ctx context.Context, w io.Writer, outbox event.Outbox, owner, text string) error {
+	id, err := event.ParseID(text, owner)
+	switch {
+	case err != nil:
+		return err
+	case outbox == nil:
+		return errors.New("there is no outbox that replicas share: SLUICE_REDIS_URL is not set")
+	}
+	if err := outbox.Again(ctx, id); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s is delivered again\n", id)
+	return err
+}

@@ -59,7 +59,7 @@ func TestFaultsOfSecretsAreToldOnce(t *testing.T) {
 defaults: {hooks: [{id: jobs, url: "https://jobs.example/", secret_file: lost}]}
 teams: [{id: a}, {id: b}, {id: c, hooks: [{id: own, url: "https://10.0.0.1/", secrets: [short, good]}]}]
 `)
-	faults := Faults(file, nil, func(path string) (upstream.Secret, error) {
+	faults := Faults(file, PosterConfig{Secret: func(path string) (upstream.Secret, error) {
 		switch path {
 		case "good":
 			return testSecret, nil
@@ -67,11 +67,25 @@ teams: [{id: a}, {id: b}, {id: c, hooks: [{id: own, url: "https://10.0.0.1/", se
 			return "whsec_CANARY", nil
 		}
 		return "", errors.New("no such file")
-	})
+	}})
 	const want = "hooks.jobs.secrets: no such file, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64\n" +
 		"hooks.own.url: got an address that is not public, allowed: public ones, and the networks of SLUICE_HOOK_NETWORKS\n" +
 		"hooks.own.secrets: the content is not whsec_ and 24 to 64 bytes in base64, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
 	if faults.Error() != want {
 		t.Errorf("%v", faults)
+	}
+}
+
+func TestAnEventIsDeliveredAgain(t *testing.T) {
+	var out strings.Builder
+	id := anEvent().ID.String()
+	if err := Again(t.Context(), &out, &box{}, "search", id); err != nil || out.String() != id+" is delivered again\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if err := Again(t.Context(), &out, &box{}, "shop", id); !errors.Is(err, event.ErrID) {
+		t.Error(err)
+	}
+	if err := Again(t.Context(), &out, nil, "search", id); err == nil {
+		t.Error("without an outbox")
 	}
 }

@@ -197,7 +197,7 @@ func TestEverySpellingOfAPrivateAddressIsRefused(t *testing.T) {
 		if !event.IsHookURL(h.URL, true) {
 			t.Errorf("%s is no address at all", host)
 		}
-		if faults := faultsOf(&h, nil, secret); (faults == nil) != want {
+		if faults := faultsOf(&h, &PosterConfig{Secret: secret}); (faults == nil) != want {
 			t.Errorf("%s: %v", host, faults)
 		}
 		if want {
@@ -211,7 +211,7 @@ func TestEverySpellingOfAPrivateAddressIsRefused(t *testing.T) {
 		cancel()
 	}
 	open := event.Hook{ID: "jobs", URL: "http://127.0.0.1/", Kind: event.Slack}
-	if faults := faultsOf(&open, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, secret); faults != nil {
+	if faults := faultsOf(&open, &PosterConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}); faults != nil {
 		t.Error(faults)
 	}
 }
