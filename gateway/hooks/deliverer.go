@@ -133,7 +133,7 @@ func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Delivery) {
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
-	outcome := judge(due, answer.Code, d.Now(), d.Life, rand.Float64()) //nolint:gosec // not a secret
+	outcome := judge(due, answer.Code, d.Now(), d.Life, rand.Float64())
 	d.end(due, outcome)
 	d.Count(h.ID, outcome)
 	d.tell(ctx, due, outcome, err)

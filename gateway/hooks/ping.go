@@ -45,7 +45,7 @@ func Test(ctx context.Context, w io.Writer, p *Poster, owner string, list []even
 	failed := 0
 	for i := range list {
 		ping := event.Event{
-			ID:   event.ID{Owner: owner, Millis: now.UnixMilli(), Number: uint16(rand.Uint32())}, //nolint:gosec // its last 16 bits
+			ID:   event.ID{Owner: owner, Millis: now.UnixMilli(), Number: uint16(rand.Uint32())},
 			Type: event.Ping, Time: now, Team: owner, Data: []byte("{}"),
 		}
 		answer, err := p.Post(ctx, &list[i], &ping, "")
