@@ -22,7 +22,7 @@ func TestReplicasKnowTheSame(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		a, b, want := open(), open(), aClaim("search", "t1")
 		a.put("search", "t1")
-		if got := b.get("search", "t1"); !reflect.DeepEqual(got.Hold, want.Hold) || got.Model != want.Model || got.Key != "k" || string(got.Body) != string(want.Body) || time.Since(got.Created) > time.Minute {
+		if got := b.get("search", "t1"); !reflect.DeepEqual(got.Hold, want.Hold) || got.Model != want.Model || got.Callback != want.Callback || got.Key != "k" || string(got.Body) != string(want.Body) || time.Since(got.Created) > time.Minute {
 			t.Fatalf("%+v", got)
 		}
 		for _, other := range [][2]string{{"shop", "t1"}, {"search", "t2"}, {"", "t1"}, {"search", ""}} {

@@ -201,7 +201,7 @@ func (r *replica) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func aClaim(team, task string) cache.Claim {
 	return cache.Claim{
-		Team: team, Task: task, Key: "k", Model: "gen2.6-image", Hold: cache.Hold{ID: "h-" + task, Day: 20261121, Month: 202611, Images: 4, Size: "1K", Price: 7, Whole: []byte(`{"model":"*"}`)},
+		Team: team, Task: task, Key: "k", Model: "gen2.6-image", Callback: "jobs/42", Hold: cache.Hold{ID: "h-" + task, Day: 20261121, Month: 202611, Images: 4, Size: "1K", Price: 7, Whole: []byte(`{"model":"*"}`)},
 		Answer: heard(task, cache.Pending), Body: []byte(`{"output":{"task_status":"PENDING"}}`),
 	}
 }

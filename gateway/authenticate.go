@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway/oidc"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -102,19 +103,15 @@ func refuseKeyBecause(reason error) error {
 	return refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.").because(reason)
 }
 
-// readTags reads for which part of its team the request is. The header is not sent to the service.
+// readTags reads for which part of its team the request is, and where its task's end is told. Neither header is sent to the service.
 func readTags(r *http.Request, s *requestState) error {
-	values := r.Header["Sluice-Tag"]
-	if values == nil {
-		return nil
-	}
-	tags, err := policy.ParseTags(values)
+	tags, err := policy.ParseTags(r.Header["Sluice-Tag"])
 	if err != nil {
 		return refuse(refuseTags).say("Header Sluice-Tag: %s.", err)
 	}
-	s.Tags = string(tags)
-	if s.team.TagKey != "" {
-		s.tag = tags.Value(s.team.TagKey)
+	s.Tags, s.tag = string(tags), tags.Value(s.team.TagKey)
+	if s.callback, err = event.ReadCallback(r.Header["Sluice-Callback"], s.team.Hooks); err != nil {
+		return refuse(refuseCallback).say("Header Sluice-Callback: allowed: %s.", err)
 	}
 	return nil
 }

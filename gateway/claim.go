@@ -92,7 +92,7 @@ func (k *claims) cannotClaim(s *requestState, task, why string) {
 // claim makes the task the team's. It reports false if another team has claimed it.
 func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole bool) bool {
 	trace := s.clientSpan.OwnTraceparent()
-	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace, Account: s.attempt.Name()}
+	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace, Account: s.attempt.Name(), Callback: s.callback}
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,

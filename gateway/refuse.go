@@ -29,6 +29,7 @@ var (
 	refuseMethod      = row("route/method", http.StatusMethodNotAllowed, "InvalidParameter")
 	refuseKey         = row("authenticate/key", http.StatusUnauthorized, "InvalidApiKey")
 	refuseTags        = row("authenticate/tags", http.StatusBadRequest, "InvalidParameter")
+	refuseCallback    = row("authenticate/callback", http.StatusBadRequest, "InvalidParameter")
 	refuseEndpoint    = row("authenticate/endpoint", http.StatusForbidden, "AccessDenied")
 	refuseLarge       = row("inspect/large", http.StatusRequestEntityTooLarge, "BadRequest.TooLarge")
 	refuseMedia       = row("inspect/media", http.StatusUnsupportedMediaType, "InvalidParameter")

@@ -55,6 +55,7 @@ type requestState struct {
 	inputTokens int64            // the estimate of its input's tokens, a part of size
 	guessed     bool             // the kind is a guess, and size holds images and text: the answer shows which it was
 	tag         string           // the value of the team's tag_key; empty: none
+	callback    string           // where the end of its task is told, too: see [event.ReadCallback]; empty: nowhere
 	holder      string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
 	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
 	terms       billing.Terms    // what it is charged by

@@ -28,6 +28,7 @@ type instruments struct {
 	used        *series[usedKey, []metric.AddOption]
 
 	refusals                                                counter[refusedKey]
+	hooks                                                   counter[hookKey]
 	polls, settlements, unpriced, alarms, warnings, reloads counter[string]
 }
 
@@ -58,6 +59,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 		}
 	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
+	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "tries to deliver an event to a hook, by the hook's id and what came of it"), hookKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
 	i.unpriced = b.counts(ownUnpriced, "{request}", "requests that were charged nothing because the teams file has no price for their model, only for others, by model", labelModel)
@@ -208,6 +210,7 @@ type (
 	callKey    struct{ operation, model, team, failure string }
 	usedKey    struct{ team, model string }
 	redisKey   struct{ operation, failure string }
+	hookKey    struct{ hook, outcome string }
 )
 
 func (k servedKey) labels() []attribute.KeyValue {
@@ -217,6 +220,10 @@ func (k servedKey) labels() []attribute.KeyValue {
 func (k refusedKey) labels() []attribute.KeyValue {
 	stage, reason, _ := strings.Cut(k.refusal, "/")
 	return []attribute.KeyValue{labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team)}
+}
+
+func (k hookKey) labels() []attribute.KeyValue {
+	return []attribute.KeyValue{labelHook.String(k.hook), labelOutcome.String(k.outcome)}
 }
 
 func (k redisKey) labels() []attribute.KeyValue {

@@ -150,6 +150,13 @@ func (m *Metrics) Warning(rule string) {
 	}
 }
 
+// Hook counts a try to deliver an event to a hook. Its id is from the teams, and outcome from a closed set.
+func (m *Metrics) Hook(hook, outcome string) {
+	if m != nil {
+		m.hooks.add(hookKey{hook, outcome})
+	}
+}
+
 // HouseAlert counts a per cent of a quota of all teams together that was passed.
 func (m *Metrics) HouseAlert(unit, period string, percent int) {
 	if m != nil {

@@ -44,6 +44,8 @@ const (
 	ownAccountState    = "sluice.account.state"
 	ownFailovers       = "sluice.account.failovers"
 	ownAccountBusy     = "sluice.account.in_flight"
+	ownHooks           = "sluice.hook.deliveries"
+	ownHookOldest      = "sluice.hook.oldest"
 	ownWarnings        = "sluice.warnings"
 	ownReloads         = "sluice.reloads"
 	ownTeamsFaulty     = "sluice.teams.faulty"
@@ -67,6 +69,7 @@ const (
 	labelSignal  = attribute.Key("signal")
 	labelAccount = attribute.Key("account")
 	labelState   = attribute.Key("state")
+	labelHook    = attribute.Key("hook")
 )
 
 // The attributes of spans and instruments that a convention names: HTTP and databases by version 1.43 of the conventions,

@@ -19,6 +19,7 @@ type Watched struct {
 	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
 	Accounts    func() []Account                  // the accounts at the service
 	Queue       func(show ShowQueue)              // calls show for each team
+	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
 }
 
 // ShowQueue shows how many requests of a team wait for their turn, and how many may.
@@ -60,6 +61,14 @@ func (m *Metrics) Watch(w Watched) error {
 	}
 	if w.Queue != nil {
 		b.queue(w.Queue)
+	}
+	if w.Hooks != nil {
+		b.gauges(ownHookOldest, "s", "age of the oldest event that a hook has not taken, of those that this replica tried last; 0: none", func(_ context.Context, o metric.Float64Observer) error {
+			for hook, age := range w.Hooks() {
+				o.Observe(age.Seconds(), metric.WithAttributes(labelHook.String(hook)))
+			}
+			return nil
+		})
 	}
 	return b.err
 }

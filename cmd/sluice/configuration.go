@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/gateway/hooks"
 	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -94,7 +95,9 @@ func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
 		fs = contentFaults(name, err)
 	}
 	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
-	fs = append(fs, bad...)
+	if fs = append(fs, bad...); file != nil {
+		fs = append(fs, documentFaults(prefix+"TEAMS_FILE", hooks.Faults(file, s.posting()))...)
+	}
 	if file == nil || up.File == nil {
 		return file, up, fs
 	}

@@ -17,6 +17,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy"
+	"sluice/policy/spelling"
 	"sluice/policy/teams"
 )
 
@@ -49,7 +50,7 @@ func ours(environ []string, fs *faults) map[string]string {
 		case !strings.HasPrefix(name, prefix) || slices.ContainsFunc(injected, func(start string) bool { return strings.HasPrefix(name, start) }):
 		case allowed[name] == "":
 			text := "is not a setting; config.example.env lists all"
-			if nearest := teams.Nearest(name, settingNames); nearest != "" {
+			if nearest := spelling.Nearest(name, settingNames); nearest != "" {
 				text = "is not a setting; the nearest is " + nearest
 			}
 			fs.add(name, text)

@@ -47,6 +47,7 @@ type commandLine struct {
 	Usage     usageCommand     `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
 	Raise     raiseCommand     `cmd:"" help:"Raise a quota of a team for a while, over the console."`
 	Reconcile reconcileCommand `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`
+	Hook      hookCommand      `cmd:"" help:"Try the hooks of a team, or have an event delivered again."`
 	Adjust    adjustCommand    `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
 	Directory directoryCommand `cmd:"" help:"Export or import the teams that are changed at run time."`
 	Audit     auditCommand     `cmd:"" help:"Show who changed the directory, and prove it."`

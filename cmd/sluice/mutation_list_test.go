@@ -253,8 +253,8 @@ var mutations = []mutation{
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && status == cache.Succeeded", new: "!known && status == cache.Failed"},
 
 	// Pictures that are fetched.
-	{about: "a name may lead to Azure's platform service", file: "gateway/upstream/fetch_host.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
-	{about: "the address behind a name is not judged", file: "gateway/upstream/fetch.go", old: ", Control: newGuard(config.Networks).Safe}", new: "}"},
+	{about: "a name may lead to Azure's platform service", file: "gateway/upstream/guard.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
+	{about: "the address behind a name is not judged", file: "gateway/upstream/guard.go", old: ", Control: newGuard(networks).Safe}", new: "}"},
 	{about: "a redirect leads anywhere", file: "gateway/upstream/fetch.go", old: "return f.judgeURL(next.URL)", new: "return nil"},
 	{about: "a host that is redirected to learns a signed address", file: "gateway/upstream/fetch.go", old: `next.Header.Del("Referer")`, new: ""},
 	{about: "a host outside ASCII is taken", file: "gateway/upstream/fetch_host.go", old: ` || strings.ContainsFunc(u.Host, strange)`, new: ""},

@@ -63,9 +63,11 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/event":      {never: silent, timeless: true},
+	"policy/spelling":   {never: silent, timeless: true},
+	"policy/label":      {ours: []string{"policy"}, never: silent, timeless: true},
 	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/account":    {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},
+	"policy/teams":      {ours: []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/account":    {ours: []string{"policy", "policy/spelling", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -123,7 +125,11 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
-		files: map[string][]string{"path.go": {"golang.org/x/text"}, "fetch*.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}},
+		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
+		never: []string{otelAPI, goRedis, "os"},
+	},
+	"gateway/hooks": {
+		ours:  []string{"gateway/upstream", "policy/event", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/billing": {
@@ -149,7 +155,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -165,7 +171,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/admin": {
-		ours:  []string{"policy", "policy/account", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
+		ours:  []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {
@@ -208,11 +214,12 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
+	"cmd/sluice/pace":        {never: []string{goRedis, httpPkg, otelAPI, slogPkg}},
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/pace",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
@@ -225,7 +232,7 @@ var forTests = []string{
 	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
-	goYAML,
+	goYAML, "github.com/standard-webhooks/standard-webhooks",
 }
 
 // source is one file of the module and what it imports.
@@ -411,7 +418,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/openai", "chat.go", "log/slog", false},
 		{"gateway/openai", "chat.go", "sluice/policy/strictjson", true},
 		{"gateway/openai", "chat.go", "sluice/policy", false},
-		{"gateway/upstream", "fetch_host.go", "code.dny.dev/ssrf", true},
+		{"gateway/upstream", "guard.go", "code.dny.dev/ssrf", true},
 		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
 		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},
 		{"gateway/simulator", "task.go", "sluice/policy", false},

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,8 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"sluice/cmd/sluice/pace"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/hooks"
 	"sluice/gateway/oidc"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
@@ -38,7 +39,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	defer paceFor(p.environ, containerLimit("")).set()()
+	defer pace.For(p.environ, pace.ContainerLimit("")).Set()()
 	log := openLog(c.settings, p.stdout)
 	defer closeLog(log)
 	slog.SetDefault(log.Logger()) // libraries log here too, not to standard error
@@ -112,6 +113,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		Queue: p.gateway.Queue,
 	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
+	watched.Hooks = p.hooks(force)
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{
 		{Name: "accept", State: p.listeners.public.state},
@@ -141,12 +143,28 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	return p, p.telemetry.Metrics.Watch(watched)
 }
 
+// hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is. Without an outbox there are none.
+func (p *process) hooks(force *inForce) func() map[string]time.Duration {
+	if p.kept.outbox == nil {
+		if hooks.Any(p.teams) {
+			p.log.Logger().Warn("configuration", "warning", "hooks are configured, and there is no outbox: nothing is delivered")
+		}
+		return nil
+	}
+	d := hooks.New(hooks.Config{
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(p.posting()), Now: time.Now, Log: p.log.Logger(),
+		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
+	})
+	p.works = append(p.works, d.Run)
+	return d.Oldest
+}
+
 // newAdmin is the admin listener's server.
 func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = adminIdle
 	forPeople(server)
@@ -264,12 +282,4 @@ func (c configuration) gatewayConfig() gateway.Config {
 func (s *settings) tunnel() *upstream.Tunnel {
 	tunnel, _ := upstream.ParseTunnel(s.UpstreamProxy, s.NoProxy) // validate has looked at it
 	return tunnel
-}
-
-func prefixes(networks []network) []netip.Prefix {
-	all := make([]netip.Prefix, len(networks))
-	for i, network := range networks {
-		all[i] = netip.Prefix(network)
-	}
-	return all
 }

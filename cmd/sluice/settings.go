@@ -155,6 +155,9 @@ type settings struct {
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
 	ResultNetworks []network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
+	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
+	HookNetworks []network `env:"HOOK_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`
 	// TraceContext selects whether a span links to the client's traceparent or joins its trace.

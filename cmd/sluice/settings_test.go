@@ -56,6 +56,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"CORS_ORIGINS", s.CORSOrigins, []origin(nil)},
 		{"RESULT_HOSTS", s.ResultHosts, []upstream.Host(nil)},
 		{"RESULT_NETWORKS", s.ResultNetworks, []network(nil)},
+		{"HOOK_NETWORKS", s.HookNetworks, []network(nil)},
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},
 		{"DATA_INSPECTION", s.DataInspection, "strip"},

@@ -211,3 +211,11 @@ func parseTraceTemplate(text string) (traceTemplate, error) {
 	}
 	return traceTemplate(text), nil
 }
+
+func prefixes(networks []network) []netip.Prefix {
+	all := make([]netip.Prefix, len(networks))
+	for i, network := range networks {
+		all[i] = netip.Prefix(network)
+	}
+	return all
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/policy/account"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -31,6 +32,8 @@ type Deps struct {
 	// Teams returns the teams in force, of which /usage lists the raises and the limits of keys; nil: none are listed.
 	Teams  func() *teams.File
 	Inside Inside // required with Teams
+	// Outbox has the deliveries that /events lists; nil switches it off.
+	Outbox event.Outbox
 	// Hosts are the allowed names in a request's Host, in lower case, without port. Localhost and addresses are always
 	// allowed. It may be empty.
 	Hosts []string
@@ -56,6 +59,7 @@ const bodyPatience = time.Second
 //	/readyz         200, or 503 with the reason: not serving yet, or stopping, or a check that is Needed fails
 //	/metrics        metrics for Prometheus
 //	/usage          the teams' usage as JSON, see [UsageReport]
+//	/events?team=   the last deliveries to hooks as JSON
 //	/debug/pprof/   only with Deps.Pprof
 //
 // The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. Another
@@ -96,6 +100,8 @@ func (d Deps) route(path string) http.HandlerFunc {
 		return d.Metrics.ServeHTTP
 	case path == "/usage" && d.Ledger != nil:
 		return d.usage
+	case path == "/events" && d.Outbox != nil:
+		return listDeliveries(d.Outbox)
 	case isProfile && d.Pprof:
 		return profile(name)
 	}

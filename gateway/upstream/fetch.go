@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -70,18 +69,9 @@ type bounds struct {
 // NewFetcher builds a Fetcher. It connects to nothing and starts nothing.
 func NewFetcher(config FetchConfig) *Fetcher {
 	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest, inside, moment}}
-	dialer := &net.Dialer{Timeout: connectFor, Resolver: config.Resolver, Control: newGuard(config.Networks).Safe}
-	f.client = &http.Client{
-		CheckRedirect: f.redirect,
-		Transport: &http.Transport{ // its Proxy is nil: a proxy would connect to addresses that the dialer does not see
-			DialContext:        dialer.DialContext,
-			TLSClientConfig:    &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.Roots},
-			DisableKeepAlives:  true, // pictures are large and hosts many
-			DisableCompression: true, // a small answer could unpack to a huge one
-
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-	}
+	transport := Guarded(config.Networks, config.Resolver, config.Roots)
+	transport.DisableKeepAlives = true // pictures are large and hosts many
+	f.client = &http.Client{CheckRedirect: f.redirect, Transport: transport}
 	return f
 }
 

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
-	"code.dny.dev/ssrf"
 )
 
 // Host is a host from which pictures may be fetched: "store.example", "*.store.example" for every name below it,
@@ -98,24 +96,4 @@ func strange(r rune) bool {
 func isLoopback(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return err == nil && address.IsLoopback()
-}
-
-// azure is the platform service of Azure's machines: the one metadata address that is neither private nor link-local.
-var azure = netip.MustParsePrefix("168.63.129.16/32")
-
-// newGuard judges each address that is connected to, right before the connection. A name is resolved once, and the guard sees
-// that very address; a name that leads elsewhere a moment later changes nothing. Public addresses pass: outside the special
-// ranges of IANA's registries (private, loopback, link-local, shared, NAT64, IPv4 inside IPv6, and so on), and the given networks.
-//
-// The ranges are the library's, which is made from the registries; ours would age.
-func newGuard(networks []netip.Prefix) *ssrf.Guardian {
-	var v4, v6 []netip.Prefix
-	for _, network := range networks {
-		if network.Addr().Is4() {
-			v4 = append(v4, network)
-		} else {
-			v6 = append(v6, network)
-		}
-	}
-	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azure), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/spelling"
 	"sluice/policy/teams"
 )
 
@@ -149,7 +150,7 @@ func unknownTeams(accounts *teams.Accounts, file *teams.File) (unknown teams.Fau
 				continue
 			}
 			f := teams.Fault{Field: fmt.Sprintf("accounts[%d].teams[%d]", i, j), Text: "no team is called " + id, Allowed: "the ids of teams"}
-			if near := teams.Nearest(id, known); near != "" {
+			if near := spelling.Nearest(id, known); near != "" {
 				f.Advice = "meant " + near + "?"
 			}
 			unknown = append(unknown, f)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/unit"
 )
 
@@ -139,16 +140,11 @@ func readAccount(n node) *Account {
 	if quotas.ID = AccountQuotasID(a.ID); len(quotas.Quotas) > 0 {
 		a.Quotas = quotas
 	}
-	if a.URL != nil && a.URL.Scheme == "http" && !isThisMachine(a.URL.Hostname()) {
+	if a.URL != nil && a.URL.Scheme == "http" && !event.IsThisMachine(a.URL.Hostname()) {
 		n.warn(a.ID + " has an address with http, which sends its key in clear text")
 	}
 	return a
 }
-
-// filePath is the path of a file. The file itself is looked at elsewhere.
-var filePath = word[string]("the path of a file, of 1 to 4096 bytes without control characters", func(text string) bool {
-	return text != "" && len(text) <= 4096 && !controls.MatchString(text)
-})
 
 // readServiceURL reads the address of a service. One of another form is not shown: it may hold a password.
 func readServiceURL(n node) *url.URL {

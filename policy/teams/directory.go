@@ -51,7 +51,7 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 }
 
 // ofTheFile are the fields of a teams file that a directory's document lacks.
-var ofTheFile = regexp.MustCompile(`^(currency|currency_digits|defaults|account|house|prices|catalogue|aliases|issuers)$`)
+var ofTheFile = regexp.MustCompile(`^(currency|currency_digits|defaults|account|house|prices|catalogue|aliases|hooks|issuers)$`)
 
 // readDirectory reads a directory's document. Its amounts of money count as those of the defaults, or in anything.
 func readDirectory(document []byte, defaults Team, anyMoney bool) (r *reader, list []*Team, version int64, err error) {

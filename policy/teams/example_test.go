@@ -124,6 +124,8 @@ func TestExampleHasEveryField(t *testing.T) {
 	given := map[string]bool{}
 	spoil(root, "", given)
 	given["teams[].regions"] = bytes.Contains(readDoc(t, exampleFile), []byte("\n    # regions: [")) // it needs an accounts file
+	given["teams[].hooks"] = bytes.Contains(readDoc(t, exampleFile), []byte("\n    # hooks:\n"))     // they need files with secrets
+	given["hooks"] = bytes.Contains(readDoc(t, exampleFile), []byte("\n# hooks:\n"))
 	doc, err := yaml.Marshal(root)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"sluice/policy"
+	"sluice/policy/event"
+	"sluice/policy/label"
 	"sluice/policy/price"
 	"sluice/policy/unit"
 )
@@ -48,12 +50,14 @@ type File struct {
 	Aliases map[string]string
 	// Issuers are the parties whose tokens are accepted in place of keys. Nil: none.
 	Issuers []*Issuer
+	// Hooks are the operators' own: they get the events of all teams, and those of none. Nil: none.
+	Hooks []event.Hook
 
 	defaults Team // what every team starts from
 	warnings []string
 	keys     map[Digest]keyOwner
 	byID     map[string]*Team
-	labels   labels
+	labels   label.Models
 	specs    map[string]Spec
 }
 
@@ -109,8 +113,17 @@ func (f *File) Names(team *Team, day int) []string {
 }
 
 // Label is the label of a model in metrics: its name if the teams file has just that name as a pattern, else the first pattern
-// with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * is no label.
-func (f *File) Label(model string) string { return f.labels.of(model) }
+// with a wildcard that matches it, prices before teams and the account, else [label.Other]. A lone * is no label.
+func (f *File) Label(model string) string { return f.labels.Of(model) }
+
+// Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], to the
+// callback of the request that it tells of, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
+func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {
+	if of := f.Team(team); of != nil {
+		to = event.Calling(event.Wanting(to, team, of.Hooks, t), team, of.Hooks, callback)
+	}
+	return event.Wanting(to, event.Operators, f.Hooks, t)
+}
 
 // Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
 // not YAML has one fault.
@@ -173,6 +186,7 @@ func (f *File) read(n node) {
 		may("prices", func(v node) { f.Prices = readPrices(v) }),
 		may("catalogue", func(v node) { f.Catalogue = list(v, "model names", modelName, "each model once") }),
 		may("aliases", func(v node) { f.Aliases = readAliases(v) }),
+		may("hooks", func(v node) { f.Hooks = readHooks(v) }),
 		may("issuers", func(v node) { f.Issuers = readIssuers(v) }),
 	)
 	if teams != nil {
@@ -203,5 +217,5 @@ func (f *File) index() {
 	for _, a := range f.Account {
 		patterns = append(patterns, a.Models...)
 	}
-	f.labels = newLabels(f.Catalogue, patterns)
+	f.labels = label.New(f.Catalogue, patterns)
 }

@@ -1,11 +1,6 @@
 package teams
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/goccy/go-yaml/ast"
-)
+import "strings"
 
 // outsideMark begins the id of an account that is no team's. No team's id has it.
 const outsideMark = "@"
@@ -38,20 +33,12 @@ func (h *House) Quotas() *Team {
 // NeedsPrice reports whether a quota of spend of a team, or of the house, requires that the team's models have a price.
 func (f *File) NeedsPrice(team *Team) bool { return team.Spends() || f.House.Spends() }
 
-// percent is a part of a quota.
-var percent = whole(1, 100)
-
 // readHouse reads the cap of all teams together.
 func readHouse(n node) *House {
 	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile, Money: n.counts}}
 	given := n.fields(
 		may("quotas", group(quotaFields(&h.Account.Quotas)...)),
-		may("alert", func(v node) {
-			h.Alert = list(v, "per cent", percent, "each once")
-			if v.ast.Type() == ast.SequenceType && !slices.IsSorted(h.Alert) {
-				v.fault(Fault{Given: "per cent that do not rise", Allowed: "the smallest first"})
-			}
-		}),
+		may("alert", func(v node) { h.Alert = readAlert(v) }),
 	)
 	if given != nil && len(h.Account.Quotas) == 0 {
 		n.fault(Fault{Given: "no quota", Allowed: "quotas of the house, or no such line"})

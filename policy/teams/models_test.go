@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy/label"
 	"sluice/policy/teams"
 )
 
@@ -67,7 +68,7 @@ prices:
 	if len(labels) != 2 {
 		t.Errorf("20,000 models have %d labels", len(labels))
 	}
-	if (&teams.File{}).Label("x") != teams.OtherModel {
+	if (&teams.File{}).Label("x") != label.Other {
 		t.Error("no teams, no labels")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/spelling"
 )
 
 // modeName is a mode as the operator writes it.
@@ -57,7 +58,7 @@ func worded(word string, known []string) string {
 	plain := plainly(word)
 	first, _, dotted := strings.Cut(plain, ".")
 	begun := func(id string) bool { return strings.HasPrefix(id, first+".") }
-	if plainWords.MatchString(word) || slips.MatchString(word) && (Nearest(plain, known) != "" || dotted && slices.ContainsFunc(known, begun)) {
+	if plainWords.MatchString(word) || slips.MatchString(word) && (spelling.Nearest(plain, known) != "" || dotted && slices.ContainsFunc(known, begun)) {
 		return word
 	}
 	return "[hidden]"

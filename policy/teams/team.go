@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/unit"
 )
 
@@ -59,6 +60,10 @@ type Team struct {
 	TagQuotas []Quota
 	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
 	Modes policy.Modes
+	// Hooks get the team's events, at most 20. Nil: none.
+	Hooks []event.Hook
+	// Alert are the per cent of each quota whose passing is an event, as the house's. Nil: none.
+	Alert []int
 
 	counted map[string]*Key // the keys with rates or quotas of their own, by id; nil: none
 }
@@ -123,7 +128,6 @@ func (t *Team) CountedKeys() (keys []*Key) {
 }
 
 const (
-	teamID     = `^[a-z0-9][a-z0-9-]{0,62}$`
 	maxKeyDays = 3650 // ten years
 	maxCount   = 1_000_000
 	maxMembers = 100 // groups and e-mails
@@ -158,6 +162,8 @@ func (t *Team) shared(tagQuotas *node) []field {
 			n.fields(quotaFields(&t.TagQuotas)...)
 		}),
 		may("key_days", oneOrNone(&t.KeyDays, whole(1, maxKeyDays))),
+		may("hooks", func(n node) { t.Hooks = readHooks(n) }),
+		may("alert", func(n node) { t.Alert = readAlert(n) }),
 		may("rules", func(n node) { t.Modes = t.Modes.Override(readModes(n)) }),
 	}
 }
@@ -168,14 +174,6 @@ func (t *Team) needTagKey(n node) {
 		n.fault(Fault{Given: "tag_quotas without a tag_key", Allowed: "with a tag_key, which names the tag that they count by"})
 		t.TagKey = unreadTag // one fault is enough
 	}
-}
-
-var ownID = spelled(teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
-
-// IsID reports whether a team, or an account at the service, may have an id.
-func IsID(text string) bool {
-	_, is := ownID.parse(text)
-	return is
 }
 
 // readTeams reads the list of teams, each starting from the defaults.

@@ -2,7 +2,6 @@ package teams
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/unit"
 )
 
@@ -179,7 +179,10 @@ func some[T comparable](to *[]T, of string, f form[T]) func(node) {
 	}
 }
 
-const maxClaimValue = 512 // bytes
+const (
+	maxClaimValue = 512 // bytes
+	teamID        = `^[a-z0-9][a-z0-9-]{0,62}$`
+)
 
 var controls = regexp.MustCompile(`[[:cntrl:]]`)
 
@@ -206,10 +209,21 @@ func IsIssuerURL(text string) bool {
 	if err != nil || len(text) > maxClaimValue || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return false
 	}
-	return u.Scheme == "https" || u.Scheme == "http" && isThisMachine(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && event.IsThisMachine(u.Hostname())
 }
 
-func isThisMachine(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+var ownID = spelled(teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
+
+// IsID reports whether a team, or an account at the service, may have an id.
+func IsID(text string) bool {
+	_, is := ownID.parse(text)
+	return is
 }
+
+// filePath is the path of a file. The file itself is looked at elsewhere.
+var filePath = word[string]("the path of a file, of 1 to 4096 bytes without control characters", func(text string) bool {
+	return text != "" && len(text) <= 4096 && !controls.MatchString(text)
+})
+
+// percent is a part of a quota.
+var percent = whole(1, 100)

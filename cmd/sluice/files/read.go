@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,16 @@ func Secret(path string) (upstream.Secret, error) {
 		return "", errEmpty
 	}
 	return upstream.Secret(text), nil
+}
+
+// Beside returns what reads files with secrets whose paths are from the folder of another file.
+func Beside(file string) func(path string) (upstream.Secret, error) {
+	return func(path string) (upstream.Secret, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(file), path)
+		}
+		return Secret(path)
+	}
 }
 
 // Read reads a regular file; others may have no end.

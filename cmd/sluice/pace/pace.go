@@ -1,4 +1,5 @@
-package main
+// Package pace decides how the runtime collects garbage, by the memory that the process may use.
+package pace
 
 import (
 	"math"
@@ -10,22 +11,22 @@ import (
 )
 
 const (
-	// paceBounded is GOGC, in percent of the live heap, if a memory limit is known: near the limit the runtime collects more
+	// bounded is GOGC, in percent of the live heap, if a memory limit is known: near the limit the runtime collects more
 	// often by itself.
-	paceBounded = 400
-	// paceFree is GOGC without a limit.
-	paceFree = 200
+	bounded = 400
+	// free is GOGC without a limit.
+	free = 200
 )
 
-// pace is how the runtime collects garbage. Zero keeps the setting of the environment or the runtime.
-type pace struct {
+// Pace is how the runtime collects garbage. Zero keeps the setting of the environment or the runtime.
+type Pace struct {
 	percent int
 	limit   int64 // of the process's memory, in bytes
 }
 
-// paceFor decides the pace. GOGC and GOMEMLIMIT win. container is the container's memory limit in bytes; 0: no limit. A tenth of
+// For decides the pace. GOGC and GOMEMLIMIT win. container is the container's memory limit in bytes; 0: no limit. A tenth of
 // it is left for the binary, stacks and sockets, as in the chart.
-func paceFor(environ []string, container int64) (p pace) {
+func For(environ []string, container int64) (p Pace) {
 	percent, limit := valueIn(environ, "GOGC"), valueIn(environ, "GOMEMLIMIT")
 	if limit == "" {
 		p.limit = container / 10 * 9
@@ -33,15 +34,15 @@ func paceFor(environ []string, container int64) (p pace) {
 	switch {
 	case percent != "":
 	case p.limit > 0, limit != "" && limit != "off":
-		p.percent = paceBounded
+		p.percent = bounded
 	default:
-		p.percent = paceFree
+		p.percent = free
 	}
 	return p
 }
 
-// set puts the pace in force, and returns a function that restores the previous one.
-func (p pace) set() (restore func()) {
+// Set puts the pace in force, and returns a function that restores the previous one.
+func (p Pace) Set() (restore func()) {
 	percent, limit := -1, int64(math.MaxInt64)
 	if p.percent > 0 {
 		percent = debug.SetGCPercent(p.percent)
@@ -68,9 +69,9 @@ func valueIn(environ []string, name string) string {
 	return ""
 }
 
-// containerLimit is the least memory limit of the process's control group (version 2) and those above it, in bytes; 0: no limit,
+// ContainerLimit is the least memory limit of the process's control group (version 2) and those above it, in bytes; 0: no limit,
 // or not readable. root is "" outside tests.
-func containerLimit(root string) (least int64) {
+func ContainerLimit(root string) (least int64) {
 	groups, _ := os.ReadFile(root + "/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
 		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")

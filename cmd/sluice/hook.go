@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/gateway/hooks"
+	"sluice/policy/event"
+)
+
+// hookCommand is sluice hook.
+type hookCommand struct {
+	Act    string `arg:"" optional:"" placeholder:"test" help:"test posts a ping to the team's hooks and shows what came back."`
+	Team   string `required:"" placeholder:"T" help:"The team's id; @operators for the operators' own hooks."`
+	ID     string `name:"id" placeholder:"H" help:"Of one hook alone."`
+	Resend string `placeholder:"evt_…" help:"Has an event delivered again to the hooks that it was for. Needs Redis."`
+}
+
+// Run posts a ping, or has an event delivered again.
+func (c hookCommand) Run(ctx context.Context, p program) error {
+	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" {
+		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook --team T --resend evt_…")}
+	}
+	conf, err := loadConfiguration(p.environ)
+	if conf.teams == nil || conf.Upstream.File == nil {
+		return err
+	}
+	if c.Resend != "" {
+		if err = hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend); errors.Is(err, event.ErrID) {
+			err = badUsage{fmt.Errorf("--resend: %w", err)}
+		}
+		return err
+	}
+	file, _ := conf.withDirectory(ctx, p.stderr)
+	list, err := hooks.Of(file, c.Team, c.ID)
+	if err != nil {
+		return badUsage{err}
+	}
+	return hooks.Test(ctx, p.stdout, hooks.NewPoster(conf.posting()), c.Team, list, time.Now())
+}

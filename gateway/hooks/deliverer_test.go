@@ -1,0 +1,375 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+	"sluice/policy/teams"
+)
+
+const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// life is of events in tests.
+const life = 72 * time.Hour
+
+// try is a delivery as a receiver got it.
+type try struct {
+	at       time.Time
+	url      string
+	id, body string
+}
+
+// receivers answer in place of a network, in simulated time.
+type receivers struct {
+	mu     sync.Mutex
+	tries  []try
+	answer func(r *http.Request, n int) (code int, after time.Duration) // n: of this host, from 1
+	seen   map[string]int
+}
+
+func (r *receivers) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(request.Body)
+	r.mu.Lock()
+	if r.seen == nil {
+		r.seen = map[string]int{}
+	}
+	r.seen[request.URL.Host]++
+	n := r.seen[request.URL.Host]
+	r.tries = append(r.tries, try{time.Now(), request.URL.String(), request.Header.Get(headerID), string(body)})
+	r.mu.Unlock()
+	code, after := r.answer(request, n)
+	select {
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	case <-time.After(after):
+	}
+	if code == 0 {
+		return nil, errors.New("connection reset")
+	}
+	return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader("")), Header: http.Header{}}, nil
+}
+
+// of are the tries at a host.
+func (r *receivers) of(host string) (all []try) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.tries {
+		if strings.Contains(t.url, host) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+const twoTeams = `
+teams:
+  - {id: search, hooks: [{id: jobs, url: "https://jobs.example/hook", events: ["*"], secret_file: a}]}
+  - {id: shop, hooks: [{id: slow, url: "https://slow.example/", events: ["*"], secret_file: a}]}
+`
+
+func parse(t testing.TB, doc string) *teams.File {
+	t.Helper()
+	file, err := teams.Parse([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// world is an outbox, receivers and a replica.
+type world struct {
+	*testing.T
+	box      *box
+	to       *receivers
+	mu       sync.Mutex
+	file     *teams.File
+	outcomes map[string]int
+}
+
+func newWorld(t *testing.T, answer func(r *http.Request, n int) (int, time.Duration)) *world {
+	return &world{T: t, box: &box{now: time.Now}, to: &receivers{answer: answer}, file: parse(t, twoTeams), outcomes: map[string]int{}}
+}
+
+// replica is one more deliverer.
+func (w *world) replica() *Deliverer {
+	poster := NewPoster(PosterConfig{Secret: func(string) (upstream.Secret, error) { return testSecret, nil }, Now: time.Now})
+	poster.client.Transport = w.to
+	return New(Config{
+		Outbox: w.box, Poster: poster, Life: life, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Teams: func() *teams.File {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.file
+		},
+		Count: func(hook string, outcome Outcome) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.outcomes[hook+" "+string(outcome)]++
+		},
+	})
+}
+
+// run runs a replica and returns what stops it and waits.
+func (w *world) run(d *Deliverer) (stop func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (w *world) append(team string, n int) {
+	for range n {
+		if _, err := w.box.Append(w.Context(), &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(`{"task_id":"t"}`), To: w.file.Hooked(team, event.TaskSucceeded, "")}); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func always(code int) func(*http.Request, int) (int, time.Duration) {
+	return func(*http.Request, int) (int, time.Duration) { return code, time.Millisecond }
+}
+
+// A receiver that is away gets the same bytes under the same id again: after 5 s, 30 s, 2 m, 10 m, 30 m, 1 h, then each hour, a fifth more or
+// less, until the event's life ends.
+func TestTriesFollowTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(http.StatusServiceUnavailable))
+		stop := w.run(w.replica())
+		began := time.Now()
+		w.append("search", 1)
+		time.Sleep(life + time.Hour)
+		stop()
+		tries := w.to.of("jobs.example")
+		for i, try := range tries {
+			if try.id != tries[0].id || try.body != tries[0].body || !strings.Contains(try.body, try.id) {
+				t.Fatalf("try %d is %+v, the first was %+v", i+1, try, tries[0])
+			}
+			if i == 0 {
+				continue
+			}
+			want := waits[min(i, len(waits))-1]
+			if got := try.at.Sub(tries[i-1].at); got < want*8/10 || got > want*12/10+2*pause {
+				t.Errorf("try %d comes %v after the one before it, want %v", i+1, got, want)
+			}
+		}
+		if last := tries[len(tries)-1].at; len(tries) < 60 || last.Sub(began) > life || life-last.Sub(began) > 75*time.Minute {
+			t.Errorf("%d tries, the last after %v", len(tries), last.Sub(began))
+		}
+		if got := w.box.states(); got[event.GivenUp] != 1 || w.outcomes["jobs given_up"] != 1 || w.outcomes["jobs failed"] != len(tries)-1 {
+			t.Errorf("%v %v", got, w.outcomes)
+		}
+	})
+}
+
+// A receiver that never answers is given 10 s, and holds up no other hook.
+func TestSlowReceiversHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(r *http.Request, _ int) (int, time.Duration) {
+			if r.URL.Host == "slow.example" {
+				return 200, time.Hour
+			}
+			return 200, 10 * time.Millisecond
+		})
+		w.append("shop", 100)
+		w.append("search", 100)
+		d := w.replica()
+		stop := w.run(d)
+		time.Sleep(9 * time.Second)
+		if slow, quick := len(w.to.of("slow.example")), len(w.to.of("jobs.example")); slow != perHook || quick != 100 {
+			t.Errorf("%d and %d tries", slow, quick)
+		}
+		if got := d.Oldest(); got["slow"] != 9*time.Second || got["jobs"] != 0 {
+			t.Errorf("%v", got)
+		}
+		time.Sleep(2 * time.Second)
+		if slow := len(w.to.of("slow.example")); slow != 2*perHook {
+			t.Errorf("%d tries after the first gave up", slow)
+		}
+		stop()
+		if w.outcomes["slow failed"] != 2*perHook || w.outcomes["jobs delivered"] != 100 {
+			t.Errorf("%v", w.outcomes)
+		}
+	})
+}
+
+// 410 ends a hook: nothing is sent to it any more, until the file changes.
+func TestGoneEndsAHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := true
+		w := newWorld(t, func(*http.Request, int) (int, time.Duration) {
+			if gone {
+				return http.StatusGone, 0
+			}
+			return 200, 0
+		})
+		stop := w.run(w.replica())
+		w.append("search", 1)
+		time.Sleep(2 * pause)
+		w.append("search", 3)
+		time.Sleep(3 * time.Hour)
+		if n := len(w.to.of("jobs.example")); n != 1 || w.outcomes["jobs ended"] != 1 {
+			t.Errorf("%d tries, %v", n, w.outcomes)
+		}
+		gone = false
+		w.mu.Lock()
+		w.file = parse(t, twoTeams+"#")
+		w.mu.Unlock()
+		time.Sleep(2 * pause)
+		stop()
+		if got := w.box.states(); got[event.Delivered] != 3 || got[event.GivenUp] != 1 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// deadBox loses a replica: what it records never arrives.
+type deadBox struct{ *box }
+
+func (deadBox) Tried(context.Context, *event.Delivery) error { return errGone }
+
+// A replica that dies between the try and its record means a second delivery of the same id and bytes, within 32 s.
+func TestADeadReplicasLeaseIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(200))
+		dead := w.replica()
+		dead.Outbox = deadBox{w.box}
+		w.append("search", 1)
+		stop := w.run(dead)
+		time.Sleep(pause)
+		stop()
+		stop = w.run(w.replica())
+		time.Sleep(32 * time.Second)
+		stop()
+		tries := w.to.of("jobs.example")
+		if len(tries) != 2 || tries[0].id != tries[1].id || tries[0].body != tries[1].body || tries[1].at.Sub(tries[0].at) > 32*time.Second {
+			t.Fatalf("%+v", tries)
+		}
+		if got := w.box.states(); got[event.Delivered] != 1 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// Three replicas share the work: nothing is tried by two.
+func TestReplicasShareTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(204))
+		var stops []func()
+		for range 3 {
+			stops = append(stops, w.run(w.replica()))
+		}
+		w.append("search", 300)
+		time.Sleep(time.Minute)
+		for _, stop := range stops {
+			stop()
+		}
+		if n := len(w.to.of("jobs.example")); n != 300 || w.box.states()[event.Delivered] != 300 {
+			t.Errorf("%d tries, %v", n, w.box.states())
+		}
+	})
+}
+
+// While the outbox is away nothing is lost, and deliveries go on when it is back.
+func TestTheOutboxIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(200))
+		stop := w.run(w.replica())
+		w.append("search", 10)
+		w.box.setAway(true)
+		time.Sleep(time.Minute)
+		if n := len(w.to.of("jobs.example")); n != 0 {
+			t.Errorf("%d tries", n)
+		}
+		w.box.setAway(false)
+		time.Sleep(2 * pause)
+		w.box.setAway(true)
+		w.box.setAway(false)
+		stop()
+		if got := w.box.states(); got[event.Delivered] != 10 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// What is under way when a replica stops is ended and recorded.
+func TestAStopCutsNoTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(*http.Request, int) (int, time.Duration) { return 200, 5 * time.Second })
+		stop := w.run(w.replica())
+		w.append("search", 2)
+		time.Sleep(2 * pause)
+		stop()
+		if got := w.box.states(); got[event.Delivered] != 2 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// A callback goes to its path below the hook's address, beside what the hook gets anyway.
+func TestCallbacksGoBelowTheirHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(200))
+		stop := w.run(w.replica())
+		to := event.Address{Owner: "search", Hook: "jobs"}
+		_, _ = w.box.Append(t.Context(), &event.Draft{Type: event.TaskFailed, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: to}, {Address: to, Path: "shots/42?x=1"}}})
+		time.Sleep(2 * pause)
+		stop()
+		got := map[string]bool{}
+		for _, try := range w.to.of("jobs.example") {
+			got[try.url] = true
+		}
+		if len(got) != 2 || !got["https://jobs.example/hook"] || !got["https://jobs.example/hook/shots/42?x=1"] {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// What another replica took over is no longer counted as waiting here.
+func TestTheOldestIsForgottenOnceAnotherTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(500))
+		d := w.replica()
+		stop := w.run(d)
+		w.append("search", 1)
+		time.Sleep(2 * time.Second)
+		if got := d.Oldest()["jobs"]; got != 2*time.Second {
+			t.Errorf("%v", got)
+		}
+		w.box.mu.Lock()
+		w.box.list = nil // another replica delivered it
+		w.box.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := d.Oldest()["jobs"]; got != 0 {
+			t.Errorf("%v", got)
+		}
+		stop()
+	})
+}
+
+// Waits lie a fifth around their time, from the first to the hourly ones.
+func TestWaits(t *testing.T) {
+	for tries, want := range map[int]time.Duration{1: 5 * time.Second, 2: 30 * time.Second, 3: 2 * time.Minute, 4: 10 * time.Minute, 5: 30 * time.Minute, 6: time.Hour, 7: time.Hour, 500: time.Hour} {
+		for roll, part := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2} {
+			if got := waitAfter(tries, roll); got != time.Duration(float64(want)*part) {
+				t.Errorf("after %d tries, %v: %v", tries, strconv.FormatFloat(roll, 'g', -1, 64), got)
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package hooks
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+	"sluice/policy/teams"
+)
+
+// What is allowed in place of what is at fault.
+const (
+	allowedAddress = "public ones, and the networks of SLUICE_HOOK_NETWORKS"
+	allowedSecret  = "a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
+)
+
+var errOdd = errors.New("its host is an address in a form that programs read differently")
+
+// odd reports whether a host is an address in another form than usual, such as 2130706433, 0x7f.1 or 0177.0.0.1, which the system's
+// resolver may read. As browsers do it: the last part of the name is a number.
+func odd(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := strings.ToLower(labels[len(labels)-1])
+	if hex, is := strings.CutPrefix(last, "0x"); is {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// owned is an owner's hooks.
+type owned struct {
+	owner string
+	hooks []event.Hook
+}
+
+// all lists the operators' hooks and those of every team.
+func all(file *teams.File) []owned {
+	list := []owned{{event.Operators, file.Hooks}}
+	for _, team := range file.List {
+		if len(team.Hooks) > 0 {
+			list = append(list, owned{team.ID, team.Hooks})
+		}
+	}
+	return list
+}
+
+// Any reports whether a teams file has any hook.
+func Any(file *teams.File) bool {
+	return len(all(file)) > 1 || len(file.Hooks) > 0
+}
+
+// Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several
+// teams have from the defaults is told once.
+func Faults(file *teams.File, posting PosterConfig) (faults teams.Faults) {
+	told := map[teams.Fault]bool{}
+	for _, of := range all(file) {
+		for i := range of.hooks {
+			for _, f := range faultsOf(&of.hooks[i], &posting) {
+				if !told[f] {
+					told[f] = true
+					faults = append(faults, f)
+				}
+			}
+		}
+	}
+	return faults
+}
+
+func faultsOf(h *event.Hook, posting *PosterConfig) (faults teams.Faults) {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return nil // it was read strictly
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	switch {
+	case err == nil && !upstream.MayConnect(address, posting.Networks):
+		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: allowedAddress})
+	case odd(u.Hostname()):
+		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Text: errOdd.Error(), Allowed: "four decimal numbers, or [IPv6]"})
+	}
+	for _, path := range h.Secrets {
+		content, err := posting.Secret(path)
+		if err == nil {
+			_, err = keyOf(content)
+		}
+		if err != nil {
+			faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: allowedSecret})
+		}
+	}
+	return faults
+}

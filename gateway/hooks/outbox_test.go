@@ -1,0 +1,97 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/policy/event"
+)
+
+// box is an outbox in memory, as the contract says, that can be away.
+type box struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	list   []*kept
+	away   bool
+	taken  int // deliveries, over all calls
+	number uint16
+}
+
+type kept struct {
+	event.Delivery
+	leased time.Time
+}
+
+var errGone = errors.New("connection refused")
+
+func (b *box) Append(_ context.Context, d *event.Draft) (event.ID, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.number++
+	e := event.Event{ID: event.ID{Owner: d.Team, Millis: b.now().UnixMilli(), Number: b.number}, Type: d.Type, Time: b.now(), Team: d.Team, Data: d.Data}
+	for _, to := range d.To {
+		b.list = append(b.list, &kept{Delivery: event.Delivery{Event: e, To: to.Address, Path: to.Path, State: event.Waiting, Next: b.now()}})
+	}
+	return e.ID, nil
+}
+
+func (b *box) Due(_ context.Context, hooks []event.Address, most int) (due []event.Delivery, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return nil, errGone
+	}
+	took := map[event.Address]int{}
+	for _, k := range b.list {
+		now := b.now()
+		if slices.Contains(hooks, k.To) && k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < most {
+			k.leased = now.Add(event.Lease)
+			took[k.To]++
+			b.taken++
+			due = append(due, k.Delivery)
+		}
+	}
+	return due, nil
+}
+
+func (b *box) Tried(_ context.Context, d *event.Delivery) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return errGone
+	}
+	for _, k := range b.list {
+		if nameOf(&k.Delivery) == nameOf(d) {
+			k.Delivery, k.leased = *d, time.Time{}
+		}
+	}
+	return nil
+}
+
+func (b *box) setAway(away bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.away = away
+}
+
+// states counts the deliveries by state.
+func (b *box) states() map[event.State]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := map[event.State]int{}
+	for _, k := range b.list {
+		n[k.State]++
+	}
+	return n
+}
+
+func (b *box) After(context.Context, event.ID, int) ([]event.Event, bool, error) {
+	return nil, false, nil
+}
+
+func (b *box) Deliveries(context.Context, string, int) ([]event.Delivery, error) { return nil, nil }
+func (b *box) Again(context.Context, event.ID) error                             { return nil }

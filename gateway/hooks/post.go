@@ -1,0 +1,144 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+)
+
+// Bounds of one try.
+const (
+	patience   = 10 * time.Second // for the whole try
+	mostAnswer = 4 << 10          // bytes of an answer that are read
+	perHook    = 4                // tries of a hook at a time
+	idleFor    = 30 * time.Second // a connection that is not used
+)
+
+// PosterConfig says how events are posted.
+type PosterConfig struct {
+	// Secret reads the file of a secret. It is read at each try, so that a new content counts at once.
+	Secret   func(path string) (upstream.Secret, error)
+	Networks []netip.Prefix // where hooks may be, beside public addresses; empty: nowhere
+	Now      func() time.Time
+
+	Resolver *net.Resolver  // nil: the system's
+	Roots    *x509.CertPool // authorities of the receivers' certificates; nil: the system's
+}
+
+// Poster posts events to hooks. It is safe for concurrent use.
+type Poster struct {
+	config PosterConfig
+	client *http.Client
+}
+
+// NewPoster builds a Poster. It connects to nothing and starts nothing.
+func NewPoster(config PosterConfig) *Poster {
+	transport := upstream.Guarded(config.Networks, config.Resolver, config.Roots)
+	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = perHook, idleFor
+	return &Poster{config, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Answer is what a receiver answered.
+type Answer struct {
+	Code int    // its status
+	Text []byte // the beginning of its body, at most 4 KiB; never for a team
+}
+
+// Post tries once, within 10 s, to post an event to a target of a hook. Its error says why no answer came, without the path of the
+// address, which may be a secret.
+func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path string) (a Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := p.request(ctx, h, e, path)
+	if err != nil {
+		return a, err
+	}
+	answer, err := p.client.Do(request)
+	if err != nil {
+		return a, plain(ctx, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	a.Code = answer.StatusCode
+	a.Text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // what was answered is known by the status
+	return a, nil
+}
+
+// plain is an error without the path and the query of the address.
+func plain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("no answer within %v", patience)
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the wrapping quotes the address
+	}
+	return err
+}
+
+// request is a try. Its URL is judged again: the name may have been written for another version.
+func (p *Poster) request(ctx context.Context, h *event.Hook, e *event.Event, path string) (*http.Request, error) {
+	if !event.IsHookURL(h.URL, h.Insecure) {
+		return nil, errors.New("its url is no address for a hook")
+	}
+	body, err := bodyOf(h, e)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.At(path), bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("its url and the path of the callback are no address")
+	}
+	if odd(request.URL.Hostname()) {
+		return nil, errOdd
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "sluice")
+	if h.Kind == event.Slack {
+		return request, nil
+	}
+	keys, err := p.keys(h)
+	if err != nil {
+		return nil, err
+	}
+	id, at := e.ID.String(), stamp(p.config.Now())
+	request.Header.Set(headerID, id)
+	request.Header.Set(headerTimestamp, at)
+	request.Header.Set(headerSignature, signature(keys, id, at, body))
+	return request, nil
+}
+
+// bodyOf is what a hook gets of an event: its very bytes, or a sentence.
+func bodyOf(h *event.Hook, e *event.Event) ([]byte, error) {
+	if h.Kind != event.Slack {
+		return e.Bytes(), nil
+	}
+	return json.Marshal(struct {
+		Text string `json:"text"`
+	}{Sentence(e)})
+}
+
+func (p *Poster) keys(h *event.Hook) (keys [][]byte, err error) {
+	for i, path := range h.Secrets {
+		secret, err := p.config.Secret(path)
+		if err == nil {
+			var key []byte
+			key, err = keyOf(secret)
+			keys = append(keys, key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("secret %d: %w", i+1, err)
+		}
+	}
+	return keys, nil
+}

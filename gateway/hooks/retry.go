@@ -1,0 +1,54 @@
+package hooks
+
+import (
+	"net/http"
+	"time"
+
+	"sluice/policy/event"
+)
+
+// waits are the times until a delivery is tried again, after the first try, the second, and so on; from the last one on it is the same.
+var waits = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+
+// spread is by which part a wait is longer or shorter, so that what failed together is not tried together.
+const spread = 0.2
+
+// waitAfter is how long a delivery waits after so many tries. roll is from 0 up to 1.
+func waitAfter(tries int, roll float64) time.Duration {
+	wait := float64(waits[min(max(tries, 1), len(waits))-1])
+	return time.Duration(wait * (1 - spread + 2*spread*roll))
+}
+
+// Outcome is what came of one try.
+type Outcome string
+
+// The outcomes of a try.
+const (
+	Taken   Outcome = "delivered" // it was answered with 2xx
+	Failed  Outcome = "failed"    // it is tried again
+	GivenUp Outcome = "given_up"  // the event's life ends before the next try
+	Ended   Outcome = "ended"     // it was answered with 410: its hook gets nothing until the file changes
+)
+
+// Outcomes are all.
+var Outcomes = []Outcome{Taken, Failed, GivenUp, Ended}
+
+// judge writes into a delivery what came of a try that ended at a moment with a status; 0: no answer.
+func judge(d *event.Delivery, code int, now time.Time, life time.Duration, roll float64) Outcome {
+	d.Tries++
+	d.Code, d.Last, d.Next = code, now, time.Time{}
+	switch next := now.Add(waitAfter(d.Tries, roll)); {
+	case code >= 200 && code <= 299:
+		d.State = event.Delivered
+		return Taken
+	case code == http.StatusGone:
+		d.State = event.GivenUp
+		return Ended
+	case next.After(d.Event.Time.Add(life)):
+		d.State = event.GivenUp
+		return GivenUp
+	default:
+		d.State, d.Next = event.Waiting, next
+		return Failed
+	}
+}

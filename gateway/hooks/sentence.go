@@ -1,0 +1,109 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sluice/policy/event"
+)
+
+// told are the members of an event's data that sentences tell of.
+type told struct {
+	Account   string      `json:"account"`
+	Cost      json.Number `json:"cost"`
+	Expires   string      `json:"expires"`
+	Fault     string      `json:"fault"`
+	Images    json.Number `json:"images"`
+	Key       string      `json:"key"`
+	Limit     json.Number `json:"limit"`
+	Model     string      `json:"model"`
+	Outcome   string      `json:"outcome"`
+	Period    string      `json:"period"`
+	Reason    string      `json:"reason"`
+	Scope     string      `json:"scope"`
+	TaskID    string      `json:"task_id"`
+	Threshold json.Number `json:"threshold"`
+	Unit      string      `json:"unit"`
+	Until     string      `json:"until"`
+	Used      json.Number `json:"used"`
+}
+
+// Sentence is an event for people, in one line: for Slack, and what takes the same. What an event lacks is left out.
+func Sentence(e *event.Event) string {
+	var d told
+	_ = json.Unmarshal(e.Data, &d) // a member of another kind is left out
+	return escaped.Replace(strings.Join(strings.Fields(sentence(e, &d)), " "))
+}
+
+// escaped keeps texts from mentioning people and from being links.
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func sentence(e *event.Event, d *told) string {
+	team := "Team " + e.Team
+	switch e.Type {
+	case event.TaskSucceeded, event.TaskFailed, event.TaskCancelled, event.TaskUnheard, event.TaskStored:
+		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost))
+	case event.QuotaReached:
+		who := team
+		if e.Team == event.Operators {
+			who = "All teams together"
+		}
+		return fmt.Sprintf("%s%s: %s per cent of the quota of %s per %s is used%s", who, ofScope(d), or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
+	case event.RequestSettled:
+		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost))
+	case event.RateStarved:
+		return team + ": more than half of the requests were refused for 5 minutes"
+	case event.KeyExpiring:
+		return team + ": key " + d.Key + " expires" + part(" at ", d.Expires)
+	case event.AccountOut:
+		return "Account " + d.Account + " at the service is out" + part(": ", d.Reason) + part(", until ", d.Until)
+	case event.AccountBack:
+		return "Account " + d.Account + " at the service is back"
+	case event.TeamsFaulty:
+		return "The teams file is faulty, the one before it stays in force" + part(": ", d.Fault)
+	case event.Ping:
+		return "Sluice: this hook works"
+	}
+	return "Sluice: " + string(e.Type)
+}
+
+// ends are how tasks end.
+var ends = map[event.Type]string{
+	event.TaskSucceeded: "succeeded", event.TaskFailed: "failed", event.TaskCancelled: "was cancelled",
+	event.TaskUnheard: "was never heard of again and is charged as held", event.TaskStored: "has its pictures stored",
+}
+
+func ofScope(d *told) string {
+	switch d.Scope {
+	case "key":
+		return ", key" + part(" ", d.Key)
+	case "account":
+		return ", account" + part(" ", d.Account)
+	case "tag":
+		return ", a value of its tag"
+	}
+	return ""
+}
+
+func usedOf(d *told) string {
+	if d.Used == "" || d.Limit == "" {
+		return ""
+	}
+	return ": " + string(d.Used) + " of " + string(d.Limit)
+}
+
+// part is a text with its word before it, or nothing.
+func part(word, text string) string {
+	if text == "" {
+		return ""
+	}
+	return word + text
+}
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

@@ -1,0 +1,114 @@
+package event
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is the form in which a hook gets events.
+type Kind string
+
+// The kinds of hooks.
+const (
+	Standard Kind = ""      // the event itself, signed as Standard Webhooks say
+	Slack    Kind = "slack" // a sentence for people
+)
+
+// Hook is an address that events are delivered to, as its owner wrote it.
+type Hook struct {
+	ID string // in logs and metrics; unique among its owner's
+	// URL is absolute, without user and fragment. It may be as secret as a key, and is never shown: chats have no other.
+	URL string
+	// Events select what it gets. Nil: only what callbacks of requests send.
+	Events []Pattern
+	// Secrets are the paths of one or two files with what signs its deliveries. A Slack hook has none.
+	Secrets  []string
+	Insecure bool // http is allowed
+	Kind     Kind
+}
+
+// Wants reports whether a hook gets events of a type.
+func (h *Hook) Wants(t Type) bool {
+	return slices.ContainsFunc(h.Events, func(p Pattern) bool { return p.Matches(t) })
+}
+
+// Wanting appends a target for each hook of an owner that gets events of a type.
+func Wanting(to []Target, owner string, hooks []Hook, t Type) []Target {
+	for i := range hooks {
+		if hooks[i].Wants(t) {
+			to = append(to, Target{Address: Address{owner, hooks[i].ID}})
+		}
+	}
+	return to
+}
+
+// maxSecrets is how many a hook may have: the second while one is replaced.
+const maxSecrets = 2
+
+// Misfit says what of a hook does not fit together, and what is allowed; empty: all does. A member that could not be read is not its matter.
+func (h *Hook) Misfit() (given, allowed string) {
+	switch n := len(h.Secrets); {
+	case h.Kind == Slack && n > 0:
+		return "a secret for a hook of kind slack", "none: its address is the secret"
+	case h.Kind != Slack && (n == 0 || n > maxSecrets):
+		return strconv.Itoa(n) + " secrets", "secret_file, or secrets with one or two files"
+	}
+	return "", ""
+}
+
+// Types are those of the events that are kept.
+var Types = []Type{
+	TaskSucceeded, TaskFailed, TaskCancelled, TaskUnheard, TaskStored, QuotaReached, RequestSettled, RateStarved, KeyExpiring,
+	AccountOut, AccountBack, TeamsFaulty,
+}
+
+// IsPattern reports whether a pattern selects any type.
+func IsPattern(text string) bool { return slices.ContainsFunc(Types, Pattern(text).Matches) }
+
+// longest is how many bytes an address may have.
+const longest = 2 << 10
+
+// IsHookURL reports whether a text is an address for a hook: https, or http on this machine or where insecure allows it.
+func IsHookURL(text string, insecure bool) bool {
+	u, err := url.Parse(text)
+	if err != nil || len(text) > longest || u.Hostname() == "" || strings.ContainsFunc(u.Host, strange) {
+		return false
+	}
+	if u.User != nil || u.Opaque != "" || u.Fragment != "" {
+		return false
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && (insecure || IsThisMachine(u.Hostname()))
+}
+
+// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the name is looked up.
+func strange(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
+}
+
+// IsThisMachine reports whether a host is localhost or an address of this machine.
+func IsThisMachine(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// At is the address of a delivery: the hook's URL, with a target's path and query below it.
+func (h *Hook) At(path string) string {
+	if path == "" {
+		return h.URL
+	}
+	base, query, _ := strings.Cut(h.URL, "?")
+	below, more, _ := strings.Cut(path, "?")
+	if below != "" {
+		base = strings.TrimSuffix(base, "/") + "/" + below
+	}
+	if query != "" && more != "" {
+		query += "&"
+	}
+	if query += more; query != "" {
+		base += "?" + query
+	}
+	return base
+}
