@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/console"
 	"sluice/policy/limit"
@@ -54,7 +58,11 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	file, accounts := s.fileOrNone(), redisstore.New(client)
 	accounts.Money = money
 	kept := s.directoryStore(client)
-	if err := a.find(ctx, file, accounts, kept); err != nil {
+	err = a.find(ctx, file, accounts, kept)
+	if err == nil {
+		err = a.findAccount(ctx, s, accounts)
+	}
+	if err != nil {
 		return err
 	}
 	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {
@@ -122,6 +130,34 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 		err = fmt.Errorf("team %s is not in %sTEAMS_FILE or the directory and never made a request", a.Team, prefix)
 	}
 	return err
+}
+
+// findAccount refuses an account that neither the accounts file nor the team's ledger has, if either has any but main.
+func (a adjustCommand) findAccount(ctx context.Context, s settings, accounts *redisstore.Store) error {
+	if limit.AccountName(a.Account) == teams.MainAccount {
+		return nil
+	}
+	known := map[string]bool{teams.MainAccount: true}
+	content, _ := files.Read(s.AccountsFile) // as fileOrNone
+	if file, err := teams.ParseAccounts(content); err == nil {
+		for _, account := range file.List {
+			known[account.ID] = true
+		}
+	}
+	now := time.Now().UTC()
+	days, _ := limit.Days(now.AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), now.Format(limit.DayForm))
+	rows, err := accounts.Rows(ctx, limit.QueryOf(a.Team, days, limit.ScopeAccount))
+	if err != nil {
+		return fmt.Errorf("read the ledger in Redis: %w", err)
+	}
+	for i := range rows {
+		known[limit.AccountName(rows[i].Account)] = true
+	}
+	if len(known) == 1 || known[a.Account] {
+		return nil
+	}
+	return badUsage{fmt.Errorf("--account: given %s; allowed: %s, which %sACCOUNTS_FILE or the ledger of team %s has", a.Account,
+		strings.Join(slices.Sorted(maps.Keys(known)), ", "), prefix, a.Team)}
 }
 
 // read checks the flags.
