@@ -160,7 +160,7 @@ func TestABillHasEverythingOnce(t *testing.T) {
 			ImageInput: amount.Draw(t, "pictures"), VideoInput: amount.Draw(t, "films"), AudioInput: amount.Draw(t, "sound"),
 			Thinking: amount.Draw(t, "thinking"), Images: amount.Draw(t, "images"),
 		}
-		p := tiered
+		p := anyPrice.Draw(t, "price")
 		bill, _ := price.Of(&p, &u)
 		in, out := int64(0), int64(0)
 		for l := range bill.Lines() {
