@@ -39,7 +39,7 @@ func oldBinary(t *testing.T, commit string) string {
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/sluice")
 	build.Dir = dir
 	if said, err := build.CombinedOutput(); err != nil {
-		t.Skipf("commit %s cannot be built here: %v: %s", commit, err, said)
+		t.Fatalf("commit %s cannot be built here: %v: %s", commit, err, said)
 	}
 	return binary
 }
