@@ -132,7 +132,7 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 	return err
 }
 
-// findAccount refuses an account that neither the accounts file nor the team's ledger has, if either has any but main.
+// findAccount refuses an account that neither the accounts file nor the team's ledger has. Every ledger may have main.
 func (a adjustCommand) findAccount(ctx context.Context, s settings, accounts *redisstore.Store) error {
 	if limit.AccountName(a.Account) == teams.MainAccount {
 		return nil
@@ -153,7 +153,7 @@ func (a adjustCommand) findAccount(ctx context.Context, s settings, accounts *re
 	for i := range rows {
 		known[limit.AccountName(rows[i].Account)] = true
 	}
-	if len(known) == 1 || known[a.Account] {
+	if known[a.Account] {
 		return nil
 	}
 	return badUsage{fmt.Errorf("--account: given %s; allowed: %s, which %sACCOUNTS_FILE or the ledger of team %s has", a.Account,
