@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"sluice/cmd/sluice/files"
@@ -33,7 +30,7 @@ type adjustCommand struct {
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: unit.Nanos}
 	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money there are depends on Redis
-		return badUsage{err}
+		return err
 	}
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
 	switch {
@@ -53,23 +50,18 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c.Money = money
 	order, err := a.read(c)
 	if err != nil {
-		return badUsage{err}
+		return err
 	}
-	file, accounts := s.fileOrNone(), redisstore.New(client)
+	accounts, kept := redisstore.New(client), s.directoryStore(client)
 	accounts.Money = money
-	kept := s.directoryStore(client)
-	err = a.find(ctx, file, accounts, kept)
-	if err == nil {
-		err = a.findAccount(ctx, s, accounts)
-	}
-	if err != nil {
+	if err := cmp.Or(a.find(ctx, s.fileOrNone(), accounts, kept),
+		flagged(c.FindAccount(ctx, a.Team, files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
 		return err
 	}
 	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {
 		return teams.Note(ctx, kept, commandOrder(a.Reason), e)
 	})
-	problem := (*teams.Problem)(nil)
-	switch {
+	switch problem := (*teams.Problem)(nil); {
 	case errors.As(err, &problem) && problem.Cause != nil:
 		return fmt.Errorf("%w: %w", err, problem.Cause)
 	case err == nil, errors.Is(err, console.ErrOpen):
@@ -132,42 +124,19 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 	return err
 }
 
-// findAccount refuses an account that neither the accounts file nor the team's ledger has. Every ledger may have main.
-func (a adjustCommand) findAccount(ctx context.Context, s settings, accounts *redisstore.Store) error {
-	if limit.AccountName(a.Account) == teams.MainAccount {
-		return nil
-	}
-	known := map[string]bool{teams.MainAccount: true}
-	content, _ := files.Read(s.AccountsFile) // as fileOrNone
-	if file, err := teams.ParseAccounts(content); err == nil {
-		for _, account := range file.List {
-			known[account.ID] = true
-		}
-	}
-	now := time.Now().UTC()
-	days, _ := limit.Days(now.AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), now.Format(limit.DayForm))
-	rows, err := accounts.Rows(ctx, limit.QueryOf(a.Team, days, limit.ScopeAccount))
-	if err != nil {
-		return fmt.Errorf("read the ledger in Redis: %w", err)
-	}
-	for i := range rows {
-		known[limit.AccountName(rows[i].Account)] = true
-	}
-	if known[a.Account] {
-		return nil
-	}
-	return badUsage{fmt.Errorf("--account: given %s; allowed: %s, which %sACCOUNTS_FILE or the ledger of team %s has", a.Account,
-		strings.Join(slices.Sorted(maps.Keys(known)), ", "), prefix, a.Team)}
-}
-
 // read checks the flags.
 func (a adjustCommand) read(c console.Correction) (order limit.Correction, err error) {
 	if !teams.IsID(a.Team) {
-		return order, errors.New("--team: allowed: an id as in the teams file, such as search")
+		return order, badUsage{errors.New("--team: allowed: an id as in the teams file, such as search")}
 	}
 	order, err = c.Read(a.Team, a.Reason, time.Now())
-	if p := (*teams.Problem)(nil); errors.As(err, &p) {
-		return order, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
+	return order, flagged(err)
+}
+
+// flagged is the error of a flag.
+func flagged(err error) error {
+	if p := (*teams.Problem)(nil); errors.As(err, &p) && p.Cause == nil {
+		return badUsage{fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)}
 	}
-	return order, err
+	return err
 }

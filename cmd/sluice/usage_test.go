@@ -51,11 +51,11 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	}{
 		{[]string{"--delta=7", "--day=2026-02-30"}, exitFaulty, "--day: allowed: a day such as "},
 		{[]string{"--delta=7", "--account=EU"}, exitFaulty, "--account: allowed: an id as in the accounts file, such as main"},
-		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitFaulty, "--account: given eu; allowed: main, which SLUICE_ACCOUNTS_FILE or the ledger of team search has"},
-		{[]string{filed, "--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: given us; allowed: b, eu, main, which"},
+		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitFaulty, "--account: allowed: main, which the accounts file or the ledger of team search has"},
+		{[]string{filed, "--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: b, eu, main, which"},
 		{[]string{filed, "--delta=7", "--account=eu", "--day=" + past}, exitClean, "tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
 		{[]string{"--delta=-8", "--account=eu", "--day=" + past}, exitFailure, "the team used less on " + past + " on account eu than is given back, and nothing was changed; got -8; allowed: at least -7"},
-		{[]string{"--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: given us; allowed: eu, main, which SLUICE_ACCOUNTS_FILE or the ledger of team search has"},
+		{[]string{"--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: eu, main, which the accounts file or the ledger of team search has"},
 	} {
 		environ := environ
 		if tt.args[0] == filed {

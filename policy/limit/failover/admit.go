@@ -50,12 +50,12 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	}
 	own.Verdict, own.At, own.Err = s.place(ctx, own)
 	v, err := s.answer(ctx, own)
-	return s.orOutside(ctx, own, v), err
+	return orOutside(ctx, s, own, v), err
 }
 
 // orOutside is the verdict, or the refusal by a rate outside of the team if that refuses for longer. It costs a refusal a second call; if that
 // fails the refusal stays as it is.
-func (s *Failover) orOutside(ctx context.Context, own *attempt, v limit.Verdict) limit.Verdict {
+func orOutside(ctx context.Context, s *Failover, own *attempt, v limit.Verdict) limit.Verdict {
 	h := own.Hold
 	if v.Held != nil || v.Reason == limit.ReasonNone || v.RefusedOutside() || len(h.Rated()) == 0 {
 		return v
@@ -98,7 +98,7 @@ func (s *Failover) admitAll(ctx context.Context, own *attempt, others []*limit.H
 	if errs != nil && v.Reason == limit.ReasonNone { // none refused: it is not known whether all would admit
 		return limit.Verdict{}, errs
 	}
-	return s.orOutside(ctx, own, *v), nil
+	return orOutside(ctx, s, own, *v), nil
 }
 
 // answer is the verdict of one account, by Redis's reply or without it.
