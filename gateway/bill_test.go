@@ -81,7 +81,7 @@ func billing(prices string) (*bills, func(*plan)) {
 const kindPrices = `
   - model: "llm-image*"
     image: 0.5
-    images: [{up_to_pixels: 1048576, image: 0.25}, {size: 2K, image: 0.75}]
+    images: [{up_to_pixels: 1048576, image: 0.25}, {size: 2K, image: 0.75}, {size: 1280*1280, image: 0.6}]
   - model: "gen2.6-image*"
     images: [{up_to_pixels: 1048576, image: 0.14}, {up_to_pixels: 4194304, image: 0.3}]
   - model: "llm-*"
@@ -174,6 +174,7 @@ func TestPicturesAreBilledBySize(t *testing.T) {
 		{"width and height", asks("2048*2048"), made(`{"image_count":1,"width":1024,"height":1024}`), "image 1048576 1: 250000000"},
 		{"size in text", asks("2048*2048"), made(`{"image_count":1,"size":"1024*1024"}`), "image 1048576 1: 250000000"},
 		{"larger than any", asks("640*480"), made(`{"image_count":1,"size":"1024*1025"}`), "image 1: 500000000"},
+		{"width and height by their word", asks("640*480"), made(`{"image_count":1,"width":1280,"height":1280}`), "image 1280*1280 1: 600000000"},
 		{"the request's", asks("640*480"), made(`{"image_count":1}`), "image 1048576 1: 250000000"},
 		{"nobody says it", strings.Replace(syncBody, `"size":"640*480"`, `"seed":1`, 1), made(`{"image_count":1}`), "image 2K 1: 750000000"},
 		{"the simulator's", asks("640*480"), func(*plan) {}, "image 1048576 1: 250000000"},

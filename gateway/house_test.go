@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +31,12 @@ func TestTheHouseRefuses(t *testing.T) {
 	}
 	refused := h.ask("POST", imagePath, ofImages(3), async...)
 	refused.wants(t, 429, "admit/house", "Throttling.AllocationQuota")
-	if scope := refused.header.Get("Sluice-Scope"); scope != "house" || !strings.Contains(refused.body, "The house, which is all teams together, has 2 left of its quota images-day of 6") {
-		t.Errorf("Sluice-Scope %q, %s", scope, refused.body)
+	page, err := os.ReadFile("../docs/money.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := refused.member(t, "message"); refused.header.Get("Sluice-Scope") != "house" || !strings.Contains(string(page), "\n```\n"+strings.TrimSuffix(text, " (admit/house)")+"\n```\n") {
+		t.Errorf("docs/money.md lacks %q of %q", text, refused.header.Get("Sluice-Scope"))
 	}
 	if refused.header.Get("Ratelimit") != "" {
 		t.Errorf("the team has no limits: %s", refused.header.Get("Ratelimit"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/console"
 	"sluice/policy/limit"
@@ -29,7 +30,7 @@ type adjustCommand struct {
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: unit.Nanos}
 	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money there are depends on Redis
-		return badUsage{err}
+		return err
 	}
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
 	switch {
@@ -49,19 +50,18 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c.Money = money
 	order, err := a.read(c)
 	if err != nil {
-		return badUsage{err}
+		return err
 	}
-	file, accounts := s.fileOrNone(), redisstore.New(client)
+	accounts, kept := redisstore.New(client), s.directoryStore(client)
 	accounts.Money = money
-	kept := s.directoryStore(client)
-	if err := a.find(ctx, file, accounts, kept); err != nil {
+	if err := cmp.Or(a.find(ctx, s.fileOrNone(), accounts, kept),
+		flagged(c.FindAccount(ctx, a.Team, files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
 		return err
 	}
 	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {
 		return teams.Note(ctx, kept, commandOrder(a.Reason), e)
 	})
-	problem := (*teams.Problem)(nil)
-	switch {
+	switch problem := (*teams.Problem)(nil); {
 	case errors.As(err, &problem) && problem.Cause != nil:
 		return fmt.Errorf("%w: %w", err, problem.Cause)
 	case err == nil, errors.Is(err, console.ErrOpen):
@@ -127,11 +127,16 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 // read checks the flags.
 func (a adjustCommand) read(c console.Correction) (order limit.Correction, err error) {
 	if !teams.IsID(a.Team) {
-		return order, errors.New("--team: allowed: an id as in the teams file, such as search")
+		return order, badUsage{errors.New("--team: allowed: an id as in the teams file, such as search")}
 	}
 	order, err = c.Read(a.Team, a.Reason, time.Now())
-	if p := (*teams.Problem)(nil); errors.As(err, &p) {
-		return order, fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)
+	return order, flagged(err)
+}
+
+// flagged is the error of a flag.
+func flagged(err error) error {
+	if p := (*teams.Problem)(nil); errors.As(err, &p) && p.Cause == nil {
+		return badUsage{fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)}
 	}
-	return order, err
+	return err
 }

@@ -112,10 +112,13 @@ func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
-// Check names sizes of the price list that no rule on the editing models lets a picture have.
+// Check names sizes of the price list that no rule on the editing models lets a picture have, and those whose pictures cost by pixels.
 func TestCheckNamesSizesThatNeverCount(t *testing.T) {
-	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1K, image: 3}]}, {model: \"*\", image: 1}]\n")
+	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1k, image: 3}]}, {model: \"*\", image: 1, images: [{size: 1024*1024, image: 2}, {up_to_pixels: 2000000, image: 1}]}]\n")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check")
+	if !strings.Contains(got.stdout, "# warning: prices: the size 1024*1024 of * never counts: its pictures cost by up_to_pixels") || strings.Count(got.stdout, "never counts") != 2 {
+		t.Error(got.text())
+	}
 	if strings.Count(got.stdout, "never counts: no rule allows it") != 1 || !strings.Contains(got.stdout, "# warning: prices: the size 640*640 of gen2.6-image* never counts") {
 		t.Error(got.text())
 	}

@@ -126,7 +126,10 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	}
 	refusesOtherDigits(t, second)
 	must(t, os.WriteFile(path, []byte(inNanos), 0o600))
-	const fault = "SLUICE_TEAMS_FILE: currency_digits: got 9, allowed: 6, which is fixed once anything was charged"
+	const fault = "SLUICE_TEAMS_FILE: currency_digits: got 9, allowed: 6, which is fixed once anything was charged, and while a process runs"
+	if text := strings.Join(strings.Fields(readRoot(t, "docs/money.md")), " "); !strings.Contains(text, "`"+strings.Replace(fault, "got 9, allowed: 6", "got 6, allowed: 9", 1)+"`") {
+		t.Error("docs/money.md has another text")
+	}
 	wait(t, "the reload is refused", func() bool {
 		text := askOK(t, "http://"+h.admin+"/readyz?verbose")
 		return strings.Contains(text, "teams: faulty, the content before it stays in force (") && strings.Contains(text, " refused since the start): "+fault)

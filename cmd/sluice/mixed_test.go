@@ -14,11 +14,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// The commits whose binaries share one Redis with today's during an update, and after a rollback: the last one before the third edition, and
-// the last one before the limits and the ledger of keys, the kinds and the house.
+// The commits whose binaries share one Redis with today's during an update, and after a rollback: the last one before the third edition, the
+// last one before the limits and the ledger of keys, the kinds and the house, and the last one that has all of those and no accounts at the
+// service.
 const (
 	beforeThisEdition = "89a80c6"
 	beforeKeys        = "47d878f"
+	beforeAccounts    = "a9eb36a"
 )
 
 // oldBinary builds the binary of a commit.
@@ -37,7 +39,7 @@ func oldBinary(t *testing.T, commit string) string {
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/sluice")
 	build.Dir = dir
 	if said, err := build.CombinedOutput(); err != nil {
-		t.Skipf("commit %s cannot be built here: %v: %s", commit, err, said)
+		t.Fatalf("commit %s cannot be built here: %v: %s", commit, err, said)
 	}
 	return binary
 }
@@ -46,7 +48,8 @@ func oldBinary(t *testing.T, commit string) string {
 // fails except while its replica is stopped, no limit is exceeded, every task is known, and the accounts agree with the service's
 // work: requests, images and tasks of each team, images of each value of a tag, and tokens and money of all. Then all tasks end, and replicas of
 // one edition settle what those of the other hold. Today's replicas read a file that has limits of keys and of the house, too: once they
-// are alone the house has what all teams used.
+// are alone the house has what all teams used. If both editions know those limits, the quotas of the house, its teams, their keys and tags
+// bind at once all the while.
 func TestOldAndNewShareOneRedis(t *testing.T) {
 	const pause, manyImages = 40 * time.Millisecond, 1_000_000
 	lanes := []lane{
@@ -55,15 +58,20 @@ func TestOldAndNewShareOneRedis(t *testing.T) {
 		{name: "tasks", limits: "open_tasks: 600", workers: 10, limit: 600, request: oneTask, pause: pause},
 	}
 	parts := lane{name: "parts", limits: partLimits(900, 470), workers: 18, limit: 900, unit: "images", request: oldTask, pause: pause, parts: 470}
-	for commit, lanes := range map[string][]lane{beforeThisEdition: lanes, beforeKeys: append(lanes[:3:3], parts)} {
+	for commit, tt := range map[string]struct {
+		lanes      []lane
+		house, new int64 // of both editions, and of today's
+	}{
+		beforeThisEdition: {lanes, 0, manyImages}, beforeKeys: {append(lanes[:3:3], parts), 0, manyImages}, beforeAccounts: {append(lanes[:3:3], parts), 2650, 2650},
+	} {
 		t.Run(commit, func(t *testing.T) {
-			old := oldBinary(t, commit)
-			files := map[string]string{old: write(t, raceTeams(lanes, 0)), os.Args[0]: write(t, raceTeams(lanes, manyImages))}
+			old, lanes := oldBinary(t, commit), tt.lanes
+			files := map[string]string{old: write(t, raceTeams(lanes, tt.house)), os.Args[0]: write(t, raceTeams(lanes, tt.new))}
 			for about, binaries := range map[string][2]string{"old, then new": {old, os.Args[0]}, "new, then old": {os.Args[0], old}} {
 				t.Run(about, func(t *testing.T) {
-					r := newRaceOf(t, binaries[0], 3, 3, lanes, 0, "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_TEAMS_FILE="+files[binaries[0]])
+					r := newRaceOf(t, binaries[0], 3, 3, lanes, tt.house, "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_TEAMS_FILE="+files[binaries[0]])
 					h := r.replaced(about, lanes, binaries[1], files[binaries[1]])
-					if binaries[1] == old {
+					if binaries[1] == old || tt.house > 0 {
 						return
 					}
 					f := h.houseFigures()

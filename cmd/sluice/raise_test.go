@@ -152,6 +152,10 @@ func TestTheManualsRaises(t *testing.T) {
 		}
 	}
 	wait(t, "all are in force", func() bool { return c.imagesOf().Limit == "1500" })
+	shown := regexp.MustCompile(`"limit":1000,…,("base":500,"raises":\[\{"amount":500,"until":"[^"]+","reason":"launch"\})`).FindStringSubmatch(section)
+	if _, text := c.send("GET", "/sluice/v1/usage", "", "test"); shown == nil || !strings.Contains(string(text), shown[1]) {
+		t.Errorf("the manual shows %q, the answer is %s", shown, text)
+	}
 	if ran != 4 {
 		t.Errorf("%d of the manual's examples ran", ran)
 	}

@@ -60,6 +60,7 @@ func TestPrintedCorrectionsMakeTheBillEqual(t *testing.T) {
 		t.Fatal(status, text, err)
 	}
 	h.stop()
+	environ = append(environ, "SLUICE_ACCOUNTS_FILE="+write(t, "accounts: [{id: main, key_file: a}, {id: eu, key_file: b}]\n"))
 	adjust := func(line string) {
 		order, reason, _ := strings.Cut(strings.TrimPrefix(line, "sluice "), " --reason ")
 		if got := command(t.Context(), environ, append(strings.Fields(order), "--reason", strings.Trim(reason, "'"))...); got.code != exitClean {

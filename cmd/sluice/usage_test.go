@@ -43,6 +43,7 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	if got := adjust("5"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+	filed := "SLUICE_ACCOUNTS_FILE=" + write(t, "accounts: [{id: eu, key_file: a}, {id: b, key_file: b}]\n")
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -50,9 +51,16 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	}{
 		{[]string{"--delta=7", "--day=2026-02-30"}, exitFaulty, "--day: allowed: a day such as "},
 		{[]string{"--delta=7", "--account=EU"}, exitFaulty, "--account: allowed: an id as in the accounts file, such as main"},
-		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitClean, "tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
+		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitFaulty, "--account: allowed: main, which the accounts file or the ledger of team search has"},
+		{[]string{filed, "--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: b, eu, main, which"},
+		{[]string{filed, "--delta=7", "--account=eu", "--day=" + past}, exitClean, "tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
 		{[]string{"--delta=-8", "--account=eu", "--day=" + past}, exitFailure, "the team used less on " + past + " on account eu than is given back, and nothing was changed; got -8; allowed: at least -7"},
+		{[]string{"--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: eu, main, which the accounts file or the ledger of team search has"},
 	} {
+		environ := environ
+		if tt.args[0] == filed {
+			environ, tt.args = append(environ[:1:1], filed), tt.args[1:]
+		}
 		got := command(t.Context(), environ, append([]string{"adjust", "--team", "search", "--unit", "tokens", "--reason", "counted twice"}, tt.args...)...)
 		if got.code != tt.code || !strings.Contains(got.text(), tt.want) {
 			t.Errorf("%s: %+v", tt.args, got)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +113,30 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 	w = httptest.NewRecorder()
 	if handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage", http.NoBody)); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d", w.Code)
+	}
+}
+
+// The lines of docs/money.md about what is left of a key's limit and about a raise are those of the command.
+func TestTheLinesOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/money.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	midnight := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	key := limit.Standing{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: time.Hour}
+	u := admin.UsageReport{
+		Keys:   []admin.UsageKey{{Team: "search", Key: "7f3k9q2m4x1c", StandingEntry: key.Entry(unit.Nanos, midnight.Add(-time.Hour))}},
+		Raises: []admin.UsageRaise{{Team: "search", Unit: teams.UnitImages, Period: teams.PeriodDay, Base: "500", Raised: limit.Raised{Amount: "500", Until: midnight, Reason: "launch"}}},
+	}
+	var b strings.Builder
+	if err := u.WriteText(&b, admin.ByKey); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for _, about := range []string{", images a day: 500 + 500 until ", ", key "} {
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, about) })
+		if i < 0 || !strings.Contains(string(page), "`"+lines[i]+"`") {
+			t.Errorf("docs/money.md lacks a line with %q of\n%s", about, b.String())
+		}
 	}
 }

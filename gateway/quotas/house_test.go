@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -123,4 +124,30 @@ func TestAlertsAreReportedByOneReplica(t *testing.T) {
 	clock.Move(24 * time.Hour)
 	use(6)
 	look("50 images-day, 50 images-day, 80 images-day")
+}
+
+// What docs/money.md says of how full its house is, is said of it.
+func TestTheHouseOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/money.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := regexp.MustCompile("(?s)```yaml\n(teams: \\[\\]\nhouse:.*?)```").FindSubmatch(page)
+	file, err := teams.Parse(doc[1])
+	if err != nil || fmt.Sprint(file.House.Alert) != "[50 80 95]" {
+		t.Fatal(file, err)
+	}
+	accounts := limit.NewMemory(limittest.NewClock().Now)
+	hold := &limit.Hold{ID: "h", Team: &teams.Team{ID: "search"}, Outside: limit.OutsideFor(file, ""), Lease: time.Hour,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 14_000, limit.Spend: 1960 * teams.Nano}}
+	if v, err := accounts.Admit(t.Context(), hold); err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	watch := quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Accounts: accounts, Logger: slog.New(slog.DiscardHandler)})
+	for range 11 {
+		watch.Round(t.Context())
+	}
+	if line := "`house: " + watch.House() + "`"; !strings.Contains(string(page), line) {
+		t.Errorf("docs/money.md lacks %s", line)
+	}
 }

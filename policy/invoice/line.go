@@ -28,14 +28,15 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		r.left[byDay]++
 		return "", 0
 	}
-	amount, ok := readNumber(line[r.amount], 1, span.Money.Digits())
-	if !ok {
-		return fmt.Sprintf("given %q; allowed: an amount of money", line[r.amount]), r.amount
-	}
 	item.Day, item.Model, item.Kind = day, line[r.model], r.kindOf(line)
 	quantity, images, fault, column := r.quantitiesOf(line)
 	if fault != "" {
 		return fault, column
+	}
+	counted := r.quantity < 0 && r.tokens < 0 || quantity.plus(images) != (number{})
+	amount, fault := r.amountOf(line, counted, span.Money.Digits())
+	if fault != "" {
+		return fault, r.amount
 	}
 	if r.account >= 0 {
 		r.noteAccount(line[r.account])
@@ -52,6 +53,24 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		return "the sum of its model and kind on that day is beyond what can be counted", r.amount
 	}
 	return "", 0
+}
+
+// amountOf is the money of a line, which is 0 for one without an amount if it has no quantity either. One that has, or may have, charges what
+// nobody knows.
+func (r *reader) amountOf(line []string, counted bool, digits int) (amount number, fault string) {
+	text := line[r.amount]
+	if strings.TrimSpace(text) == "" {
+		if !counted {
+			return amount, ""
+		}
+		return amount, fmt.Sprintf("given %q; allowed: an amount of money beside a quantity, 0 if it costs nothing; the map leaves such lines out by skip: [{column: %q, pattern: %q}]",
+			text, r.m.Amount.Name, text)
+	}
+	amount, ok := readNumber(text, 1, digits)
+	if !ok {
+		return amount, fmt.Sprintf("given %q; allowed: an amount of money", text)
+	}
+	return amount, ""
 }
 
 // quantitiesOf are a line's tokens or pictures; if the bill tells them apart, its tokens and its pictures.

@@ -29,8 +29,12 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if others != nil {
 		v, err = admitOthers(m, h, others, v)
 	}
-	if v.Held == nil || len(h.Rated()) == 0 {
+	switch {
+	case err != nil || len(h.Rated()) == 0:
 		return v, err
+	case v.Held == nil:
+		fault, wait := m.outside.look(h.Rated(), &h.Amounts, 1)
+		return v.OrOutside(fault, wait, h), nil
 	}
 	if fault, wait := m.outside.take(h.Rated(), &h.Amounts, false, 1); wait > 0 {
 		_, err := m.Settle(context.Background(), &Charge{Held: v.Held, Team: h.Team}) // it was never sent

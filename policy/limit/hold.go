@@ -47,7 +47,12 @@ type Held struct {
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
 func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
-	held := &Held{
+	held := heldOf(h, &date, rates)
+	return &held
+}
+
+func heldOf(h *Hold, date *Calendar, rates RateSet) Held {
+	held := Held{
 		ID: h.ID, Team: h.Team.ID, Account: accountOf(h.Account), Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
 		Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}

@@ -141,7 +141,7 @@ func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) {
 
 // hold places a hold, and brings the state up to date with it.
 func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
-	held := &heldIn{Held: *HeldOf(h, s.Date, s.takes(t)), due: now.Add(h.Lease), since: now}
+	held := &heldIn{Held: heldOf(h, &s.Date, s.takes(t)), due: now.Add(h.Lease), since: now}
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
 			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k))

@@ -41,20 +41,35 @@ func (o *outside) take(scopes []Scope, amounts *Amounts, force bool, replicas in
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.time()
+	if !force {
+		fault, wait = o.longest(scopes, amounts, replicas, now)
+	}
+	for i := 0; wait == 0 && i < len(scopes); i++ {
+		s := scopes[i].share(replicas)
+		takes := s.Takes(amounts)
+		o.buckets(&s, now).take(&s, &takes, new([RateCount]int64), now)
+	}
+	return fault, wait
+}
+
+// look is take that takes nothing.
+func (o *outside) look(scopes []Scope, amounts *Amounts, replicas int) (fault teams.Rate, wait time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.longest(scopes, amounts, replicas, o.time())
+}
+
+// longest is the rate that refuses with the longest wait. The lock is held.
+func (o *outside) longest(scopes []Scope, amounts *Amounts, replicas int, now time.Time) (fault teams.Rate, wait time.Duration) {
 	for i := range scopes {
 		s := scopes[i].share(replicas)
 		b, takes := o.buckets(&s, now), s.Takes(amounts)
 		missing := b.missing(&s, now)
 		for u, w := range b.waits(&s, &takes, &missing) {
-			if w > wait && !force {
+			if w > wait {
 				fault, wait = s.Rates[u], w
 			}
 		}
-	}
-	for i := 0; wait == 0 && i < len(scopes); i++ {
-		s := scopes[i].share(replicas)
-		takes := s.Takes(amounts)
-		o.of[s.Name].take(&s, &takes, new([RateCount]int64), now)
 	}
 	return fault, wait
 }

@@ -61,6 +61,12 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 	return v
 }
 
+// LookOutside returns the rate outside of the team with the longest wait for a hold; 0: none refuses. It takes nothing.
+func (r *Shares) LookOutside(h *Hold, t *Terms) (fault teams.Rate, wait time.Duration) {
+	small := r.Fit(h, t)
+	return r.bank.outside.look(h.Rated(), &small.Amounts, r.replicas)
+}
+
 // Debit takes what Redis admitted from the buckets here, too.
 func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
 	r.change(held, t, &Amounts{}, &h.Amounts)

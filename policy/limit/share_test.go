@@ -112,6 +112,37 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	}
 }
 
+// Without Redis, too, the account's rate is named if it refuses for longer than the team's; to look takes nothing.
+func TestTheLongestWaitWithoutRedis(t *testing.T) {
+	r := NewShares(1, limittest.NewClock().Now)
+	r.Opened()
+	h, terms := sharedTeam(teams.UnitImages, 3, Amounts{Requests: 1, Images: 3})
+	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}, "m")
+	for range 2 {
+		if rate, wait := r.LookOutside(h, &terms); wait != 0 {
+			t.Fatalf("%+v for %v", rate, wait)
+		}
+	}
+	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
+		t.Fatalf("%+v", v)
+	}
+	v := r.Admit(h, &terms, &State{}, false)
+	rate, wait := r.LookOutside(h, &terms)
+	if v.Reason != ReasonRate || wait <= v.Wait {
+		t.Fatalf("%+v, and the account for %v", v, wait)
+	}
+	if longer := v.OrOutside(rate, wait, h); longer.Reason != ReasonAccount || longer.Wait != wait || longer.Fault.Per != "100h" {
+		t.Errorf("%+v", longer)
+	}
+	if same := v.OrOutside(rate, v.Wait, h); same.Reason != ReasonRate {
+		t.Errorf("of equal waits the team's is named: %+v", same)
+	}
+	v.Fault.Scope = ScopeHouse
+	if same := v.OrOutside(rate, v.Wait, h); same.Reason != ReasonAccount {
+		t.Errorf("of equal waits the account's comes before the house's: %+v", same)
+	}
+}
+
 // A limit of the account without models counts every model.
 func TestWhichLimitsOfTheAccountApply(t *testing.T) {
 	file, err := teams.Parse([]byte("account:\n  - {requests: {per: 1s, limit: 9}}\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 5}}\nteams:\n  - id: search\n"))

@@ -137,12 +137,6 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	v.markReset()
 }
 
-// RefuseOutside turns an admission into a refusal by a rate outside of the team.
-func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
-	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount, Of: h.Account}
-	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: h.givenBack(v.Limits)}
-}
-
 // givenBack are a team's limits once the hold is given back.
 func (h *Hold) givenBack(limits []Standing) []Standing {
 	for i := range limits {

@@ -34,3 +34,17 @@ func TestSizesBeyondTheRules(t *testing.T) {
 		t.Errorf("without editing models: %q", got)
 	}
 }
+
+// A size in pixels by its word never counts beside pixels that hold it, wherever these stand.
+func TestSizesBehindPixels(t *testing.T) {
+	list := price.List{
+		{Pattern: "a", Images: []price.Size{{Word: "1024*1024"}, {UpToPixels: 1 << 20}, {Word: "1024*1025"}, {Word: "1K"}, {Word: "512*512"}}},
+		{Pattern: "b", Images: []price.Size{{Word: "1024*1024"}, {UpToPixels: 1<<20 - 1}}},
+	}
+	got := strings.Join(list.Hidden(), "\n")
+	const want = "prices: the size 1024*1024 of a never counts: its pictures cost by up_to_pixels, which come first, and 1048576 holds them\n" +
+		"prices: the size 512*512 of a never counts: its pictures cost by up_to_pixels, which come first, and 1048576 holds them"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -35,6 +35,10 @@ var (
 		Rates:  rates(map[price.Kind]int64{price.Image: 200 * milli}),
 		Images: []price.Size{{UpToPixels: 4_194_304, Image: 180 * milli}, {UpToPixels: 1_048_576, Image: 140 * milli}, {Word: "4K", Image: 500 * milli}},
 	}
+	worded = price.Price{
+		Rates:  rates(map[price.Kind]int64{price.Image: 200 * milli}),
+		Images: []price.Size{{Word: "1024*1024", Image: 300 * milli}, {Word: "2K", Image: 500 * milli}},
+	}
 	unsized = price.Price{Images: []price.Size{{UpToPixels: 1_048_576, Image: 140 * milli}, {UpToPixels: 4_194_304, Image: 180 * milli}}}
 )
 
@@ -110,6 +114,11 @@ func TestBills(t *testing.T) {
 		{"the answer's word, and another in the request", sized, usage{Images: 1, Size: "4K", Asked: "8K"}, "image 1: 500000000 = 500000000"},
 		{"the answer's word that has no price, and the request's that has one", price.Price{Rates: rates(map[price.Kind]int64{price.Image: 200 * milli}),
 			Images: []price.Size{{Word: "1K", Image: 100 * milli}}}, usage{Images: 1, Size: "2K", Asked: "1K"}, "image 1: 200000000 = 200000000"},
+		{"a size in pixels by its word", worded, usage{Images: 1, Pixels: 1024 * 1024, Size: "1024*1024"}, "image 1: 300000000 = 300000000"},
+		{"the request's pixels by their word", worded, usage{Images: 1, Pixels: 1024 * 1024, Asked: "1024*1024"}, "image 1: 300000000 = 300000000"},
+		{"the answer's pixels, and others in the request", worded, usage{Images: 1, Pixels: 1024 * 1280, Size: "1024*1280", Asked: "1024*1024"}, "image 1: 200000000 = 200000000"},
+		{"the answer's pixels by their word, and the request's word", worded, usage{Images: 1, Pixels: 1024 * 1024, Size: "1024*1024", Asked: "2K"}, "image 1: 300000000 = 300000000"},
+		{"as many pixels in another shape", worded, usage{Images: 1, Pixels: 1024 * 1024, Size: "2048*512"}, "image 1: 200000000 = 200000000"},
 		{"a size that nobody says", sized, usage{Images: 1}, "image 1: 500000000 = 500000000"},
 		{"the dearest may be the image's price", price.Price{Rates: rates(map[price.Kind]int64{price.Image: 200 * milli}),
 			Images: []price.Size{{UpToPixels: 1_048_576, Image: 140 * milli}}}, usage{Images: 1}, "image 1: 200000000 = 200000000"},
@@ -151,7 +160,7 @@ func TestABillHasEverythingOnce(t *testing.T) {
 			ImageInput: amount.Draw(t, "pictures"), VideoInput: amount.Draw(t, "films"), AudioInput: amount.Draw(t, "sound"),
 			Thinking: amount.Draw(t, "thinking"), Images: amount.Draw(t, "images"),
 		}
-		p := tiered
+		p := anyPrice.Draw(t, "price")
 		bill, _ := price.Of(&p, &u)
 		in, out := int64(0), int64(0)
 		for l := range bill.Lines() {

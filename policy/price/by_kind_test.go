@@ -2,11 +2,8 @@ package price_test
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"sluice/policy/price"
 	"sluice/policy/unit"
@@ -83,67 +80,6 @@ func TestOddLinesAreCounted(t *testing.T) {
 	if len(list) != 31 || list[0] != "image 10 at 5: 50" {
 		t.Errorf("%d sizes, the rest %s", len(list)-1, list[0])
 	}
-}
-
-// Whatever is added in whichever order, quantities and amounts are those of all bills, and quantity × rate, rounded up for each request,
-// is the amount.
-func TestSumsAreExact(t *testing.T) {
-	rate := rapid.Custom(func(t *rapid.T) int64 {
-		n := rapid.Int64Range(0, 99_999).Draw(t, "digits")
-		for range rapid.IntRange(0, 6).Draw(t, "zeros") {
-			n *= 10
-		}
-		return n
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")
-		quantity, amount, requests := map[string]int64{}, map[string]int64{}, map[string]int64{}
-		parts := make([]price.Sum, 3)
-		for n := range rapid.IntRange(1, 20).Draw(t, "requests") {
-			p := price.Price{Rates: rates(map[price.Kind]int64{price.Input: rapid.SampledFrom(list).Draw(t, "in"), price.Output: rapid.SampledFrom(list).Draw(t, "out")})}
-			p.Images = []price.Size{{Word: "1K", Image: rapid.SampledFrom(list).Draw(t, "1K")}, {Word: "2K", Image: 7}}
-			u := price.Usage{Input: rapid.Int64Range(0, 1<<32).Draw(t, "input"), Output: rapid.Int64Range(0, 99).Draw(t, "output"), Images: rapid.Int64Range(0, 3).Draw(t, "images"),
-				Size: rapid.SampledFrom([]string{"1K", "2K"}).Draw(t, "size")}
-			bill, _ := price.Of(&p, &u)
-			parts[n%3].AddBill(&bill)
-			for l := range bill.Lines() {
-				of := l.Kind.String() + l.Size
-				quantity[of], amount[of], requests[of] = quantity[of]+l.Quantity, amount[of]+l.Amount, requests[of]+1
-			}
-		}
-		forward, backward := price.Sum{}, price.Sum{}
-		for n := range parts {
-			forward.Add(parts[n].ByKind())
-			backward.Add(parts[2-n].ByKind())
-		}
-		kinds := forward.ByKind()
-		if kinds != backward.ByKind() || kinds != price.ReadByKind(string(kinds)) {
-			t.Fatalf("%q depends on the order, or is read as %q", kinds, price.ReadByKind(string(kinds)))
-		}
-		for l := range kinds.Lines() {
-			of := l.Kind.String() + l.Size
-			if l.Quantity != quantity[of] || l.Amount != amount[of] {
-				t.Fatalf("%+v, want %d for %d", l, quantity[of], amount[of])
-			}
-			if over := overOf(&l); l.Rate != price.Mixed && (over.Sign() < 0 || over.Cmp(big.NewRat(requests[of], 1)) >= 0) {
-				t.Fatalf("%+v exceeds quantity × rate by %s of %d requests", l, over, requests[of])
-			}
-			delete(quantity, of)
-		}
-		if len(quantity) > 0 {
-			t.Fatalf("%v is missing", quantity)
-		}
-	})
-}
-
-// overOf is by how much an amount exceeds quantity × rate.
-func overOf(l *price.Line) *big.Rat {
-	per := int64(1_000_000)
-	if l.Kind == price.Image {
-		per = 1
-	}
-	product := new(big.Rat).Mul(big.NewRat(l.Quantity, 1), big.NewRat(l.Rate, per))
-	return new(big.Rat).Sub(big.NewRat(l.Amount, 1), product)
 }
 
 // No text that Redis may have stops a charge, and what is read is read the same again.

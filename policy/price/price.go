@@ -120,11 +120,11 @@ func (s *Size) label() string {
 func (s *Size) isNamed(word string) bool { return s.Word != "" && strings.EqualFold(s.Word, word) }
 
 // picture returns the rate of a picture by its pixels or, if none of the sizes in pixels holds it, by the word for it in the answer or the
-// request, and the label of the size that has it. The request's counts unless the answer has a word, such as "2K", that is no pixels. What
-// no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
+// request, and the label of the size that has it. The request's counts if the answer says no size, and a word such as "2K" also beside an
+// answer in pixels. What no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
 func (p *Price) picture(u *Usage) (rate int64, size string) {
 	pixels, asked := u.Pixels, u.Asked
-	if pixels == 0 && u.Size != "" {
+	if u.Size != "" && (pixels == 0 || policy.Pixels(asked) > 0) { // the answer says another word, or other pixels
 		asked = ""
 	}
 	image, ok := p.Rates.Given(Image)

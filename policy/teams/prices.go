@@ -100,7 +100,7 @@ func readSize(n node, before []price.Size) (s price.Size) {
 		n.fault(Fault{Given: "no size", Allowed: "up_to_pixels or size"})
 	case slices.ContainsFunc(before, func(b price.Size) bool { return b.UpToPixels == s.UpToPixels && strings.EqualFold(b.Word, s.Word) }):
 		n.warn("never counts: an entry before it has the same size")
-	case s.Word != "" && !policy.IsSize(s.Word):
+	case s.Word != "" && !policy.IsSize(strings.ToUpper(s.Word)):
 		n.warn("never counts: no rule allows the size " + shown(s.Word) + ", only 1K, 2K and width*height")
 	}
 	return s

@@ -130,11 +130,15 @@ func (u *Usage) Tokens() (int64, bool) {
 	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
 }
 
-// Size returns the size of the pictures that were made: width × height, 0 if the answer does not say it, and the answer's word for it. Of a
-// stream it is the largest.
+// Size returns the size of the pictures that were made: width × height, 0 if the answer does not say it, and the answer's word for it, which
+// is 1024*768 for a width and a height without a word. Of a stream it is the largest.
 func (u *Usage) Size() (pixels int64, word string) {
 	const most = 1 << 26 // of a side; the product is exact
-	return max(u.pixels, min(u.values[Width], most)*min(u.values[Height], most)), u.size
+	width, height := min(u.values[Width], most), min(u.values[Height], most)
+	if word = u.size; word == "" && width*height > 0 {
+		word = strconv.FormatInt(width, 10) + "*" + strconv.FormatInt(height, 10)
+	}
+	return max(u.pixels, width*height), word
 }
 
 // HitsMadeCache reports whether the cache that was hit is one that requests make; absent, it is the service's own.

@@ -113,3 +113,19 @@ func listOr[T ~string](list []T, none string) string {
 	}
 	return strings.Join(words, ",")
 }
+
+// AccountIDs are the ids of an accounts file; none if it cannot be read.
+func AccountIDs(path string) (ids []string) {
+	text, err := Read(path)
+	if err != nil {
+		return nil
+	}
+	accounts, err := teams.ParseAccounts(text)
+	if err != nil {
+		return nil
+	}
+	for _, a := range accounts.List {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}

@@ -49,7 +49,28 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 		return s.admitAll(ctx, own, others)
 	}
 	own.Verdict, own.At, own.Err = s.place(ctx, own)
-	return s.answer(ctx, own)
+	v, err := s.answer(ctx, own)
+	return orOutside(ctx, s, own, v), err
+}
+
+// orOutside is the verdict, or the refusal by a rate outside of the team if that refuses for longer. It costs a refusal a second call; if that
+// fails the refusal stays as it is.
+func orOutside(ctx context.Context, s *Failover, own *attempt, v limit.Verdict) limit.Verdict {
+	h := own.Hold
+	if v.Held != nil || v.Reason == limit.ReasonNone || v.RefusedOutside() || len(h.Rated()) == 0 {
+		return v
+	}
+	if own.Err != nil {
+		fault, wait := s.rates.LookOutside(h, own.terms)
+		return v.OrOutside(fault, wait, h)
+	}
+	call := timedFrom(ctx, s.Timeout)
+	defer call.end()
+	fault, wait, err := redisstore.LookOutside(call, s.Store, h)
+	if err != nil {
+		return v
+	}
+	return v.OrOutside(fault, wait, h)
 }
 
 // admitAll places the holds of a request with accounts outside of its team, in all or in none. What one account holds and another
@@ -77,7 +98,7 @@ func (s *Failover) admitAll(ctx context.Context, own *attempt, others []*limit.H
 	if errs != nil && v.Reason == limit.ReasonNone { // none refused: it is not known whether all would admit
 		return limit.Verdict{}, errs
 	}
-	return *v, nil
+	return orOutside(ctx, s, own, *v), nil
 }
 
 // answer is the verdict of one account, by Redis's reply or without it.

@@ -312,9 +312,10 @@ type step struct {
 	Account   string
 	Task      bool
 	Estimated bool
-	Lease     int // seconds
-	Move      int // milliseconds
-	Team      int // which of the teams
+	Parts     [6]int64 // of the tokens, what a settlement says of some kinds: maybe more than there are
+	Lease     int      // seconds
+	Move      int      // milliseconds
+	Team      int      // which of the teams
 }
 
 var steps = rapid.Custom(func(t *rapid.T) step {
@@ -326,6 +327,9 @@ var steps = rapid.Custom(func(t *rapid.T) step {
 		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
 	}
 	s.Account = rapid.SampledFrom([]string{"", "", teams.MainAccount, "eu", "us-1"}).Draw(t, "account")
+	for i := range s.Parts {
+		s.Parts[i] = rapid.SampledFrom([]int64{0, 0, 1, 2, 5, 13}).Draw(t, "part")
+	}
 	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
 	return s
 })

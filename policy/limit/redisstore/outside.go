@@ -15,6 +15,7 @@ type outsideRows struct {
 	rates   []teams.Rate
 	keys    []any
 	Force   bool       `json:"force"`
+	Look    bool       `json:"look,omitzero"` // takes nothing
 	Rates   []rateArgs `json:"rates"`
 	Amounts []int64    `json:"amounts"` // what is taken of each, below 0 is given back
 }
@@ -40,22 +41,30 @@ func (o *outsideRows) add(s *limit.Scope, takes, taken *limit.Amounts) {
 // takeOutside takes from all rates of the scopes outside of a hold's team, or from none, and returns the rate with the longest wait.
 func (w *wire) takeOutside(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
 	var rows outsideRows
+	rows.addAll(h)
+	return rows.send(ctx, w)
+}
+
+// LookOutside returns the rate of the scopes outside of a hold's team with the longest wait; 0: none refuses. It takes nothing.
+func LookOutside(ctx context.Context, r *Store, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
+	rows := outsideRows{Look: true}
+	rows.addAll(h)
+	return rows.send(ctx, &r.wire)
+}
+
+// addAll adds what a hold takes of all its scopes.
+func (o *outsideRows) addAll(h *limit.Hold) {
 	for i := range h.Rated() {
 		takes := h.Outside[i].Takes(&h.Amounts)
-		rows.add(&h.Outside[i], &takes, &limit.Amounts{})
+		o.add(&h.Outside[i], &takes, &limit.Amounts{})
 	}
-	return rows.send(ctx, w)
 }
 
 // MoveRated takes a moving hold from the rates of its new account, and gives back to those of the old one, or does neither. It returns the
 // rate with the longest wait.
 func MoveRated(ctx context.Context, r *Store, m *limit.Move) (fault teams.Rate, wait time.Duration, err error) {
 	var rows outsideRows
-	rated := m.To.Rated()
-	for i := range rated {
-		takes := rated[i].Takes(&m.To.Amounts)
-		rows.add(&rated[i], &takes, &limit.Amounts{})
-	}
+	rows.addAll(m.To)
 	for i := range m.From.Outside {
 		if s := &m.From.Outside[i]; !m.From.Shared {
 			taken := s.Takes(&m.From.Amounts)
@@ -97,7 +106,7 @@ func (o *outsideRows) send(ctx context.Context, w *wire) (fault teams.Rate, wait
 	}
 	done, at, longest := in.next() == 1, in.next(), in.next()
 	switch err := in.end(); {
-	case err != nil || done:
+	case err != nil || done || o.Look && at < 0:
 		return fault, 0, err
 	case at < 0 || at >= int64(len(o.rates)):
 		return fault, 0, errMixed

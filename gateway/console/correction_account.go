@@ -1,0 +1,37 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// FindAccount refuses an account at the service that is neither in the accounts file, which has these ids, nor in the team's ledger. Every
+// ledger may have main.
+func (c Correction) FindAccount(ctx context.Context, team string, ids []string, ledger func(context.Context, limit.Query) ([]limit.Row, error)) error {
+	if limit.AccountName(c.Account) == teams.MainAccount {
+		return nil
+	}
+	now := time.Now().UTC()
+	days, _ := limit.Days(now.AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), now.Format(limit.DayForm))
+	rows, err := ledger(ctx, limit.QueryOf(team, days, limit.ScopeAccount))
+	if err != nil {
+		return teams.Away("the ledger cannot be read", err)
+	}
+	known := append([]string{teams.MainAccount}, ids...)
+	for i := range rows {
+		known = append(known, limit.AccountName(rows[i].Account))
+	}
+	if slices.Contains(known, c.Account) {
+		return nil
+	}
+	slices.Sort(known)
+	return &teams.Problem{
+		Code: teams.CodeInvalid, Field: "account", Text: "no such account at the service", Given: c.Account,
+		Allowed: strings.Join(slices.Compact(known), ", ") + ", which the accounts file or the ledger of team " + team + " has",
+	}
+}

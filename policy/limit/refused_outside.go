@@ -1,0 +1,32 @@
+package limit
+
+import (
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// RefuseOutside turns an admission into a refusal by a rate outside of the team.
+func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	refused := refusedOutside(rate, wait, h)
+	refused.Limits = h.givenBack(v.Limits)
+	return refused
+}
+
+// RefusedOutside reports whether a rate outside of the team refuses.
+func (v *Verdict) RefusedOutside() bool { return v.Reason == ReasonAccount && v.Fault.Period == "" }
+
+// OrOutside is a refusal, or that by a rate outside of the team which refuses, too: if its wait is longer, or as long as the house's.
+func (v *Verdict) OrOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	if wait == 0 || wait < v.Wait || wait == v.Wait && v.Fault.Scope != ScopeHouse {
+		return *v
+	}
+	refused := refusedOutside(rate, wait, h)
+	refused.Limits = v.Limits
+	return refused
+}
+
+func refusedOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount, Of: h.Account}
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault)}
+}
