@@ -39,7 +39,7 @@ type Draft struct {
 	Type Type
 	Team string          // whose it is; [Operators]: no team's
 	Data json.RawMessage // an object
-	To   []Address       // the hooks that it is delivered to; nil: none
+	To   []Target        // where it is delivered to; nil: nowhere
 }
 
 // Event is an event as it was written. It never changes.

@@ -11,11 +11,17 @@ type Address struct {
 	Hook  string
 }
 
-// Delivery is an event on its way to one hook.
+// Target is where an event is delivered to. The same hook may be two targets of an event, by their paths.
+type Target struct {
+	Address
+	Path string // with its query, below the hook's URL: of a request's callback; else empty
+}
+
+// Delivery is an event on its way to one target, which Event, To and Path name.
 type Delivery struct {
 	Event Event
 	To    Address
-	Path  string // with its query, below the hook's URL: of a request's callback; else empty
+	Path  string // as in Target
 	State State
 	Tries int       // so far
 	Code  int       // the last try's status; 0: none, or no answer
