@@ -63,9 +63,12 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/event":      {never: silent, timeless: true},
-	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/account":    {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},
+	"policy/event/outbox": {
+		ours: []string{"policy/event"}, testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis}, never: []string{httpPkg, "os", otelAPI, slogPkg},
+	},
+	"policy/price":   {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
+	"policy/teams":   {ours: []string{"policy", "policy/price", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/account": {ours: []string{"policy", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -73,7 +76,7 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},
 	"policy/limit": {
-		ours:      []string{"policy", "policy/price", "policy/teams", "policy/unit"},
+		ours:      []string{"policy", "policy/event", "policy/price", "policy/teams", "policy/unit"},
 		outside:   []string{xTime},
 		testsOurs: []string{"policy/limit/limittest"},
 		never:     silent,
@@ -81,14 +84,14 @@ var floorPlan = map[string]plan{
 	},
 	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
-		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
-		testsOurs: []string{"policy/limit/limittest"},
+		ours:      []string{"policy", "policy/event/outbox", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
+		testsOurs: []string{"policy/event", "policy/limit/limittest"},
 		outside:   []string{goRedis, xSync},
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},
 	},
 	"policy/limit/failover": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore"},
-		testsOurs: []string{"policy/limit/limittest", "policy/unit"},
+		testsOurs: []string{"policy/event", "policy/event/outbox", "policy/limit/limittest", "policy/unit"},
 		outside:   []string{xSync},
 		never:     silent,
 	},
@@ -128,7 +131,7 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "policy", "policy/event", "policy/price", "policy/strictjson", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
