@@ -83,6 +83,7 @@ type Deps struct {
 	Upstream      Upstream                       // the accounts at the service to start with, and their keys; Set replaces them
 	Cooling       accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims        Claims                         // the teams' tasks
+	To            tasks.Targets                  // where the ends of tasks are told; nil: nowhere
 	Queries       Queries                        // the rates of task queries of the accounts
 	Cancels       Queries                        // the rates of cancels of the accounts
 	Outcomes      Outcomes                       // of creations with an Idempotency-Key

@@ -16,6 +16,8 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
+	"sluice/policy/event"
+	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
@@ -42,6 +44,7 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
+	outbox     event.Outbox                                            // events and their deliveries; nil: none
 	checks     []admin.Check
 }
 
@@ -86,7 +89,9 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		if now == nil {
 			now = time.Now
 		}
-		k.accounts, k.claims, k.outcomes = limit.NewMemory(now), cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
+		memory := limit.NewMemory(now)
+		memory.Events = event.NewMemory(c.eventBounds(), now)
+		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
 		return nil, err
@@ -116,7 +121,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts 
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
-	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
@@ -215,6 +220,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
+	store.Events = outbox.New(c, s.eventBounds())
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
@@ -229,6 +235,10 @@ func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.L
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts
+}
+
+func (s settings) eventBounds() event.Bounds {
+	return event.Bounds{Keep: s.EventTTL, Most: event.DefaultBounds.Most}
 }
 
 // redisWarnings warns of a Redis that may lose its data, or has less memory than the teams may need.

@@ -116,6 +116,9 @@ type settings struct {
 	// TaskTimezone is the zone of the times in task answers, which have none.
 	TaskTimezone *time.Location `env:"TASK_TIMEZONE" envDefault:"+08:00" allow:"an offset from UTC, such as +08:00"`
 
+	// EventTTL is how long events are kept, and tried to be delivered.
+	EventTTL time.Duration `env:"EVENT_TTL" envDefault:"72h" allow:"a duration between 1m and 720h, such as 72h"`
+
 	// MaxBody is the most bytes of one request's body.
 	MaxBody byteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
 	// BodyBudget is the most bytes that all request bodies together may take in memory; one team may have half of it.

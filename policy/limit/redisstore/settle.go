@@ -102,7 +102,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 				scopes = scopesOf(g.charges, in)
 			})
 			if err == nil {
-				r.wrote(ctx, g, displaced)
+				wrote(ctx, r, g, displaced)
 				r.teams.Get(team).record(&s)
 				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
@@ -118,7 +118,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 }
 
 // wrote has the deliveries of a group's events found, also if an earlier call, whose reply was lost, wrote them.
-func (r *Store) wrote(ctx context.Context, g *group, displaced int64) {
+func wrote(ctx context.Context, r *Store, g *group, displaced int64) {
 	for _, c := range g.charges {
 		if r.Events != nil && c.Event != nil {
 			r.Events.Wrote(ctx, displaced, c.Event)
