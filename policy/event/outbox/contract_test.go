@@ -379,3 +379,39 @@ func TestCallersShareDeliveries(t *testing.T) {
 		}
 	})
 }
+
+// A process that wrote events and was killed before it noted them, or lost its leases, loses no delivery: another finds them.
+func TestAnotherProcessDelivers(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	process := func() *Outbox {
+		o := New(client, bounds)
+		o.Clock = clock.Micros
+		return o
+	}
+	if err := client.SAdd(t.Context(), teamsKey, "search", "shop").Err(); err != nil {
+		t.Fatal(err)
+	}
+	f := &form{T: t, Outbox: process(), clock: clock, client: client}
+	first := f.write("search", "1", jobs, ops)
+	f.write(event.Operators, "2", ops)
+	f.taken("@operators/jobs 1, @operators/jobs 2, search/jobs 1", f.due(9, jobs, ops))
+	f.write("search", "3", jobs, ops)
+	client.Del(t.Context(), indexKey, walkKey) // as if it had been killed before
+
+	f.Outbox = process()
+	f.taken("@operators/jobs 3, search/jobs 3", f.due(9, jobs, other, ops))
+	clock.Move(event.Lease + 2*time.Second)
+	again := f.due(9, jobs, other, ops)
+	f.taken("@operators/jobs 1, @operators/jobs 2, @operators/jobs 3, search/jobs 1, search/jobs 3", again)
+	for _, d := range again {
+		if d.To == jobs && string(d.Event.Data) == "1" && d.Event.ID != first {
+			t.Error("another id", d.Event.ID)
+		}
+		f.tried(d, event.Delivered, 0)
+	}
+	clock.Move(time.Minute)
+	f.taken("", f.due(9, jobs, other, ops))
+	if n := client.ZCard(t.Context(), indexKey).Val(); n != 0 {
+		t.Errorf("%d pairs are left in the index", n)
+	}
+}
