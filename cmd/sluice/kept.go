@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/quotas"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
@@ -44,8 +45,14 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     event.Outbox                                            // events and their deliveries; nil: none
+	outbox     outboxes                                                // events and their deliveries; nil: none
 	checks     []admin.Check
+}
+
+// outboxes keep events and their deliveries.
+type outboxes interface {
+	event.Outbox
+	quotas.Outbox
 }
 
 // accounts are the teams' limits and usage.

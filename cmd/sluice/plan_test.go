@@ -152,8 +152,8 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
-		ours:      []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"},
-		testsOurs: []string{"policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
+		ours:      []string{"policy/event", "policy/limit", "policy/teams", "policy/unit", "telemetry"},
+		testsOurs: []string{"policy/event/outbox", "policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
@@ -210,7 +210,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/event/outbox", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/oidc", "gateway/quotas", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

@@ -17,6 +17,7 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
+	firsts  map[string]bool // owner and name of events that are written once
 	dropped int64
 }
 
@@ -42,7 +43,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -69,6 +70,28 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 		m.drop(of)
 	}
 	return id, nil
+}
+
+// Once writes an event if it is the first of this name for its owner, and reports whether it did. It never fails.
+func (m *Memory) Once(ctx context.Context, name string, d *Draft) (bool, error) {
+	m.mu.Lock()
+	of := d.Team + " " + name
+	told := m.firsts[of]
+	m.firsts[of] = true
+	m.mu.Unlock()
+	if told {
+		return false, nil
+	}
+	_, err := m.Append(ctx, d)
+	return true, err
+}
+
+// Forget has the next event of this name be the first again.
+func (m *Memory) Forget(_ context.Context, owner, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.firsts, owner+" "+name)
+	return nil
 }
 
 // of returns an owner's events without those whose life has ended. The lock is held.

@@ -59,6 +59,8 @@ type Team struct {
 	TagQuotas []Quota
 	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
 	Modes policy.Modes
+	// Alert are the per cent of each quota whose passing is an event, as the house's. Nil: none.
+	Alert []int
 
 	counted map[string]*Key // the keys with rates or quotas of their own, by id; nil: none
 }

@@ -22,6 +22,7 @@ var (
 	WriteLua = part("write")
 
 	appendScript = newScript("head", "write", "append")
+	onceScript   = newScript("head", "write", "once")
 	afterScript  = newScript("head", "after")
 	dueScript    = newScript("head", "tries", "due")
 	triedScript  = newScript("head", "write", "tries", "tried")
