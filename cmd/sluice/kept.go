@@ -45,14 +45,8 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     outboxes                                                // events and their deliveries; nil: none
+	outbox     quotas.EventsOutbox                                     // events and their deliveries; nil: none
 	checks     []admin.Check
-}
-
-// outboxes keep events and their deliveries.
-type outboxes interface {
-	event.Outbox
-	quotas.Outbox
 }
 
 // accounts are the teams' limits and usage.
@@ -96,8 +90,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		if now == nil {
 			now = time.Now
 		}
-		memory := limit.NewMemory(now)
-		memory.Events = event.NewMemory(c.eventBounds(), now)
+		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
@@ -226,8 +219,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 // sharedAccounts are the accounts in Redis.
 func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
-	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
-	store.Events = outbox.New(c, s.eventBounds())
+	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
@@ -242,10 +234,6 @@ func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.L
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts
-}
-
-func (s settings) eventBounds() event.Bounds {
-	return event.Bounds{Keep: s.EventTTL, Most: event.DefaultBounds.Most}
 }
 
 // redisWarnings warns of a Redis that may lose its data, or has less memory than the teams may need.

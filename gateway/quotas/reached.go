@@ -20,6 +20,12 @@ type Outbox interface {
 	Forget(ctx context.Context, owner, name string) error
 }
 
+// EventsOutbox is the whole outbox.
+type EventsOutbox interface {
+	event.Outbox
+	Outbox
+}
+
 // reachedData is the data of the event [event.QuotaReached]. Spend is in the currency.
 type reachedData struct {
 	Scope     string       `json:"scope"` // team or house

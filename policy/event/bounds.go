@@ -10,3 +10,6 @@ type Bounds struct {
 
 // DefaultBounds are the bounds without settings.
 var DefaultBounds = Bounds{Keep: 72 * time.Hour, Most: 100_000}
+
+// Kept are the default bounds with another life of events.
+func Kept(keep time.Duration) Bounds { return Bounds{Keep: keep, Most: DefaultBounds.Most} }

@@ -42,6 +42,13 @@ func NewMemory(now func() time.Time) *Memory {
 	return m
 }
 
+// MemoryWith is NewMemory with an outbox for the events of charges.
+func MemoryWith(events *event.Memory, now func() time.Time) *Memory {
+	m := NewMemory(now)
+	m.Events = events
+	return m
+}
+
 // account is one team's.
 type account struct {
 	in      *Memory
