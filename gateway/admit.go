@@ -188,7 +188,8 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 			charge.Held = s.held.AsTask()
 		}
 		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
-		charge.Team, charge.Estimated, charge.Taken = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated, a.report(s)
+		charge.Team, charge.Estimated = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated
+		a.report(s, charge)
 		a.deps.Accounts.SettleLater(charge)
 	}
 	if s.unpriced() {
@@ -199,16 +200,16 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 	}
 }
 
-// report returns the function that reports a request's cost once it is charged. That may be much later, so the function keeps
-// nothing else of the request, whose body may be large.
-func (a *admission) report(s *requestState) func(first bool) {
+// report has a request's cost reported once it is charged. That may be much later, so the charge keeps nothing else of the request,
+// whose body may be large.
+func (a *admission) report(s *requestState, charge *limit.Charge) {
 	team, label, cost := s.Team, s.Label, s.Cost
 	var task *telemetry.Task
 	if s.claimed {
-		task = streamedTask(s)
-		task.Ended = a.deps.Now()
+		task = streamedTask(s, a.deps.Now())
+		charge.Event = a.tasks.Event(task, nil)
 	}
-	return func(first bool) {
+	charge.Taken = func(first bool) {
 		a.refusals.Forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
 		if !first {
 			return
@@ -222,11 +223,11 @@ func (a *admission) report(s *requestState) func(first bool) {
 }
 
 // streamedTask is a task that ended in the stream of its creation.
-func streamedTask(s *requestState) *telemetry.Task {
+func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
 	return &telemetry.Task{
 		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
 		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream, Account: s.Account,
-		Submitted: s.Time, Started: s.Time,
+		Submitted: s.Time, Started: s.Time, Ended: ended,
 	}
 }
 
@@ -240,8 +241,7 @@ func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 
 // chargeTask charges what a task's creation holds.
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
-	team, taken := charge.Held.Team, charge.Taken
-	file := a.live.teams()
+	file, team, taken := a.live.teams(), charge.Held.Team, charge.Taken
 	charge.Team = file.Team(team)
 	for _, h := range charge.Held.Others {
 		h.Document = a.quotasOf(file, h.Team)

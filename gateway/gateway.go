@@ -126,7 +126,7 @@ func New(config Config, deps Deps) *Gateway {
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
-		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate,
+		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To,
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
@@ -134,7 +134,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
 	g.usage = usage.New(g.deps.Accounts, loads, tasks)
-	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Passed: deps.HousePassed})
+	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Passed: deps.HousePassed, Outbox: deps.Outbox, To: deps.To})
 	g.setTeams(deps.Teams)
 	g.routes = newRoutes(g.table())
 	if config.OpenAI {

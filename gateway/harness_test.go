@@ -29,6 +29,7 @@ import (
 	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -91,6 +92,7 @@ type plan struct {
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
 	passed    func(quotas.Alert)
+	to        func(team string, of event.Type) []event.Target
 	teams     string   // more lines for the teams file
 	limits    []string // more lines for team search
 	wrap      func(http.Handler) http.Handler
@@ -128,12 +130,13 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	}
 	if p.accounts == nil {
 		h.accounts = limit.NewMemory(p.now)
+		h.accounts.Events = event.NewMemory(event.DefaultBounds, p.now)
 		p.accounts = h.accounts
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
-		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, To: p.to, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

@@ -16,7 +16,9 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/quotas"
 	"sluice/policy/event"
+	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
@@ -43,7 +45,7 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     event.Outbox                                            // events and their deliveries; nil: none
+	outbox     quotas.EventsOutbox                                     // events and their deliveries; nil: none
 	checks     []admin.Check
 }
 
@@ -88,7 +90,8 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		if now == nil {
 			now = time.Now
 		}
-		k.accounts, k.claims, k.outcomes = limit.NewMemory(now), cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
+		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
+		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
 		return nil, err
@@ -118,7 +121,7 @@ func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts 
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
-	k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
@@ -216,7 +219,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 // sharedAccounts are the accounts in Redis.
 func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
-	store.OnDesync, store.Cluster, store.Money = c.DropConnections, c.IsCluster(), m
+	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,

@@ -63,11 +63,14 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/event":      {never: silent, timeless: true},
-	"policy/spelling":   {never: silent, timeless: true},
-	"policy/label":      {ours: []string{"policy"}, never: silent, timeless: true},
-	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
-	"policy/teams":      {ours: []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/account":    {ours: []string{"policy", "policy/spelling", "policy/teams"}, never: silent, timeless: true},
+	"policy/event/outbox": {
+		ours: []string{"policy/event"}, testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis}, never: []string{httpPkg, "os", otelAPI, slogPkg},
+	},
+	"policy/spelling": {never: silent, timeless: true},
+	"policy/label":    {ours: []string{"policy"}, never: silent, timeless: true},
+	"policy/price":    {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
+	"policy/teams":    {ours: []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/account":  {ours: []string{"policy", "policy/spelling", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -75,7 +78,7 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},
 	"policy/limit": {
-		ours:      []string{"policy", "policy/price", "policy/teams", "policy/unit"},
+		ours:      []string{"policy", "policy/event", "policy/price", "policy/teams", "policy/unit"},
 		outside:   []string{xTime},
 		testsOurs: []string{"policy/limit/limittest"},
 		never:     silent,
@@ -83,14 +86,14 @@ var floorPlan = map[string]plan{
 	},
 	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
-		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
-		testsOurs: []string{"policy/limit/limittest"},
+		ours:      []string{"policy", "policy/event/outbox", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
+		testsOurs: []string{"policy/event", "policy/limit/limittest"},
 		outside:   []string{goRedis, xSync},
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},
 	},
 	"policy/limit/failover": {
 		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore"},
-		testsOurs: []string{"policy/limit/limittest", "policy/unit"},
+		testsOurs: []string{"policy/event", "policy/event/outbox", "policy/limit/limittest", "policy/unit"},
 		outside:   []string{xSync},
 		never:     silent,
 	},
@@ -139,7 +142,7 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "policy", "policy/price", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
+		ours:    []string{"gateway/billing", "gateway/openai", "policy", "policy/event", "policy/price", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
 		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
@@ -156,12 +159,12 @@ var floorPlan = map[string]plan{
 	},
 	"gateway": {
 		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
-		ours:      []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"},
-		testsOurs: []string{"policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
+		ours:      []string{"policy/event", "policy/limit", "policy/teams", "policy/unit", "telemetry"},
+		testsOurs: []string{"policy/event/outbox", "policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
@@ -218,8 +221,8 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/pace",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit", "policy/event/outbox",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/pace", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 

@@ -106,7 +106,6 @@ type settings struct {
 	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`
 	// Replicas is how many processes share the rates.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
-
 	// PollInterval is the least time between two queries about one running task.
 	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration of at least 100ms, such as 5s"`
 	// TaskQueryRate is how many task queries a second all teams make together.
@@ -116,11 +115,12 @@ type settings struct {
 	// TaskTimezone is the zone of the times in task answers, which have none.
 	TaskTimezone *time.Location `env:"TASK_TIMEZONE" envDefault:"+08:00" allow:"an offset from UTC, such as +08:00"`
 
+	// EventTTL is how long events are kept, and tried to be delivered.
+	EventTTL time.Duration `env:"EVENT_TTL" envDefault:"72h" allow:"a duration between 1m and 720h, such as 72h"`
 	// MaxBody is the most bytes of one request's body.
 	MaxBody byteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
 	// BodyBudget is the most bytes that all request bodies together may take in memory; one team may have half of it.
 	BodyBudget byteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
-
 	// ConnectTimeout bounds connecting to the service, TLS included.
 	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
 	// HeaderTimeout bounds the wait for the service's response header after the request's last byte.

@@ -62,6 +62,7 @@ func (s *settings) validate(fs *faults) {
 		// An endless wait holds memory, connections and tasks forever.
 		{"REDIS_TIMEOUT", s.RedisTimeout > 0},
 		{"TASK_TTL", s.TaskTTL > 0},
+		{"EVENT_TTL", s.EventTTL >= time.Minute && s.EventTTL <= 720*time.Hour},
 		{"CONNECT_TIMEOUT", s.ConnectTimeout > 0},
 		{"HEADER_TIMEOUT", s.HeaderTimeout > 0},
 		{"IDLE_TIMEOUT", s.IdleTimeout > 0},

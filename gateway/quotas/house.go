@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -40,6 +41,7 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 	}
 	w.house.Store(&report)
 	w.Metrics.House(usesOf(&report))
+	w.tell(ctx, event.Operators, "house", house.Account.Money, house.Alert, &report)
 	date := limit.CalendarOf(report.At)
 	for i := range report.Limits {
 		s := &report.Limits[i]
@@ -58,11 +60,7 @@ func reached(s *limit.Standing, percent int) bool {
 
 // report reports an alert unless some replica has.
 func (w *Watch) report(ctx context.Context, a Alert, date *limit.Calendar) {
-	period := date.Day
-	if a.Period == teams.PeriodMonth {
-		period = date.Month
-	}
-	name := fmt.Sprintf("%d:%s:%d", period, a.Unit, a.Percent)
+	name := fmt.Sprintf("%d:%s:%d", periodOf(&a.Standing, date), a.Unit, a.Percent)
 	if w.told[name] {
 		return
 	}

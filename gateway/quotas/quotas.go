@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -30,7 +31,9 @@ type Deps struct {
 	Accounts Accounts
 	Metrics  *telemetry.Metrics // nil: no metrics
 	Logger   *slog.Logger
-	Passed   func(Alert) // called once for each alert, by one of all replicas; must not block; may be nil
+	Outbox   Outbox                                          // takes events; nil: none are written
+	To       func(team string, of event.Type) []event.Target // where events are delivered to; nil: nowhere
+	Passed   func(Alert)                                     // called once for each alert, by one of all replicas; must not block; may be nil
 }
 
 // Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.
@@ -42,6 +45,8 @@ type Watch struct {
 	seenOf *teams.File                  // that the last look at the house was about
 	told   map[string]bool              // alerts that were reported by some replica
 	round  int
+
+	reached map[string]bool // owner and name of events that were written by some replica
 }
 
 // New returns a Watch that has seen nothing.
@@ -67,6 +72,7 @@ func (w *Watch) look(ctx context.Context, team *teams.Team) {
 	if err != nil {
 		return // the metrics keep the last value
 	}
+	w.tell(ctx, team.ID, "team", team.Money, team.Alert, &report)
 	w.Metrics.Quotas(team.ID, usesOf(&report))
 	w.shown[team.ID] = true
 }

@@ -32,6 +32,8 @@ type End struct {
 	Bill      price.Bill // of the images that are charged
 	Estimated bool       // the service did not count the images
 	By        string     // how the end was learned
+
+	body []byte // the answer; nil: there was none
 }
 
 // amounts are what is charged.
@@ -66,7 +68,7 @@ func (e *End) Cost(m unit.Money) telemetry.Cost {
 func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	reading := read(body)
 	reading.Usage.Cover(s.deps.Cover)
-	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by}
+	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by, body: body}
 	end.Bill, end.Estimated = billAt(claim, ended.Status, &reading)
 	return end
 }
@@ -186,11 +188,12 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.Counted {
 		held.AddOther(limit.ScopeAccount)
 	}
+	task := s.taskOf(claim, end)
 	s.deps.Charge(ctx, &limit.Charge{
-		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left,
+		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body),
 		Taken: func(first bool) {
 			if first {
-				s.reportEnd(claim, end)
+				s.reportEnd(claim, task)
 			}
 			taken(first)
 		},
@@ -208,26 +211,30 @@ func Cost(a limit.Amounts, m unit.Money, flag string) telemetry.Cost {
 	return telemetry.Cost{Known: true, Amounts: a, Money: m, Flag: flag}
 }
 
-// reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
-// is reported once.
-func (s *settler) reportEnd(claim *cache.Claim, end *End) {
-	s.deps.Metrics.Settlement(end.Outcome)
+// taskOf is a task as its end is reported.
+func (s *settler) taskOf(claim *cache.Claim, end *End) *telemetry.Task {
 	money := s.deps.Money()
-	cost := end.Cost(money)
-	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &cost)
-	task := telemetry.Task{
+	task := &telemetry.Task{
 		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: claim.Account, Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
-		Usage: end.Usage, Cost: cost, Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
+		Usage: end.Usage, Cost: end.Cost(money), Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
-	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {
 		task.Submitted = claim.Created
 	}
 	if task.Ended.IsZero() {
 		task.Ended = s.deps.Now()
 	}
-	s.Report(&task)
+	return task
+}
+
+// reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
+// is reported once.
+func (s *settler) reportEnd(claim *cache.Claim, task *telemetry.Task) {
+	s.deps.Metrics.Settlement(task.Outcome)
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &task.Cost)
+	task.Served, task.Sent = claim.Polls()
+	s.Report(task)
 }
 
 // Report writes the span and the log line of a task that has ended.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/openai"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -87,6 +89,8 @@ type Deps struct {
 	Label func(model string) string
 	// Money is what amounts of money count in.
 	Money func() unit.Money
+	// To names where an event is delivered to; nil: nothing is told.
+	To Targets
 	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
 
@@ -127,3 +131,29 @@ func New(config Config, deps Deps) *Tasks {
 
 // Lease is how long a task's hold lasts. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
+
+// Targets names where an event of a team and a type is delivered to; nil: nowhere, and then the event is not written.
+type Targets func(team string, of event.Type) []event.Target
+
+// typeOf are the types of the events that tell of tasks' ends, by outcome.
+var typeOf = map[string]event.Type{
+	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
+}
+
+// Event is the event that tells of a task's end, to be written with its charge; nil: nobody wants it. body is the task's last answer, which
+// names its pictures; nil: they are not known.
+func (s *settler) Event(task *telemetry.Task, body []byte) *event.Draft {
+	of := typeOf[task.Outcome]
+	if s.deps.To == nil {
+		return nil
+	}
+	to := s.deps.To(task.Team, of)
+	if len(to) == 0 {
+		return nil
+	}
+	var results []string
+	if answer, err := openai.ReadPictures(body); err == nil && body != nil {
+		results = answer.URLs
+	}
+	return &event.Draft{Type: of, Team: task.Team, Data: task.Ending(results), To: to}
+}

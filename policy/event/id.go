@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"strings"
+	"time"
 )
 
 // ID names an event. It follows from whose the event is and from its place among the owner's: the millisecond in which it was written, and
@@ -67,3 +68,6 @@ func mark(owner string) uint64 {
 	sum := sha256.Sum256([]byte(owner))
 	return binary.BigEndian.Uint64(sum[:8])
 }
+
+// Time is when the event was written, to the millisecond.
+func (id ID) Time() time.Time { return time.UnixMilli(id.Millis).UTC() }

@@ -93,7 +93,7 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 // settle charges a hold in one account, and the rates outside of it.
 func (m *Memory) settle(c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
-	charge := &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated}
+	charge := &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated, Event: c.Event}
 	done, err := a.settle(charge, a.termsFor(c.Team, c.Held.Key.Name()))
 	if done && len(c.Held.Outside) > 0 {
 		m.outside.correct(c, 1)

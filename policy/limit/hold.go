@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/price"
 	"sluice/policy/teams"
 )
@@ -144,6 +145,7 @@ type Charge struct {
 	Kinds     price.ByKind // beside those of Bill: of charges that were added up
 	Estimated bool         // Amounts is an estimate
 	Sum       bool         // of charges whose rates were corrected here
+	Event     *event.Draft // written with the charge, if this settles the hold, of the hold's team; nil: none
 	// Taken is called once, when the charge has been made, now or at a later attempt. first reports whether this charge settled
 	// the hold; if a reply was lost that is a guess. Nil: nothing is called.
 	Taken func(first bool)
@@ -151,6 +153,10 @@ type Charge struct {
 	// block. Nil: nothing is called.
 	Left func()
 }
+
+// ByID reports whether the charge must be made by its hold's id, never in a sum of charges: another replica may see the end of the hold, or
+// an event belongs to it.
+func (c *Charge) ByID() bool { return c.Held.Task || c.Event != nil }
 
 // AddKinds adds what the charge used by kind to a sum.
 func (c *Charge) AddKinds(to *price.Sum) {
@@ -169,6 +175,9 @@ func (c *Charge) ByKind() price.ByKind {
 func (c *Charge) Join(other *Charge) {
 	if other == c {
 		return
+	}
+	if c.Event == nil {
+		c.Event = other.Event
 	}
 	if mine := c.Taken; other.Taken != nil {
 		c.Taken = func(first bool) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/policy/event"
 	"sluice/policy/price"
 	"sluice/policy/teams"
 )
@@ -20,6 +21,9 @@ const LateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
 type Memory struct {
+	// Events takes the events of charges; nil: they are not written. It is set before the first call.
+	Events *event.Memory
+
 	teams   PerTeam[account]
 	outside outside
 	seeds   memorySeeds
@@ -33,13 +37,21 @@ func NewMemory(now func() time.Time) *Memory {
 	m := &Memory{outside: outside{now: now, of: map[string]*buckets{}}}
 	m.outside.dry = &m.dry
 	m.teams.First = func(string) *account {
-		return &account{now: now, dry: &m.dry, holds: map[string]*heldIn{}, ledger: ledger{}}
+		return &account{in: m, now: now, dry: &m.dry, holds: map[string]*heldIn{}, ledger: ledger{}}
 	}
+	return m
+}
+
+// MemoryWith is NewMemory with an outbox for the events of charges.
+func MemoryWith(events *event.Memory, now func() time.Time) *Memory {
+	m := NewMemory(now)
+	m.Events = events
 	return m
 }
 
 // account is one team's.
 type account struct {
+	in      *Memory
 	now     func() time.Time
 	dry     *atomic.Bool // buckets that are new now are empty
 	terms   atomic.Pointer[readTerms]
@@ -233,6 +245,9 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	}
 	a.post(held, change, doubt, c.ByKind())
 	a.correct(t, &held.Held, held.Rates, &held.Amounts, &c.Amounts, now)
+	if a.in.Events != nil && c.Event != nil {
+		_, _ = a.in.Events.Append(context.Background(), c.Event) // it never fails
+	}
 	return true, nil
 }
 

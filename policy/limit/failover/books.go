@@ -164,12 +164,13 @@ func (b *books) happens(s *spent, event holdEvent) holdState {
 }
 
 // settle settles a request if Redis does not know it, and reports whether it did. The caller posts its charge.
-func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
+func (b *books) settle(c *limit.Charge) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	h, used := c.Held, c.Amounts
 	s := b.running[h.ID]
 	event := requestEnded
-	if h.Task {
+	if c.ByID() {
 		event = taskEnded
 	}
 	if s == nil || b.happens(s, event) != inRedis {

@@ -134,7 +134,7 @@ func (k *keeper) settles(t *rapid.T) {
 	k.holds = k.holds[1:]
 	used := rapid.Int64Range(0, h.Amounts[limit.Images]).Draw(t, "used")
 	k.settled += used
-	if k.b.settle(h, limit.Amounts{limit.Images: used}) {
+	if k.b.settle(&limit.Charge{Held: h, Amounts: limit.Amounts{limit.Images: used}}) {
 		k.sums = append(k.sums, keptSum{amounts: limit.Amounts{limit.Images: used}})
 		return
 	}

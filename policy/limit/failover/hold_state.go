@@ -16,7 +16,7 @@ const (
 	reported       holdEvent = iota // a renewal reports it to Redis; the reply may be lost
 	heldInRedis                     // Redis has answered that it holds it
 	requestEnded                    // its request has ended
-	taskEnded                       // its task has ended: another replica may see that, too
+	taskEnded                       // its task has ended: another replica may see that, too; or an event belongs to its end
 	settledInRedis                  // Redis has settled it
 )
 

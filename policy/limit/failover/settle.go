@@ -71,7 +71,7 @@ func (s *settler) SettleLater(c *limit.Charge) {
 
 // settleHere settles a hold if Redis does not know it, and reports whether it did.
 func (s *settler) settleHere(c *limit.Charge) bool {
-	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
+	if !s.teams.Get(c.Held.Team).settle(c) {
 		return false
 	}
 	if !s.Refuse && !teams.IsOutside(c.Held.Team) {

@@ -9,10 +9,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, and its day is not
-// before young. Of earlier days settle.lua notes the late change.
+// plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, its day is not
+// before young, and it has no event. Of earlier days settle.lua notes the late change.
 func plain(c *limit.Charge, young int) bool {
-	return c.Held.Day >= young && !c.Held.Task && !c.Held.Local
+	return c.Held.Day >= young && !c.ByID() && !c.Held.Local
 }
 
 // batchOf settles plain charges of one team and day, none of them twice, by batch.lua, which takes their sums. With it

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/event/outbox"
 	"sluice/policy/price"
 	"sluice/policy/unit"
 )
@@ -26,7 +27,7 @@ var (
 	admitInnerScript = newScript(sweeping, "inner", "admit")
 	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look").writingNone()
 	batchScript      = newScript("buckets", "kinds", "batch")
-	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "settle")
+	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", writing, "settle")
 	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend").writingNone()
 	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep").writingNone()
 	allowanceScript  = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "allowance")
@@ -41,6 +42,9 @@ var (
 // inner.
 const sweeping = "sweeping"
 
+// writing is the library that writes events.
+const writing = "writing"
+
 // script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
 // allocations.
 type script struct {
@@ -52,9 +56,12 @@ type script struct {
 func newScript(parts ...string) *script {
 	source := tables() + part("common")
 	for _, name := range parts {
-		if name == sweeping {
+		switch name {
+		case sweeping:
 			source += "local inner\nlocal function holds(due)\n" + part("amounts") + part("kinds") + part("holds") + "sweep(due)\nend\n"
-		} else {
+		case writing:
+			source += outbox.WriteLua
+		default:
 			source += part(name)
 		}
 	}

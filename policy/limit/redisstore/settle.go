@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -94,11 +95,14 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			var s standing
 			var scopes []scopeCount
 			done = make([]int64, len(g.charges))
+			var displaced int64
 			s, err = r.standing(g.call, func(_ *standing, in *reply) {
 				in.into(done)
+				displaced = in.next()
 				scopes = scopesOf(g.charges, in)
 			})
 			if err == nil {
+				wrote(ctx, r, g, displaced)
 				r.teams.Get(team).record(&s)
 				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
@@ -111,6 +115,16 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 		}
 	}
 	return rest
+}
+
+// wrote has the deliveries of a group's events found, also if an earlier call, whose reply was lost, wrote them.
+func wrote(ctx context.Context, r *Store, g *group, displaced int64) {
+	for _, c := range g.charges {
+		if r.Events != nil && c.Event != nil {
+			r.Events.Wrote(ctx, displaced, c.Event)
+			displaced = 0
+		}
+	}
 }
 
 // newSettlement is the call that settles a group.
@@ -133,7 +147,7 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 		}
 		args.Charges[i] = chargeArgs{
 			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Account: limit.AccountMark(h.Account), Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
-			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true),
+			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true), Event: r.Events.Write(c.Event),
 		}
 	}
 	c := r.begin(settleScript, args, t.key)
@@ -157,6 +171,8 @@ type chargeArgs struct {
 	Keep      int64         `json:"keep"`  // the settled hold, ms
 	Rated     bool          `json:"rated"` // an unknown hold takes from the rates
 	Rates     []rateArgs    `json:"rates"` // of the scopes inside the team
+
+	Event *outbox.Written `json:"event,omitempty"`
 }
 
 // groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of

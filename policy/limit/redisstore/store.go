@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
+	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 )
 
@@ -18,6 +19,7 @@ type Store struct {
 	Cluster bool             // Redis has several parts, which go away and lose memory separately
 	Peer    Peer             // this process among the replicas
 	Now     func() time.Time // this process's clock, which decides nothing
+	Events  *outbox.Outbox   // in the same Redis; nil: events of charges are not written
 
 	admissions batcher
 	today      dayNow

@@ -3,10 +3,10 @@
 --
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
 -- model|endpoint, account is @ and its id or empty, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
--- inside the team
+-- inside the team, event to be written if this settles the hold (write.lua of the outbox) or none
 -- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
--- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
---       each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
+-- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then how many
+--       events those of the charges displaced; then for each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
 --       day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
@@ -16,7 +16,7 @@ if refused then return refused end
 -- team_of is a charge's team with its account and key, as a hold's text has it.
 local function team_of(c) return A.team .. c.account .. (c.key == '' and '' or '/' .. c.key) end
 
-local settled, buckets, none = {}, {}, written(nothing())
+local settled, buckets, none, events = {}, {}, written(nothing()), {}
 for n, c in ipairs(A.charges) do
   local key = TEAM .. 'hold:' .. c.id
   local hold = read(key)
@@ -61,13 +61,19 @@ for n, c in ipairs(A.charges) do
     end
     hold.state = 'settled'
     write(key, hold, c.keep)
+    if c.event then
+      ready_event(c.event)
+      events[#events + 1] = c.event
+    end
   end
   settled[#settled + 1] = done
 end
 flush()
 for _, b in pairs(buckets) do store(b) end
-local reply = standing(now)
+local reply, displaced = standing(now), 0
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
+for _, e in ipairs(events) do displaced = displaced + select(2, write_event(e, now)) end
+reply[#reply + 1] = displaced
 for _, c in ipairs(A.charges) do
   local _, scopes = scopes_of({team = team_of(c), what = c.what})
   for _, kind in ipairs(INNER) do

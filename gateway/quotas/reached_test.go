@@ -1,0 +1,117 @@
+package quotas_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway/quotas"
+	"sluice/policy/event"
+	"sluice/policy/event/outbox"
+	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// Three replicas with 64 workers each cross a team's and the house's thresholds: each is told once, in the next period again, and again
+// once the quota was raised above what is used.
+func TestAQuotaIsReachedOnce(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	parse := func(images int) *teams.File {
+		file, err := teams.Parse(fmt.Appendf(nil, "house: {quotas: {images: {day: 100000}}, alert: [1]}\nteams: [{id: search, quotas: {images: {day: %d}}}]\n", images))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Team("search").Alert = []int{50, 80, 100}
+		return file
+	}
+	var file atomic.Pointer[teams.File]
+	file.Store(parse(1000))
+	to := func(owner string, of event.Type) []event.Target {
+		return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
+	}
+	var watches [3]*quotas.Watch
+	var accounts [3]*failover.Failover
+	events := outbox.New(client, event.DefaultBounds)
+	events.Clock = clock.Micros
+	for i := range watches {
+		store := redisstore.New(client)
+		store.Clock, store.Now = clock.Micros, clock.Now
+		accounts[i] = failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
+		t.Cleanup(func() { _ = accounts[i].Close(context.Background()) })
+		watches[i] = quotas.New(quotas.Deps{Teams: file.Load, Accounts: accounts[i], Outbox: events, To: to, Logger: slog.New(slog.DiscardHandler)})
+	}
+	var used atomic.Int64
+	cross := func(each int) {
+		t.Helper()
+		var work sync.WaitGroup
+		for i := range watches {
+			for range 64 {
+				work.Go(func() {
+					for range each {
+						hold := &limit.Hold{ID: fmt.Sprint("hold-", used.Add(1)), Team: file.Load().Team("search"), Outside: limit.OutsideFor(file.Load(), ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 1}}
+						v, err := accounts[i].Admit(context.Background(), hold)
+						if err != nil || v.Held == nil {
+							continue // the quota is used up
+						}
+						_, _ = accounts[i].Settle(context.Background(), &limit.Charge{Held: v.Held, Team: hold.Team, Amounts: hold.Amounts})
+					}
+				})
+			}
+			work.Go(func() {
+				for range 50 {
+					watches[i].Round(context.Background())
+				}
+			})
+		}
+		work.Wait()
+		for range 11 {
+			for _, w := range watches {
+				w.Round(context.Background())
+			}
+		}
+	}
+	told := func(want string) {
+		t.Helper()
+		var all []string
+		for _, owner := range []string{"search", event.Operators} {
+			list, _, err := events.After(t.Context(), event.ID{Owner: owner}, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range list {
+				_, rest, _ := strings.Cut(string(e.Data), `"threshold":`)
+				percent, _, _ := strings.Cut(rest, ",")
+				all = append(all, owner+" "+percent)
+			}
+		}
+		slices.Sort(all)
+		if got := strings.Join(all, ", "); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	cross(1)
+	told("")
+	cross(2)
+	told("search 50")
+	cross(4)
+	told("@operators 1, search 100, search 50, search 80")
+	file.Store(parse(2500)) // 1,000 are used: 40 %
+	cross(0)
+	cross(2)
+	told("@operators 1, search 100, search 50, search 50, search 80")
+	clock.Move(24 * time.Hour)
+	cross(0)
+	told("@operators 1, search 100, search 50, search 50, search 80")
+	file.Store(parse(300))
+	cross(3)
+	told("@operators 1, search 100, search 100, search 50, search 50, search 50, search 80, search 80")
+}

@@ -1,0 +1,289 @@
+package event
+
+import (
+	"container/heap"
+	"context"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
+type Memory struct {
+	bounds Bounds
+	now    func() time.Time
+
+	mu      sync.Mutex
+	owners  map[string]*keptEvents
+	waiting map[Address]*queue
+	firsts  map[string]bool // owner and name of events that are written once
+	dropped int64
+}
+
+// keptEvents are the events of one owner, the oldest first.
+type keptEvents struct {
+	list []*keptEvent
+	last ID
+	gone bool // some are kept no more
+}
+
+// keptEvent is an event with its deliveries.
+type keptEvent struct {
+	Event
+	to []*delivery
+}
+
+// delivery is one to a target. While it waits it is in the queue of its hook.
+type delivery struct {
+	Delivery
+	due   time.Time // when some caller of Due gets it
+	index int       // in its queue; below 0: in none
+}
+
+// NewMemory returns an empty outbox.
+func NewMemory(bounds Bounds, now func() time.Time) *Memory {
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}}
+}
+
+// Append implements [Outbox]. It never fails.
+func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of, now := m.of(d.Team), m.now()
+	id := ID{Owner: d.Team, Millis: now.UnixMilli()}
+	if last := of.last; id.Millis <= last.Millis { // the clock may go back
+		id = ID{Owner: d.Team, Millis: last.Millis, Number: last.Number + 1}
+		if id.Number == 0 {
+			id.Millis++
+		}
+	}
+	e := &keptEvent{Event: Event{ID: id, Type: d.Type, Time: id.Time(), Team: d.Team, Data: d.Data}}
+	for _, t := range d.To {
+		to := &delivery{Delivery: Delivery{Event: e.Event, To: t.Address, Path: t.Path}}
+		m.wait(to, now)
+		e.to = append(e.to, to)
+	}
+	of.list, of.last = append(of.list, e), id
+	for len(of.list) > m.bounds.Most {
+		m.dropped++
+		m.drop(of)
+	}
+	return id, nil
+}
+
+// Once writes an event if it is the first of this name for its owner, and reports whether it did. It never fails.
+func (m *Memory) Once(ctx context.Context, name string, d *Draft) (bool, error) {
+	m.mu.Lock()
+	of := d.Team + " " + name
+	told := m.firsts[of]
+	m.firsts[of] = true
+	m.mu.Unlock()
+	if told {
+		return false, nil
+	}
+	_, err := m.Append(ctx, d)
+	return true, err
+}
+
+// Forget has the next event of this name be the first again.
+func (m *Memory) Forget(_ context.Context, owner, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.firsts, owner+" "+name)
+	return nil
+}
+
+// of returns an owner's events without those whose life has ended. The lock is held.
+func (m *Memory) of(owner string) *keptEvents {
+	of := m.owners[owner]
+	if of == nil {
+		of = new(keptEvents)
+		m.owners[owner] = of
+	}
+	ends := m.now().Add(-m.bounds.Keep)
+	for len(of.list) > 0 && of.list[0].Time.Before(ends) {
+		m.drop(of)
+	}
+	return of
+}
+
+// drop drops the oldest event. The lock is held.
+func (m *Memory) drop(of *keptEvents) {
+	for _, to := range of.list[0].to {
+		m.end(to)
+	}
+	of.list[0], of.gone = nil, true
+	of.list = of.list[1:]
+}
+
+// wait has a delivery wait until it is due. The lock is held.
+func (m *Memory) wait(d *delivery, due time.Time) {
+	m.end(d)
+	q := m.waiting[d.To]
+	if q == nil {
+		q = new(queue)
+		m.waiting[d.To] = q
+	}
+	d.State, d.Tries, d.Code, d.Last, d.Next, d.due = Waiting, 0, 0, time.Time{}, due, due
+	heap.Push(q, d)
+}
+
+// end takes a delivery out of its queue. The lock is held.
+func (m *Memory) end(d *delivery) {
+	if d.State == Waiting {
+		heap.Remove(m.waiting[d.To], d.index)
+	}
+	d.State = ""
+}
+
+// After implements [Outbox].
+func (m *Memory) After(_ context.Context, after ID, most int) (list []Event, gone bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := m.of(after.Owner)
+	from := behind(of.list, after)
+	for _, e := range of.list[from:min(len(of.list), from+most)] {
+		list = append(list, e.Event)
+	}
+	switch {
+	case after.Millis == 0:
+	case of.last.Before(after):
+		gone = true // it is of another memory
+	default:
+		gone = from == 0 && of.gone
+	}
+	return list, gone, nil
+}
+
+// behind is the index of the first event behind an id.
+func behind(list []*keptEvent, id ID) int {
+	return sort.Search(len(list), func(i int) bool { return id.Before(list[i].ID) })
+}
+
+// Due implements [Outbox].
+func (m *Memory) Due(_ context.Context, hooks []Address, most int) (list []Delivery, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	for _, hook := range hooks {
+		q := m.waiting[hook]
+		for n := 0; n < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
+			d := (*q)[0]
+			d.due = now.Add(Lease)
+			heap.Fix(q, 0)
+			if m.of(d.Event.Team); d.State == Waiting { // its event's life has not ended
+				list = append(list, d.Delivery)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Tried implements [Outbox].
+func (m *Memory) Tried(_ context.Context, d *Delivery) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.find(d.Event.ID)
+	if e == nil {
+		return nil
+	}
+	i := slices.IndexFunc(e.to, func(to *delivery) bool { return to.To == d.To && to.Path == d.Path })
+	if i < 0 {
+		return nil
+	}
+	to := e.to[i]
+	switch {
+	case d.State == Waiting && to.State != Waiting: // another caller has ended it
+	case d.State == Waiting:
+		to.Delivery, to.due = *d, d.Next
+		heap.Fix(m.waiting[to.To], to.index)
+	default:
+		m.end(to)
+		to.Delivery = *d
+	}
+	return nil
+}
+
+// find returns an event; nil: it is kept no more. The lock is held.
+func (m *Memory) find(id ID) *keptEvent {
+	list := m.of(id.Owner).list
+	i := behind(list, id) - 1
+	if i < 0 || list[i].ID != id {
+		return nil
+	}
+	return list[i]
+}
+
+// Deliveries implements [Outbox].
+func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []Delivery, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for team := range m.owners {
+		if team != owner && owner != Operators {
+			continue
+		}
+		for _, e := range m.of(team).list {
+			for _, to := range e.to {
+				if team == owner || to.To.Owner == owner {
+					list = append(list, to.Delivery)
+				}
+			}
+		}
+	}
+	return Newest(list, most), nil
+}
+
+// Newest returns the deliveries of the newest events, the newest first, at most so many.
+func Newest(list []Delivery, most int) []Delivery {
+	slices.SortStableFunc(list, func(a, b Delivery) int {
+		switch {
+		case b.Event.ID.Before(a.Event.ID):
+			return -1
+		case a.Event.ID.Before(b.Event.ID):
+			return 1
+		}
+		return 0
+	})
+	return list[:min(most, len(list))]
+}
+
+// Again implements [Outbox].
+func (m *Memory) Again(_ context.Context, id ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.find(id)
+	if e == nil {
+		return ErrGone
+	}
+	for _, to := range e.to {
+		m.wait(to, m.now())
+	}
+	return nil
+}
+
+// Dropped returns how many events were dropped since the last call because their owner had too many.
+func (m *Memory) Dropped() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.dropped
+	m.dropped = 0
+	return n
+}
+
+// queue is a heap of deliveries to one hook, by when they are due.
+type queue []*delivery
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	return q[i].due.Before(q[j].due) || q[i].due.Equal(q[j].due) && q[i].Event.ID.Before(q[j].Event.ID)
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i]; q[i].index, q[j].index = i, j }
+func (q *queue) Push(x any)   { d := x.(*delivery); d.index = len(*q); *q = append(*q, d) }
+func (q *queue) Pop() any {
+	old := *q
+	d := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	return d
+}

@@ -1,0 +1,417 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/event"
+	"sluice/policy/limit/limittest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	limittest.StopRedis()
+	os.Exit(code)
+}
+
+// form is one of the two forms of the outbox.
+type form struct {
+	*testing.T
+	event.Outbox
+	clock   *limittest.Clock
+	client  redis.UniversalClient // nil: in memory
+	dropped func() int64
+}
+
+// bounds are those of the tests.
+var bounds = event.Bounds{Keep: time.Hour, Most: 200}
+
+// forms runs a test with both.
+func forms(t *testing.T, test func(f *form)) {
+	t.Run("memory", func(t *testing.T) {
+		clock := limittest.NewClock()
+		m := event.NewMemory(bounds, clock.Now)
+		test(&form{t, m, clock, nil, m.Dropped})
+	})
+	t.Run("redis", func(t *testing.T) {
+		clock, client := limittest.NewClock(), limittest.RealRedis(t)
+		if err := client.SAdd(t.Context(), teamsKey, "search", "shop").Err(); err != nil {
+			t.Fatal(err)
+		}
+		o := New(client, bounds)
+		o.Clock = clock.Micros
+		test(&form{t, o, clock, client, o.Dropped})
+	})
+}
+
+var (
+	jobs  = event.Address{Owner: "search", Hook: "jobs"}
+	other = event.Address{Owner: "shop", Hook: "jobs"}
+	ops   = event.Address{Owner: event.Operators, Hook: "jobs"}
+)
+
+func (f *form) write(team, data string, to ...event.Address) event.ID {
+	f.Helper()
+	d := &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(data)}
+	for _, a := range to {
+		d.To = append(d.To, event.Target{Address: a})
+	}
+	return f.draft(d)
+}
+
+func (f *form) draft(d *event.Draft) event.ID {
+	f.Helper()
+	id, err := f.Append(f.Context(), d)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// due are the deliveries taken, as "hook's owner: data" in order.
+func (f *form) due(most int, hooks ...event.Address) (list []event.Delivery) {
+	f.Helper()
+	list, err := f.Due(f.Context(), hooks, most)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return list
+}
+
+// named says which deliveries those are.
+func named(list []event.Delivery) string {
+	var all []string
+	for _, d := range list {
+		all = append(all, d.To.Owner+"/"+d.To.Hook+d.Path+" "+string(d.Event.Data))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func (f *form) taken(want string, list []event.Delivery) {
+	f.Helper()
+	if got := named(list); got != want {
+		f.Fatalf("took %q, want %q", got, want)
+	}
+}
+
+func (f *form) tried(d event.Delivery, state event.State, after time.Duration) {
+	f.Helper()
+	d.State, d.Tries, d.Code, d.Last, d.Next = state, d.Tries+1, 503, f.clock.Now(), f.clock.Now().Add(after)
+	if err := f.Tried(f.Context(), &d); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// Events of an owner are read in the order in which they were written, from any place on.
+func TestEventsAreReadInOrder(t *testing.T) {
+	forms(t, func(f *form) {
+		var ids []event.ID
+		for n := range 7 {
+			ids = append(ids, f.write("search", fmt.Sprintf(`{"n":%d}`, n)))
+			f.write("shop", `{}`)
+			if n%2 == 1 {
+				f.clock.Move(time.Second)
+			}
+		}
+		for from := range 8 {
+			after := event.ID{Owner: "search"}
+			if from > 0 {
+				after = ids[from-1]
+			}
+			list, gone, err := f.After(f.Context(), after, 3)
+			if err != nil || gone || len(list) != min(3, 7-from) {
+				f.Fatal(from, list, gone, err)
+			}
+			for i, e := range list {
+				if e.ID != ids[from+i] || e.Team != "search" || e.Type != event.TaskSucceeded || !e.Time.Equal(e.ID.Time()) || string(e.Data) != fmt.Sprintf(`{"n":%d}`, from+i) {
+					f.Errorf("%d: %+v", from, e)
+				}
+			}
+		}
+		if list, gone, err := f.After(f.Context(), event.ID{Owner: "none"}, 3); len(list) > 0 || gone || err != nil {
+			f.Error(list, gone, err)
+		}
+		later := ids[6]
+		later.Millis += 1000
+		if _, gone, _ := f.After(f.Context(), later, 3); !gone {
+			f.Error("an id of another memory is not known")
+		}
+	})
+}
+
+// An event lives for as long as the bound says; then a reader learns that some are missing, and nobody delivers it.
+func TestAnEventsLifeEnds(t *testing.T) {
+	forms(t, func(f *form) {
+		first := f.write("search", "1", jobs)
+		second := f.write("search", "2", jobs)
+		f.clock.Move(30 * time.Minute)
+		third := f.write("search", "3", jobs)
+		f.clock.Move(29 * time.Minute)
+		if list, gone, _ := f.After(f.Context(), first, 9); len(list) != 2 || gone {
+			f.Error(list, gone)
+		}
+		f.clock.Move(2 * time.Minute)
+		if list, gone, _ := f.After(f.Context(), first, 9); len(list) != 1 || list[0].ID != third || !gone {
+			f.Error(list, gone)
+		}
+		if list, gone, _ := f.After(f.Context(), event.ID{Owner: "search"}, 9); len(list) != 1 || gone {
+			f.Error(list, gone)
+		}
+		if list, gone, _ := f.After(f.Context(), third, 9); len(list) != 0 || gone {
+			f.Error(list, gone)
+		}
+		f.taken("search/jobs 3", f.due(9, jobs))
+		if err := f.Again(f.Context(), second); err != event.ErrGone { //nolint:errorlint // the very error
+			f.Error(err)
+		}
+		if list, _ := f.Deliveries(f.Context(), "search", 9); named(list) != "search/jobs 3" {
+			f.Error(named(list))
+		}
+		if n := f.dropped(); n != 0 {
+			f.Error(n, "were dropped")
+		}
+	})
+}
+
+// Of too many events the oldest go, and are counted.
+func TestTooManyEventsAreDropped(t *testing.T) {
+	forms(t, func(f *form) {
+		first := f.write("search", "0", jobs)
+		const wrote = 1000
+		for n := 1; n < wrote; n++ {
+			f.write("search", fmt.Sprint(n))
+		}
+		list, gone, err := f.After(f.Context(), first, wrote)
+		if err != nil || !gone || len(list) < bounds.Most || len(list) > bounds.Most+100 || string(list[len(list)-1].Data) != fmt.Sprint(wrote-1) {
+			f.Error(len(list), gone, err)
+		}
+		if n := f.dropped(); n != int64(wrote-len(list)) {
+			f.Errorf("%d were dropped, %d are left", n, len(list))
+		}
+		f.taken("", f.due(9, jobs))
+	})
+}
+
+// A delivery is one caller's until its lease ends, and is due again when the caller says, until it has ended.
+func TestADeliveryIsOneCallersAtATime(t *testing.T) {
+	forms(t, func(f *form) {
+		f.write("search", "1", jobs, ops)
+		f.write("shop", "2", other, ops)
+		f.write(event.Operators, "3", ops)
+		f.taken("", f.due(9))
+		f.taken("", f.due(9, event.Address{Owner: "search", Hook: "none"}))
+		list := f.due(9, jobs)
+		f.taken("search/jobs 1", list)
+		f.taken("", f.due(9, jobs))
+		f.clock.Move(event.Lease - time.Second)
+		f.taken("", f.due(9, jobs))
+		f.clock.Move(2 * time.Second)
+		list = f.due(9, jobs)
+		f.taken("search/jobs 1", list)
+		f.tried(list[0], event.Waiting, 5*time.Second)
+		f.clock.Move(4 * time.Second)
+		f.taken("", f.due(9, jobs))
+		f.clock.Move(time.Second)
+		again := f.due(9, jobs)
+		f.taken("search/jobs 1", again)
+		if d := again[0]; d.Tries != 1 || d.Code != 503 || !d.Last.Equal(f.clock.Now().Add(-5*time.Second)) || d.State != event.Waiting {
+			f.Errorf("%+v", d)
+		}
+		f.tried(again[0], event.Delivered, 0)
+		f.tried(list[0], event.Waiting, time.Second) // late
+		f.clock.Move(time.Minute)
+		f.taken("", f.due(9, jobs))
+		f.taken("@operators/jobs 1, @operators/jobs 2, @operators/jobs 3, shop/jobs 2", f.due(9, jobs, other, ops))
+	})
+}
+
+// A call takes so many deliveries of each hook, and the next call the next ones.
+func TestACallTakesSoMany(t *testing.T) {
+	forms(t, func(f *form) {
+		for n := range 5 {
+			f.write("search", fmt.Sprint(n), jobs, ops)
+			f.clock.Move(time.Millisecond)
+		}
+		f.taken("search/jobs 0, search/jobs 1", f.due(2, jobs))
+		f.taken("@operators/jobs 0, @operators/jobs 1, search/jobs 2, search/jobs 3", f.due(2, jobs, ops))
+		f.taken("@operators/jobs 2, @operators/jobs 3, search/jobs 4", f.due(2, jobs, ops))
+		f.taken("@operators/jobs 4", f.due(2, jobs, ops))
+	})
+}
+
+// One hook may have several targets of an event, which are delivered separately.
+func TestTargetsAreDeliveredSeparately(t *testing.T) {
+	forms(t, func(f *form) {
+		id := f.draft(&event.Draft{Type: event.TaskFailed, Team: "search", Data: []byte("1"), To: []event.Target{
+			{Address: jobs}, {Address: jobs, Path: "/shots/42?x=1 2"}, {Address: ops},
+		}})
+		list := f.due(9, jobs, ops)
+		f.taken("@operators/jobs 1, search/jobs 1, search/jobs/shots/42?x=1 2 1", list)
+		for _, d := range list {
+			if d.Event.ID != id || d.Event.Type != event.TaskFailed {
+				f.Errorf("%+v", d)
+			}
+			switch {
+			case d.Path != "":
+				f.tried(d, event.GivenUp, 0)
+			case d.To == jobs:
+				f.tried(d, event.Delivered, 0)
+			default:
+				f.tried(d, event.Waiting, time.Hour/2)
+			}
+		}
+		states := func(owner string) (all string) {
+			list, err := f.Deliveries(f.Context(), owner, 9)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, d := range list {
+				all += fmt.Sprintf("%s/%s%s %s %d; ", d.To.Owner, d.To.Hook, d.Path, d.State, d.Tries)
+			}
+			return all
+		}
+		if got := states("search"); got != "search/jobs delivered 1; search/jobs/shots/42?x=1 2 given_up 1; @operators/jobs waiting 1; " {
+			f.Error(got)
+		}
+		if got := states(event.Operators); got != "@operators/jobs waiting 1; " {
+			f.Error(got)
+		}
+		if got := states("shop"); got != "" {
+			f.Error(got)
+		}
+		if err := f.Again(f.Context(), id); err != nil {
+			f.Fatal(err)
+		}
+		f.taken("@operators/jobs 1, search/jobs 1, search/jobs/shots/42?x=1 2 1", f.due(9, jobs, ops))
+		if got := states("search"); got != "search/jobs waiting 0; search/jobs/shots/42?x=1 2 waiting 0; @operators/jobs waiting 0; " {
+			f.Error(got)
+		}
+		unknown := id
+		unknown.Number++
+		if err := f.Again(f.Context(), unknown); err != event.ErrGone { //nolint:errorlint // the very error
+			f.Error(err)
+		}
+	})
+}
+
+// The newest deliveries come first.
+func TestTheNewestDeliveriesAreListed(t *testing.T) {
+	forms(t, func(f *form) {
+		for n := range 5 {
+			f.write("search", fmt.Sprint(n), jobs)
+			f.write("shop", fmt.Sprint(n), other, ops)
+			f.clock.Move(time.Millisecond)
+		}
+		f.write(event.Operators, "9", ops)
+		for owner, want := range map[string]string{"search": "4,3,2,", event.Operators: "9,4,3,"} {
+			list, err := f.Deliveries(f.Context(), owner, 3)
+			got := ""
+			for _, d := range list {
+				got += string(d.Event.Data) + ","
+			}
+			if err != nil || got != want {
+				f.Errorf("%s: %q, want %q: %v", owner, got, want, err)
+			}
+		}
+	})
+}
+
+// Whatever callers do at once, each delivery ends, and no two have it at a time.
+func TestCallersShareDeliveries(t *testing.T) {
+	forms(t, func(f *form) {
+		const wrote = 120
+		var mu sync.Mutex
+		held, ended := map[string]bool{}, map[string]bool{}
+		var callers sync.WaitGroup
+		for n := range 4 {
+			callers.Go(func() {
+				for i := range wrote / 4 {
+					f.write("search", fmt.Sprint(n*1000+i), jobs, ops)
+				}
+			})
+			callers.Go(func() {
+				random := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // not a secret
+				for range 100_000 {
+					list, err := f.Due(context.Background(), []event.Address{jobs, ops}, 1+random.IntN(4))
+					if err != nil {
+						f.Error(err)
+						return
+					}
+					for _, d := range list {
+						name := named([]event.Delivery{d})
+						mu.Lock()
+						if held[name] || ended[name] {
+							f.Errorf("%s is two callers'", name)
+						}
+						held[name] = true
+						mu.Unlock()
+						state := event.Waiting
+						mu.Lock()
+						if held[name] = false; random.IntN(3) > 0 {
+							state, ended[name] = event.Delivered, true
+						}
+						mu.Unlock()
+						f.tried(d, state, 0)
+					}
+					mu.Lock()
+					over := len(ended) == 2*wrote
+					mu.Unlock()
+					if over {
+						return
+					}
+					f.clock.Move(time.Microsecond)
+				}
+			})
+		}
+		callers.Wait()
+		if len(ended) != 2*wrote {
+			f.Errorf("%d deliveries have ended, of %d", len(ended), 2*wrote)
+		}
+	})
+}
+
+// A process that wrote events and was killed before it noted them, or lost its leases, loses no delivery: another finds them.
+func TestAnotherProcessDelivers(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	process := func() *Outbox {
+		o := New(client, bounds)
+		o.Clock = clock.Micros
+		return o
+	}
+	if err := client.SAdd(t.Context(), teamsKey, "search", "shop").Err(); err != nil {
+		t.Fatal(err)
+	}
+	f := &form{T: t, Outbox: process(), clock: clock, client: client}
+	first := f.write("search", "1", jobs, ops)
+	f.write(event.Operators, "2", ops)
+	f.taken("@operators/jobs 1, @operators/jobs 2, search/jobs 1", f.due(9, jobs, ops))
+	f.write("search", "3", jobs, ops)
+	client.Del(t.Context(), indexKey, walkKey) // as if it had been killed before
+
+	f.Outbox = process()
+	f.taken("@operators/jobs 3, search/jobs 3", f.due(9, jobs, other, ops))
+	clock.Move(event.Lease + 2*time.Second)
+	again := f.due(9, jobs, other, ops)
+	f.taken("@operators/jobs 1, @operators/jobs 2, @operators/jobs 3, search/jobs 1, search/jobs 3", again)
+	for _, d := range again {
+		if d.To == jobs && string(d.Event.Data) == "1" && d.Event.ID != first {
+			t.Error("another id", d.Event.ID)
+		}
+		f.tried(d, event.Delivered, 0)
+	}
+	clock.Move(time.Minute)
+	f.taken("", f.due(9, jobs, other, ops))
+	if n := client.ZCard(t.Context(), indexKey).Val(); n != 0 {
+		t.Errorf("%d pairs are left in the index", n)
+	}
+}

@@ -1,0 +1,22 @@
+// Package outbox keeps events and their deliveries in Redis, where all replicas share them: the other form of [event.Memory].
+//
+// It promises what [event.Outbox] says, also if calls are repeated, executed late, or lose their replies. Each change of an owner's events
+// is one Lua script (directory scripts). Package redisstore uses scripts/write.lua in its own, so that a settlement and its event are
+// written together or not at all.
+//
+// # Keys
+//
+// The keys of one owner have it as their hash tag, as its accounts have. A target is a hook's id, behind @ if it is an operators' one, and
+// behind a space the path of a request's callback. A place is the event's in the stream, <ms>-<number>, from which its id follows.
+//
+//	key                      type    lives                          what
+//	sl1:{<owner>}:events     stream  an event's life after the last the owner's events: t type, d data, h targets, one a line
+//	sl1:{<owner>}:due:<hook> zset    an event's life after the last deliveries that wait: place and path, by when they are due, ms
+//	sl1:{<owner>}:tried:<n>  hash    an event's life, and a day     of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
+//	sl1:{<owner>}:firsts     hash    62 days after the last         names of events that are written once
+//	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
+//	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
+//
+// sl1:due is in another slot than the events, so a pair may be missing there: if a reply was lost, or a process died. A walk over all
+// owners finds it.
+package outbox

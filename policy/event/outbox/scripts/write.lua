@@ -1,0 +1,41 @@
+-- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
+-- keep (its life, ms), most (events of an owner).
+
+-- hook_of is the hook of a target.
+local function hook_of(target) return string.match(target, '^%S+') end
+
+-- ready_event fails if a key that write_event writes is of another type. A script calls it before it changes anything.
+local function ready_event(e)
+  redis.call('XLEN', TEAM .. 'events')
+  for _, target in ipairs(e.to) do redis.call('ZCARD', TEAM .. 'due:' .. hook_of(target)) end
+end
+
+-- await has a delivery to a target wait until a time, ms.
+local function await(place, target, at, keep)
+  local hook = hook_of(target)
+  redis.call('ZADD', TEAM .. 'due:' .. hook, at, place .. string.sub(target, #hook + 1))
+  redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep)
+end
+
+-- write_event writes an event and its deliveries, and returns its place, and how many others were dropped because there are too many.
+local function write_event(e, now)
+  local key, ms = TEAM .. 'events', string.format('%d', math.floor(now / 1000))
+  local function add(place)
+    return redis.call('XADD', key, 'MINID', string.format('%d', math.max(ms - e.keep, 0)), place, 't', e.type, 'd', e.data, 'h', table.concat(e.to, '\n'))
+  end
+  local place = '*'
+  if tonumber(ARGV[1]) > 0 then -- the time of a test, which may go back
+    local last = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+    place = string.format('%d-*', math.max(ms, last and string.match(last[1], '^%d+') or 0))
+  end
+  place = add(place)
+  local at, number = string.match(place, '^(%d+)-(%d+)$')
+  if tonumber(number) > 65535 then -- an id has 16 bits for it; the clock went back, so Redis counts on in one millisecond
+    redis.call('XDEL', key, place)
+    place = add(string.format('%d-0', at + 1))
+  end
+  local dropped = redis.call('XTRIM', key, 'MAXLEN', '~', e.most)
+  redis.call('PEXPIRE', key, e.keep)
+  for _, target in ipairs(e.to) do await(place, target, ms, e.keep) end
+  return place, dropped
+end

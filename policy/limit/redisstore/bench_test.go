@@ -1,0 +1,69 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/policy/event"
+	"sluice/policy/event/outbox"
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// BenchmarkSettle settles tasks by settle.lua, which looks at each: as it is without events, without its library for events, and with an
+// event for each. Redis's own time is that of its script, without the network.
+func BenchmarkSettle(b *testing.B) {
+	whole := settleScript
+	without := newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "settle")
+	for _, tt := range []struct {
+		about  string
+		script *script
+		event  bool
+	}{{"library=no", without, false}, {"library=yes", whole, false}, {"event=yes", whole, true}} {
+		b.Run(tt.about, func(b *testing.B) {
+			client, team := limittest.RealRedis(b), &teams.Team{ID: "search"}
+			store := New(client)
+			store.Events = outbox.New(client, event.DefaultBounds)
+			settleScript = tt.script
+			defer func() { settleScript = whole }()
+			charges := make([]*limit.Charge, b.N)
+			date := limit.CalendarOf(time.Now())
+			for i := range charges {
+				h := &limit.Held{ID: "h" + strconv.Itoa(i), Team: "search", Model: "m", Endpoint: "image", Amounts: limit.Amounts{1, 0, 1}, Day: date.Day, Month: date.Month, Task: true}
+				charges[i] = &limit.Charge{Held: h, Team: team, Amounts: h.Amounts}
+				if tt.event {
+					charges[i].Event = ending(h)
+				}
+			}
+			client.ConfigResetStat(context.Background())
+			b.ResetTimer()
+			for _, c := range charges {
+				if _, err := store.Settle(context.Background(), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			info, err := client.Info(context.Background(), "commandstats").Result()
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(scriptTime(info), "script-µs/op")
+		})
+	}
+}
+
+// scriptTime is the mean time of a script, in µs.
+func scriptTime(info string) (each float64) {
+	var calls, total int
+	for _, line := range strings.Split(info, "\n") {
+		if _, err := fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,usec=%d,usec_per_call=%f", &calls, &total, &each); err == nil {
+			return each
+		}
+	}
+	return 0
+}
