@@ -207,7 +207,7 @@ func (a *admission) report(s *requestState, charge *limit.Charge) {
 	var task *telemetry.Task
 	if s.claimed {
 		task = streamedTask(s, a.deps.Now())
-		charge.Event = a.tasks.Event(task, nil)
+		charge.Event = a.tasks.Event(task, nil, s.callback)
 	}
 	charge.Taken = func(first bool) {
 		a.refusals.Forget(team) // the charge has made room; a refusal was perhaps remembered while it waited

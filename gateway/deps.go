@@ -15,6 +15,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -83,7 +84,7 @@ type Deps struct {
 	Upstream         Upstream                       // the accounts at the service to start with, and their keys; Set replaces them
 	Cooling          accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims           Claims                         // the teams' tasks
-	To               tasks.Targets                  // where the ends of tasks are told; nil: nowhere
+	To               event.Routes                   // where the ends of tasks are told; nil: nowhere
 	Outbox           quotas.Outbox                  // takes the events of quotas; nil: none are written
 	Queries, Cancels Queries                        // the rates of task queries, and of cancels, of the accounts
 	Outcomes         Outcomes                       // of creations with an Idempotency-Key

@@ -11,7 +11,7 @@ import (
 
 // hooked gives a team a hook for the ends of tasks.
 func hooked(p *plan) {
-	p.to = func(team string, of event.Type) []event.Target {
+	p.to = func(team string, of event.Type, _ string) []event.Target {
 		if team != "search" || !event.Pattern("task.*").Matches(of) {
 			return nil
 		}
@@ -95,7 +95,7 @@ func TestAnEndInAStreamIsTold(t *testing.T) {
 // Nothing is written for a team without hooks.
 func TestNothingIsWrittenForNobody(t *testing.T) {
 	h, clock := tasked(t, says(200, "application/json", `{"output":{"task_id":"t1","task_status":"PENDING"}}`, map[string]string{"t1": task("t1", "SUCCEEDED", "")}), func(p *plan) {
-		p.to = func(string, event.Type) []event.Target { return nil }
+		p.to = func(string, event.Type, string) []event.Target { return nil }
 	})
 	h.ask("POST", imagePath, imageBody, async...)
 	clock.move(time.Minute)

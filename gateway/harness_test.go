@@ -92,7 +92,7 @@ type plan struct {
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
 	passed    func(quotas.Alert)
-	to        func(team string, of event.Type) []event.Target
+	to        event.Routes
 	teams     string   // more lines for the teams file
 	limits    []string // more lines for team search
 	wrap      func(http.Handler) http.Handler

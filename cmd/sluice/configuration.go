@@ -197,7 +197,7 @@ func (c *configuration) warn() {
 			c.warnings = append(c.warnings, prefix+"ACCOUNTS_FILE: "+text)
 		}
 	}
-	most, open := filesAllowed(), uint64(max(c.MaxConnections, 0))+ownFiles
+	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+ownFiles
 	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
 	for _, w := range []struct {
 		mistake bool

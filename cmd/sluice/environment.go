@@ -33,7 +33,7 @@ func loadSettings(environ []string) (settings, error) {
 	variables := ours(environ, &fs)
 	parse(&s, variables, &fs)
 	if variables[prefix+"MAX_CONNECTIONS"] == "" {
-		s.MaxConnections = connectionsFor(filesAllowed())
+		s.MaxConnections = connectionsFor(files.Allowed())
 	}
 	s.readSecretFiles(&fs)
 	s.validate(&fs)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/gateway/hooks"
 	"sluice/policy/event"
+	"sluice/policy/event/outbox"
 )
 
 // hookCommand is sluice hook.
@@ -16,6 +18,16 @@ type hookCommand struct {
 	Team   string `required:"" placeholder:"T" help:"The team's id; @operators for the operators' own hooks."`
 	ID     string `name:"id" placeholder:"H" help:"Of one hook alone."`
 	Resend string `placeholder:"evt_…" help:"Has an event delivered again to the hooks that it was for. Needs Redis."`
+}
+
+// again has an event in Redis delivered again.
+func (c hookCommand) again(ctx context.Context, p program, s settings) error {
+	if s.RedisURL == "" {
+		return hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend)
+	}
+	client := openPatient(s)
+	defer func() { _ = client.Close() }()
+	return hooks.Again(ctx, p.stdout, outbox.New(client, event.Kept(s.EventTTL)), c.Team, c.Resend)
 }
 
 // Run posts a ping, or has an event delivered again.
@@ -28,7 +40,7 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if c.Resend != "" {
-		if err = hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend); errors.Is(err, event.ErrID) {
+		if err = c.again(ctx, p, conf.settings); errors.Is(err, event.ErrID) {
 			err = badUsage{fmt.Errorf("--resend: %w", err)}
 		}
 		return err
@@ -39,4 +51,9 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return badUsage{err}
 	}
 	return hooks.Test(ctx, p.stdout, hooks.NewPoster(conf.posting()), c.Team, list, time.Now())
+}
+
+// posting says how events are posted to hooks.
+func (s settings) posting() hooks.PosterConfig {
+	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: prefixes(s.HookNetworks), Now: time.Now}
 }

@@ -45,7 +45,7 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     quotas.EventsOutbox                                     // events and their deliveries; nil: none
+	outbox     quotas.EventsOutbox                                     // events and their deliveries
 	checks     []admin.Check
 }
 

@@ -102,7 +102,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox,
+		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
@@ -143,16 +143,10 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	return p, p.telemetry.Metrics.Watch(watched)
 }
 
-// hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is. Without an outbox there are none.
+// hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
-	if p.kept.outbox == nil {
-		if hooks.Any(p.teams) {
-			p.log.Logger().Warn("configuration", "warning", "hooks are configured, and there is no outbox: nothing is delivered")
-		}
-		return nil
-	}
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(p.posting()), Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(p.posting()), Life: p.EventTTL, Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)

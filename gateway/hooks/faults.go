@@ -50,9 +50,11 @@ func all(file *teams.File) []owned {
 	return list
 }
 
-// Any reports whether a teams file has any hook.
-func Any(file *teams.File) bool {
-	return len(all(file)) > 1 || len(file.Hooks) > 0
+// Routes are those of the teams file that is in force.
+func Routes(file func() *teams.File) event.Routes {
+	return func(owner string, t event.Type, callback string) []event.Target {
+		return file().Hooked(owner, t, callback)
+	}
 }
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several

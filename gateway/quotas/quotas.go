@@ -31,9 +31,9 @@ type Deps struct {
 	Accounts Accounts
 	Metrics  *telemetry.Metrics // nil: no metrics
 	Logger   *slog.Logger
-	Outbox   Outbox                                          // takes events; nil: none are written
-	To       func(team string, of event.Type) []event.Target // where events are delivered to; nil: nowhere
-	Passed   func(Alert)                                     // called once for each alert, by one of all replicas; must not block; may be nil
+	Outbox   Outbox       // takes events; nil: none are written
+	To       event.Routes // where events are delivered to; nil: nowhere
+	Passed   func(Alert)  // called once for each alert, by one of all replicas; must not block; may be nil
 }
 
 // Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.

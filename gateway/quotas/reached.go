@@ -42,7 +42,7 @@ func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money,
 	if len(alert) == 0 || w.To == nil || w.Outbox == nil {
 		return
 	}
-	to := w.To(owner, event.QuotaReached)
+	to := w.To(owner, event.QuotaReached, "")
 	if len(to) == 0 {
 		return
 	}

@@ -35,7 +35,7 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 	}
 	var file atomic.Pointer[teams.File]
 	file.Store(parse(1000))
-	to := func(owner string, of event.Type) []event.Target {
+	to := func(owner string, of event.Type, _ string) []event.Target {
 		return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
 	}
 	var watches [3]*quotas.Watch

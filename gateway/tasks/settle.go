@@ -190,7 +190,7 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	}
 	task := s.taskOf(claim, end)
 	s.deps.Charge(ctx, &limit.Charge{
-		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body),
+		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, task)

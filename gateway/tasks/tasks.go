@@ -90,7 +90,7 @@ type Deps struct {
 	// Money is what amounts of money count in.
 	Money func() unit.Money
 	// To names where an event is delivered to; nil: nothing is told.
-	To Targets
+	To event.Routes
 	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
 
@@ -132,22 +132,19 @@ func New(config Config, deps Deps) *Tasks {
 // Lease is how long a task's hold lasts. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
 
-// Targets names where an event of a team and a type is delivered to; nil: nowhere, and then the event is not written.
-type Targets func(team string, of event.Type) []event.Target
-
 // typeOf are the types of the events that tell of tasks' ends, by outcome.
 var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
 // Event is the event that tells of a task's end, to be written with its charge; nil: nobody wants it. body is the task's last answer, which
-// names its pictures; nil: they are not known.
-func (s *settler) Event(task *telemetry.Task, body []byte) *event.Draft {
+// names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
+func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]
 	if s.deps.To == nil {
 		return nil
 	}
-	to := s.deps.To(task.Team, of)
+	to := s.deps.To(task.Team, of, callback)
 	if len(to) == 0 {
 		return nil
 	}

@@ -35,6 +35,10 @@ func (h *Hook) Wants(t Type) bool {
 	return slices.ContainsFunc(h.Events, func(p Pattern) bool { return p.Matches(t) })
 }
 
+// Routes name where an event of an owner is delivered to: by its type, and by the callback of the request that it tells of, as
+// [ReadCallback] returned it, or empty. Nil: nowhere, and then the event is not written.
+type Routes func(owner string, t Type, callback string) []Target
+
 // Wanting appends a target for each hook of an owner that gets events of a type.
 func Wanting(to []Target, owner string, hooks []Hook, t Type) []Target {
 	for i := range hooks {

@@ -1,11 +1,11 @@
 //go:build unix
 
-package main
+package files
 
 import "syscall"
 
-// filesAllowed is how many files the process may have open.
-func filesAllowed() uint64 {
+// Allowed is how many files the process may have open.
+func Allowed() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 1024
