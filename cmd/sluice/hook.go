@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/cmd/sluice/files"
 	"sluice/gateway/hooks"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
@@ -51,9 +50,4 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return badUsage{err}
 	}
 	return hooks.Test(ctx, p.stdout, hooks.NewPoster(conf.posting()), c.Team, list, time.Now())
-}
-
-// posting says how events are posted to hooks.
-func (s settings) posting() hooks.PosterConfig {
-	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: prefixes(s.HookNetworks), Now: time.Now}
 }

@@ -11,9 +11,9 @@ import (
 
 // An id is read back, sorts by its place, and is none of another owner.
 func TestIDsAreReadBack(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+	random := rand.New(rand.NewPCG(1, 2))
 	place := func() event.ID {
-		return event.ID{Owner: "search", Millis: random.Int64N(1 << 48), Number: uint16(random.Uint32())} //nolint:gosec // its last 16 bits
+		return event.ID{Owner: "search", Millis: random.Int64N(1 << 48), Number: uint16(random.Uint32())}
 	}
 	for range 1000 {
 		a, b := place(), place()
@@ -24,7 +24,7 @@ func TestIDsAreReadBack(t *testing.T) {
 		if a.Before(b) != (a.String() < b.String()) {
 			t.Errorf("%v %v", a, b)
 		}
-		if _, err := event.ParseID(a.String(), "shop"); err != event.ErrID { //nolint:errorlint // the very error
+		if _, err := event.ParseID(a.String(), "shop"); err != event.ErrID {
 			t.Errorf("an id of another: %v", err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestIDsAreReadBack(t *testing.T) {
 		t.Error(got)
 	}
 	for _, text := range []string{"", "evt_", "01KB0E9800003J869JJ1KR4F5B", "evt_81KB0E9800003J869JJ1KR4F5B", "evt_01KB0E9800003J869JJ1KR4F5U"} {
-		if _, err := event.ParseID(text, "search"); err != event.ErrID { //nolint:errorlint // the very error
+		if _, err := event.ParseID(text, "search"); err != event.ErrID {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

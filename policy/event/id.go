@@ -30,7 +30,7 @@ const (
 
 // String is evt_ and a ULID: 48 bits of the time, 16 of the number, and 64 that say whose it is.
 func (id ID) String() string {
-	high, low := uint64(id.Millis)<<16|uint64(id.Number), mark(id.Owner) //nolint:gosec // a time after 1970
+	high, low := uint64(id.Millis)<<16|uint64(id.Number), mark(id.Owner)
 	var text [length]byte
 	for i := length - 1; i >= 0; i-- {
 		text[i] = digits[low&31]
@@ -56,7 +56,7 @@ func ParseID(text, owner string) (ID, error) {
 	if low != mark(owner) {
 		return ID{}, ErrID
 	}
-	return ID{owner, int64(high >> 16), uint16(high)}, nil //nolint:gosec // 48 bits, and the last 16
+	return ID{owner, int64(high >> 16), uint16(high)}, nil
 }
 
 // Before reports whether an event was written before another of its owner.

@@ -171,7 +171,7 @@ func TestAnEventsLifeEnds(t *testing.T) {
 			f.Error(list, gone)
 		}
 		f.taken("search/jobs 3", f.due(9, jobs))
-		if err := f.Again(f.Context(), second); err != event.ErrGone { //nolint:errorlint // the very error
+		if err := f.Again(f.Context(), second); err != event.ErrGone {
 			f.Error(err)
 		}
 		if list, _ := f.Deliveries(f.Context(), "search", 9); named(list) != "search/jobs 3" {
@@ -298,7 +298,7 @@ func TestTargetsAreDeliveredSeparately(t *testing.T) {
 		}
 		unknown := id
 		unknown.Number++
-		if err := f.Again(f.Context(), unknown); err != event.ErrGone { //nolint:errorlint // the very error
+		if err := f.Again(f.Context(), unknown); err != event.ErrGone {
 			f.Error(err)
 		}
 	})
@@ -340,7 +340,7 @@ func TestCallersShareDeliveries(t *testing.T) {
 				}
 			})
 			callers.Go(func() {
-				random := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // not a secret
+				random := rand.New(rand.NewPCG(1, uint64(n)))
 				for range 100_000 {
 					list, err := f.Due(context.Background(), []event.Address{jobs, ops}, 1+random.IntN(4))
 					if err != nil {

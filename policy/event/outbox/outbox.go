@@ -220,7 +220,7 @@ func (in *reply) idOf(owner, place string) event.ID {
 	if err != nil || failed != nil {
 		in.fail("no place of an event")
 	}
-	return event.ID{Owner: owner, Millis: at, Number: uint16(n)} //nolint:gosec // of 16 bits
+	return event.ID{Owner: owner, Millis: at, Number: uint16(n)}
 }
 
 // event reads an event's type and data; its place was read before.
