@@ -95,7 +95,6 @@ type Deps struct {
 	Traces           *telemetry.Traces              // nil: no spans
 	Record           func(record *telemetry.Record) // takes the finished Record of every request, which is valid during the call; must not block
 	KeyAccepted      func(ctx context.Context)      // called first for each request whose key or token is valid, with its context; may be nil
-	HousePassed      func(quotas.Alert)             // called once for each per cent of a quota of the house that is passed in a period, by one of all replicas; must not block; may be nil
 	UnheldReached    func()                         // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
 	Logger           *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }

@@ -25,7 +25,6 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/gateway/accounts"
-	"sluice/gateway/quotas"
 	"sluice/gateway/simulator"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -91,7 +90,6 @@ type plan struct {
 	remote    *gateway.Remote       // nil: the stores are in memory
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
-	passed    func(quotas.Alert)
 	to        event.Routes
 	teams     string   // more lines for the teams file
 	limits    []string // more lines for team search
@@ -136,7 +134,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
-		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, HousePassed: p.passed, To: p.to, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Outbox: event.NewMemory(event.DefaultBounds, time.Now), To: p.to, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"sluice/gateway/quotas"
 	"sluice/gateway/simulator"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -115,15 +113,8 @@ func TestAlertsOfTheHouse(t *testing.T) {
 	clock := time.Now
 	accounts := limit.NewMemory(clock)
 	file := parsed(t, "house: {quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}\nteams: [{id: search}]\n")
-	var passed []string
-	var mu sync.Mutex
 	h := build(t, housed("{quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}"), func(p *plan) {
 		p.accounts = accounts
-		p.passed = func(a quotas.Alert) {
-			mu.Lock()
-			defer mu.Unlock()
-			passed = append(passed, fmt.Sprint(a.Name(), " ", a.Percent))
-		}
 	})
 	use := func(n int) {
 		hold := &limit.Hold{
@@ -139,8 +130,16 @@ func TestAlertsOfTheHouse(t *testing.T) {
 		t.Helper()
 		h.gateway.SetTeams(parsed(t, h.teamsDoc)) // a new file is looked at in the next round
 		h.work(t)
-		mu.Lock()
-		defer mu.Unlock()
+		var passed []string
+		for _, line := range strings.Split(h.log.String(), "\n") {
+			var percent int
+			if _, rest, ok := strings.Cut(line, "all teams together have taken "); ok {
+				_, _ = fmt.Sscanf(rest, "%d %%", &percent)
+				_, name, _ := strings.Cut(rest, "quota ")
+				name, _, _ = strings.Cut(name, `"`)
+				passed = append(passed, fmt.Sprint(name, " ", percent))
+			}
+		}
 		if fmt.Sprint(passed) != fmt.Sprint(want) {
 			t.Errorf("passed %v, want %v", passed, want)
 		}

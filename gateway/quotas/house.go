@@ -41,16 +41,7 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 	}
 	w.house.Store(&report)
 	w.Metrics.House(usesOf(&report))
-	w.tell(ctx, event.Operators, "house", house.Account.Money, house.Alert, &report)
-	date := limit.CalendarOf(report.At)
-	for i := range report.Limits {
-		s := &report.Limits[i]
-		for _, percent := range house.Alert {
-			if reached(s, percent) {
-				w.report(ctx, Alert{*s, house.Account.Money, percent}, &date)
-			}
-		}
-	}
+	w.tell(ctx, event.Operators, "house", house.Account.Money, house.Alert, &report, func(a Alert) { w.warn(ctx, a) })
 }
 
 // reached reports whether a per cent of a quota is used or held.
@@ -58,29 +49,12 @@ func reached(s *limit.Standing, percent int) bool {
 	return s.Limit > 0 && (s.Used+s.Held)*100 >= s.Limit*int64(percent) // below 2⁶³, as amounts are below 2⁵³
 }
 
-// report reports an alert unless some replica has.
-func (w *Watch) report(ctx context.Context, a Alert, date *limit.Calendar) {
-	name := fmt.Sprintf("%d:%s:%d", periodOf(&a.Standing, date), a.Unit, a.Percent)
-	if w.told[name] {
-		return
-	}
-	first, err := w.Accounts.First(ctx, teams.HouseID, name)
-	if err != nil {
-		return // the next look tries again
-	}
-	if w.told == nil || len(w.told) > mostTold {
-		w.told = map[string]bool{}
-	}
-	if w.told[name] = true; !first {
-		return
-	}
+// warn reports an alert of the house in the log and the metrics.
+func (w *Watch) warn(ctx context.Context, a Alert) {
 	w.Metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
 	w.Logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
 		slog.String("unit", string(a.Unit)), slog.String("period", string(a.Period)), slog.Int("percent", a.Percent),
 		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)), slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
-	if w.Passed != nil {
-		w.Passed(a)
-	}
 }
 
 // mostTold bounds the alerts that a process remembers: a year has fewer periods with a thousand.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"sluice/gateway/quotas"
+	"sluice/policy/event"
+	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -68,14 +70,14 @@ func TestAlertsAreReportedByOneReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock, written := limittest.NewClock(), &log{}
+	clock, written, events := limittest.NewClock(), &log{}, outbox.New(client, event.DefaultBounds)
 	replica := func() (*failover.Failover, *quotas.Watch) {
 		store := redisstore.New(client)
 		store.Clock, store.Now = clock.Micros, clock.Now
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
 		t.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return accounts, quotas.New(quotas.Deps{
-			Teams: func() *teams.File { return file }, Accounts: accounts, Logger: slog.New(slog.NewTextHandler(written, nil)),
+			Teams: func() *teams.File { return file }, Accounts: accounts, Outbox: events, Logger: slog.New(slog.NewTextHandler(written, nil)),
 		})
 	}
 	var watches [3]*quotas.Watch

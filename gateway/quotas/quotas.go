@@ -20,9 +20,6 @@ const rounds = 10
 type Accounts interface {
 	// Look MUST report a team's standing and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// First MUST report true to one caller for a name of an account, among all replicas, and false to the others. It MAY forget names
-	// after two months.
-	First(ctx context.Context, account, name string) (bool, error)
 }
 
 // Deps are what a Watch uses. All are required unless they say otherwise.
@@ -31,9 +28,8 @@ type Deps struct {
 	Accounts Accounts
 	Metrics  *telemetry.Metrics // nil: no metrics
 	Logger   *slog.Logger
-	Outbox   Outbox       // takes events; nil: none are written
+	Outbox   Outbox       // takes events; nil: nothing is reported
 	To       event.Routes // where events are delivered to; nil: nowhere
-	Passed   func(Alert)  // called once for each alert, by one of all replicas; must not block; may be nil
 }
 
 // Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.
@@ -43,10 +39,9 @@ type Watch struct {
 	next   int
 	house  atomic.Pointer[limit.Report] // as last seen; nil: not yet, or there is none
 	seenOf *teams.File                  // that the last look at the house was about
-	told   map[string]bool              // alerts that were reported by some replica
 	round  int
 
-	reached map[string]bool // owner and name of events that were written by some replica
+	reached map[string]bool // owner and name of what some replica has reported
 }
 
 // New returns a Watch that has seen nothing.
@@ -72,7 +67,7 @@ func (w *Watch) look(ctx context.Context, team *teams.Team) {
 	if err != nil {
 		return // the metrics keep the last value
 	}
-	w.tell(ctx, team.ID, "team", team.Money, team.Alert, &report)
+	w.tell(ctx, team.ID, "team", team.Money, team.Alert, &report, nil)
 	w.Metrics.Quotas(team.ID, usesOf(&report))
 	w.shown[team.ID] = true
 }

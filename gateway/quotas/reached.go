@@ -13,10 +13,10 @@ import (
 
 // Outbox keeps events. It has two forms, in memory and in Redis.
 type Outbox interface {
-	// Once MUST write an event and remember its name for its owner, in one step, unless it remembers that, and report whether it did,
-	// among all replicas. It MAY forget names after two months.
-	Once(ctx context.Context, name string, d *event.Draft) (bool, error)
-	// Forget MUST have the next event of this name be the first again.
+	// Once MUST remember a name of an owner, unless it does, and report whether it did so now, among all replicas. A draft, which is the
+	// owner's, MUST be written in the same step; nil: nothing is. It MAY forget names after two months.
+	Once(ctx context.Context, owner, name string, d *event.Draft) (bool, error)
+	// Forget MUST have the next call with this name be the first again.
 	Forget(ctx context.Context, owner, name string) error
 }
 
@@ -37,13 +37,17 @@ type reachedData struct {
 	Limit     json.Number  `json:"limit"`
 }
 
-// tell writes an event for each per cent of a quota that is used or held: once a period, and again if the quota was raised above that.
-func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money, alert []int, report *limit.Report) {
-	if len(alert) == 0 || w.To == nil || w.Outbox == nil {
+// tell reports each per cent of a quota that is used or held: once a period, and again if the quota was raised above that. It writes an
+// event if somebody wants one, and calls first, which may be nil, in one of all replicas.
+func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money, alert []int, report *limit.Report, first func(Alert)) {
+	if len(alert) == 0 || w.Outbox == nil {
 		return
 	}
-	to := w.To(owner, event.QuotaReached, "")
-	if len(to) == 0 {
+	var to []event.Target
+	if w.To != nil {
+		to = w.To(owner, event.QuotaReached, "")
+	}
+	if len(to) == 0 && first == nil {
 		return
 	}
 	date := limit.CalendarOf(report.At)
@@ -59,9 +63,12 @@ func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money,
 					delete(w.reached, owner+" "+name)
 				}
 			default:
-				data, _ := json.Marshal(dataOf(s, scope, money, percent)) // words and numbers
-				if _, err := w.Outbox.Once(ctx, name, &event.Draft{Type: event.QuotaReached, Team: owner, Data: data, To: to}); err == nil {
-					w.note(owner + " " + name)
+				now, err := w.Outbox.Once(ctx, owner, name, draftOf(owner, scope, Alert{*s, money, percent}, to))
+				if err != nil {
+					break // the next look tries again
+				}
+				if w.note(owner + " " + name); now && first != nil {
+					first(Alert{*s, money, percent})
 				}
 			}
 		}
@@ -76,10 +83,17 @@ func (w *Watch) note(name string) {
 	w.reached[name] = true
 }
 
-func dataOf(s *limit.Standing, scope string, money unit.Money, percent int) reachedData {
-	number := func(n int64) json.Number { return json.Number(money.Written(s.Unit, n)) }
-	used := s.Used + s.Held
-	return reachedData{Scope: scope, Unit: s.Unit, Period: s.Period, Threshold: percent, Used: number(used), Left: number(max(s.Limit-used, 0)), Limit: number(s.Limit)}
+// draftOf is the event of an alert; nil: nobody wants it.
+func draftOf(owner, scope string, a Alert, to []event.Target) *event.Draft {
+	if len(to) == 0 {
+		return nil
+	}
+	number := func(n int64) json.Number { return json.Number(a.Money.Written(a.Unit, n)) }
+	used := a.Used + a.Held
+	data, _ := json.Marshal(reachedData{ // words and numbers
+		Scope: scope, Unit: a.Unit, Period: a.Period, Threshold: a.Percent, Used: number(used), Left: number(max(a.Limit-used, 0)), Limit: number(a.Limit),
+	})
+	return &event.Draft{Type: event.QuotaReached, Team: owner, Data: data, To: to}
 }
 
 // periodOf is the day or month of a quota.

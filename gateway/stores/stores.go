@@ -40,8 +40,6 @@ type Accounts interface {
 	// than it allows, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
-	// First MUST report each name once, as [quotas.Accounts] says.
-	First(ctx context.Context, account, name string) (bool, error)
 	// Maintain MUST do the background work that is due. One goroutine calls it. Its error is for the operator's log.
 	Maintain(ctx context.Context) error
 }

@@ -72,21 +72,22 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	return id, nil
 }
 
-// Once writes an event if it is the first of this name for its owner, and reports whether it did. It never fails.
-func (m *Memory) Once(ctx context.Context, name string, d *Draft) (bool, error) {
+// Once remembers a name of an owner and writes a draft of the owner's, unless it is nil, if the name is new, and reports whether it is. It
+// never fails.
+func (m *Memory) Once(ctx context.Context, owner, name string, d *Draft) (bool, error) {
 	m.mu.Lock()
-	of := d.Team + " " + name
+	of := owner + " " + name
 	told := m.firsts[of]
 	m.firsts[of] = true
 	m.mu.Unlock()
-	if told {
-		return false, nil
+	if told || d == nil {
+		return !told, nil
 	}
 	_, err := m.Append(ctx, d)
 	return true, err
 }
 
-// Forget has the next event of this name be the first again.
+// Forget has the next call of Once with this name be the first again.
 func (m *Memory) Forget(_ context.Context, owner, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -119,12 +119,6 @@ func (m *Memory) Maintain(context.Context) error {
 	return nil
 }
 
-// First reports true once for each name of an account.
-func (m *Memory) First(_ context.Context, account, name string) (bool, error) {
-	_, told := m.firsts.LoadOrStore(account+" "+name, true)
-	return !told, nil
-}
-
 // tendBatch is how many holds of one team are charged at a time while no request waits.
 const tendBatch = 1000
 

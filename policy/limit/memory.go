@@ -27,7 +27,6 @@ type Memory struct {
 	teams   PerTeam[account]
 	outside outside
 	seeds   memorySeeds
-	firsts  sync.Map                  // names that First was asked for
 	dry     atomic.Bool               // buckets that are new now are empty instead of full
 	counted atomic.Pointer[OpenHolds] // as Maintain last counted them; nil: not yet
 }

@@ -30,6 +30,10 @@ type form struct {
 	clock   *limittest.Clock
 	client  redis.UniversalClient // nil: in memory
 	dropped func() int64
+	once    interface {
+		Once(ctx context.Context, owner, name string, d *event.Draft) (bool, error)
+		Forget(ctx context.Context, owner, name string) error
+	}
 }
 
 // bounds are those of the tests.
@@ -40,7 +44,7 @@ func forms(t *testing.T, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped})
+		test(&form{t, m, clock, nil, m.Dropped, m})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)
@@ -49,7 +53,7 @@ func forms(t *testing.T, test func(f *form)) {
 		}
 		o := New(client, bounds)
 		o.Clock = clock.Micros
-		test(&form{t, o, clock, client, o.Dropped})
+		test(&form{t, o, clock, client, o.Dropped, o})
 	})
 }
 
@@ -414,4 +418,36 @@ func TestAnotherProcessDelivers(t *testing.T) {
 	if n := client.ZCard(t.Context(), indexKey).Val(); n != 0 {
 		t.Errorf("%d pairs are left in the index", n)
 	}
+}
+
+// A name of an owner is new once, until it is forgotten. A draft is written with it; without one nothing is.
+func TestANameIsNewOnce(t *testing.T) {
+	forms(t, func(f *form) {
+		draft := &event.Draft{Type: event.QuotaReached, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: jobs}}}
+		for i, tt := range []struct {
+			owner, name string
+			draft       *event.Draft
+			forget      bool
+			want        bool
+			written     int
+		}{
+			{"search", "a", draft, false, true, 1},
+			{"search", "a", draft, false, false, 1},
+			{"search", "b", nil, false, true, 1},
+			{"search", "b", draft, false, false, 1},
+			{"shop", "a", nil, false, true, 1},
+			{"search", "a", draft, true, true, 2},
+		} {
+			if tt.forget {
+				if err := f.once.Forget(f.Context(), tt.owner, tt.name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := f.once.Once(f.Context(), tt.owner, tt.name, tt.draft)
+			list, _, listed := f.After(f.Context(), event.ID{Owner: "search"}, 10)
+			if err != nil || listed != nil || got != tt.want || len(list) != tt.written {
+				f.Errorf("%d: %v %v, %d events, %v", i, got, err, len(list), listed)
+			}
+		}
+	})
 }

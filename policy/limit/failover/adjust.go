@@ -26,15 +26,6 @@ func (s *Failover) Open(ctx context.Context, team string) (open int, err error) 
 	return open, err
 }
 
-// First reports true to one caller for a name of an account, among all replicas. It needs Redis.
-func (s *Failover) First(ctx context.Context, account, name string) (first bool, err error) {
-	err = s.ask(ctx, account, func(ctx context.Context) error {
-		first, err = redisstore.First(ctx, s.Store, account, name)
-		return err
-	})
-	return first, err
-}
-
 // ask calls Redis about a team, once Redis has what this process knows of it.
 func (a *accounts) ask(ctx context.Context, team string, do func(context.Context) error) error {
 	if err := a.ensureRestored(ctx, a.patience(), team, a.teams.Get(team)); err != nil {

@@ -56,9 +56,6 @@ func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 // chargers is the key of the replicas that charge an account outside of the teams.
 func (k *teamKeys) chargers() string { return k.with("replicas") }
 
-// firsts is the key of what was reported once about an account.
-func (k *teamKeys) firsts() string { return k.with("firsts") }
-
 func (k *teamKeys) with(end string) string { return strings.TrimSuffix(k.quota, "quota") + end }
 
 // innerKeys are the suffixes of the keys for what scopes inside a team used and hold on a day, by kind: INNER of holds.lua.
