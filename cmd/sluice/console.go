@@ -88,7 +88,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 // registry returns the teams as the console shows and changes them.
 func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
-		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
+		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
 			s, _, _ := p.directory.joined.InForce()
 			return s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -16,6 +17,8 @@ import (
 type Accounts interface {
 	// Adjust corrects what a team used. It MUST be idempotent by its ID.
 	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
+	// Rows reads the ledger.
+	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
 // Tasks cancels tasks at the service.
@@ -32,6 +35,7 @@ type RegistryDeps struct {
 	File      func() *teams.File // the teams in force, or only the teams file
 	Accounts  Accounts
 	Tasks     Tasks
+	Standings func() []account.Standing // of the accounts at the service; nil: only those in the ledger are known
 	Now       func() time.Time
 	Random    io.Reader // a cryptographic source, for keys
 	// InForce is the directory that this process has in force. A store with an older one has lost it, and is soon overwritten,

@@ -23,11 +23,25 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err != nil {
 		return done, err
 	}
+	if err := c.FindAccount(ctx, team, r.rosterIDs(), r.Accounts.Rows); err != nil {
+		return done, err
+	}
 	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, r.order(a), e) })
 	if errors.Is(err, ErrOpen) {
 		return done, nil // it is posted; without this entry the audit leaves that open
 	}
 	return done, err
+}
+
+// rosterIDs are the ids of the accounts at the service, as far as they are known.
+func (r *Registry) rosterIDs() (ids []string) {
+	if r.Standings == nil {
+		return nil
+	}
+	for _, s := range r.Standings() {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }
 
 // seen refuses a team that the person may not see, or may not act on if may is false.

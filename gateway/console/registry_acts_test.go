@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -49,6 +50,29 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 		want := []string{"usage.adjust.refused ads counted twice tokens -1", "usage.adjust ads counted twice tokens -1", "usage.adjust.posted maps counted twice spend 1.5", "usage.adjust maps counted twice spend 1.5", "team.create maps   "}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.Error(diff)
+		}
+	})
+}
+
+// A correction is for an account at the service that the roster or the team's ledger has.
+func TestCorrectionsAreForKnownAccounts(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		a := operator
+		a.Reason = "counted twice"
+		w.Standings = func() []account.Standing { return []account.Standing{{ID: "eu"}} }
+		for id, known := range map[string]bool{"": true, "main": true, "eu": true, "ue": false} {
+			_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5", Account: id})
+			switch {
+			case known && err != nil:
+				w.Errorf("%q: %v", id, err)
+			case !known:
+				w.refused(err, teams.CodeInvalid, "account")
+			}
+		}
+		w.Standings = nil // the ledger has it by now
+		if _, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5", Account: "eu"}); err != nil {
+			w.Error(err)
 		}
 	})
 }
