@@ -109,10 +109,10 @@ func TestRequestsWaitTheirTurn(t *testing.T) {
 				return
 			}
 			queued := int(record.Queued.Milliseconds())
-			if got.status != http.StatusOK || queued < 1000 || queued > 5000 || queueOf(got) != queued || took < record.Queued {
+			if got.status != http.StatusOK || queued < 1000 || queueOf(got) != queued || took < record.Queued {
 				t.Errorf("%d %v after %v, %d ms are recorded", got.status, got.header, took, queued)
 			}
-			if record.Overhead > 100*time.Millisecond {
+			if record.Overhead > record.Queued/2 {
 				t.Errorf("the wait counts as overhead: %v", record.Overhead)
 			}
 		})
