@@ -65,7 +65,8 @@ type Config struct {
 	Provider  string        // owner of the models that it lists
 	ImageWait time.Duration // how long its clients wait for a task
 
-	maxUnsettled int // as in [tasks.Config]; tests set it
+	maxUnsettled int            // as in [tasks.Config]; tests set it
+	luck         func() float64 // as in [accounts.Config]; tests set it
 }
 
 // Secret is a string that must not be shown; see [upstream.Secret].

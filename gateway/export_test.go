@@ -67,6 +67,9 @@ func (g *Gateway) Finish(ctx context.Context) { g.polls.tasks.Finish(ctx) }
 // Waiting is how many polls of a team are held.
 func (g *Gateway) Waiting(team string) int64 { return g.throttle.loads.Of(team).Waiting.Load() }
 
+// ChooseFirst has ties of accounts go to the first.
+func (c *Config) ChooseFirst() { c.luck = func() float64 { return 0 } }
+
 // FillUnsettled leaves no room for an end that waits for its charge.
 func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }
 

@@ -44,7 +44,7 @@ func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms
 // rosterConfig has the settings of the ways to the service.
 func rosterConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 	return accounts.Config{
-		Base: c.UpstreamURL, Shared: d.Cooling, Now: d.Now, Logger: d.Logger, Back: queue.Back,
+		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
 		Client: upstream.Config{
 			Tunnel: c.Tunnel, ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
 			Keep: answerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,

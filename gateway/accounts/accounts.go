@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type Config struct {
 	Client upstream.Config // of the connections, without a URL
 	Shared Shared          // what the replicas know; nil: each process knows what it hears
 	Back   func(id string) // called when an account may be asked earlier than was known; must not block; nil: nothing is called
+	Luck   func() float64  // decides ties, from 0 up to 1; nil: at random
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -60,6 +62,9 @@ type Roster struct {
 
 // New builds a Roster of a set. It connects to nothing.
 func New(config Config, set Set) *Roster {
+	if config.Luck == nil {
+		config.Luck = rand.Float64
+	}
 	r := &Roster{config: config, news: make(chan cooled, mostNews)}
 	r.now.Store(new(Roll))
 	r.Replace(set)

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"sluice/gateway/upstream"
@@ -41,7 +40,7 @@ func (r *Roll) Choose(want account.Want) (Attempt, account.Choice) {
 	var some [8]account.View // on the stack
 	for {
 		views := r.views(some[:0], want.Model, now)
-		choice := account.Choose(views, want, rand.Float64())
+		choice := account.Choose(views, want, r.roster.config.Luck())
 		if choice.Account == nil {
 			return Attempt{}, choice
 		}
