@@ -143,7 +143,9 @@ func (q *Queue) mayTry(w *Waiter) (awaited Awaited, may bool) {
 		return nil, false
 	}
 	for _, p := range w.places {
-		p.seen = p.line.freeings
+		if _, others := awaited[p.way]; !others { // it tries there
+			p.seen = p.line.freeings
+		}
 	}
 	return awaited, true
 }
@@ -165,13 +167,13 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 }
 
 // leave ends a request's wait. One that passed pays for its turn wherever others wait for what it took.
-func (q *Queue) leave(w *Waiter, a *Answer) {
+func (q *Queue) leave(w *Waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if a.Passed {
+	if w.passed {
 		q.lines.pay(w, w.Needs)
 		for i := range w.Ways {
-			if w.Ways[i].ID == a.Way {
+			if w.Ways[i].ID == w.by {
 				q.lines.pay(w, w.Ways[i].Needs)
 			}
 		}
