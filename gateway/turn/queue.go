@@ -51,6 +51,17 @@ func (q *Queue) Awaited(r Resource) bool {
 	return q.lines.awaited(r) != nil
 }
 
+// Ahead are the ways of a request for which others wait. Who has passed, and would take one of them without a turn, would overtake them.
+func (q *Queue) Ahead(r *Request) Awaited {
+	if q.Idle() {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	awaited, _ := q.lines.ways(&Waiter{Request: r}, time.Now())
+	return awaited
+}
+
 // Freed has those that wait for a resource try now, in their turn: some of it came back earlier than was known.
 func (q *Queue) Freed(r Resource) {
 	if q.Idle() {

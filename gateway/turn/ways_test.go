@@ -160,6 +160,9 @@ func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 				if out, err := s.pass(t.Context(), served("y", 1, wait, 1, "a", "b")); err != nil || out.Waited != 0 || s.served[1] != "b y" {
 					t.Errorf("one of its accounts has room: %+v %v %v", out, err, s.served)
 				}
+				if ahead := s.Ahead(served("y", 1, 0, 1, "a", "b")); len(ahead) != 1 || ahead["a"] < 10*time.Second {
+					t.Errorf("others wait at %v", ahead)
+				}
 				out, err := s.pass(t.Context(), served("y", 1, 0, 1, "a"))
 				if err == nil || out.Ahead != 1 {
 					t.Errorf("it overtakes at the account: %+v %v", out, err)
