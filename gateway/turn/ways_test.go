@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,13 @@ func (s *service) later(t *testing.T, r *turn.Request) <-chan time.Duration {
 	return done
 }
 
+// change changes what an account allows while others try.
+func (s *service) change(act func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	act()
+}
+
 // What a team waits for at an account keeps nobody from another one, whether he waits or not.
 func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 	for _, cools := range []bool{true, false} {
@@ -149,14 +157,14 @@ func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newService(0.1, 1, "a", "b")
 				if s.until["a"] = time.Now().Add(10 * time.Second); !cools {
-					s.until["a"] = time.Time{}
+					s.change(func() { s.until["a"] = time.Time{} })
 					_ = take(s.accounts["a"], 1)
 				}
 				waits := s.later(t, served("x", 1, time.Minute, 1, "a"))
 				if out, err := s.pass(t.Context(), served("y", 1, wait, 1, "b")); err != nil || out.Waited != 0 {
 					t.Errorf("its own account has room: %+v %v", out, err)
 				}
-				s.accounts["b"] = rate.NewLimiter(1, 1)
+				s.change(func() { s.accounts["b"] = rate.NewLimiter(1, 1) })
 				if out, err := s.pass(t.Context(), served("y", 1, wait, 1, "a", "b")); err != nil || out.Waited != 0 || s.served[1] != "b y" {
 					t.Errorf("one of its accounts has room: %+v %v %v", out, err, s.served)
 				}
@@ -180,11 +188,11 @@ func TestTheFirstAccountWithRoomIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_, _ = take(s.accounts["a"], 1), take(s.accounts["b"], 1)
-		s.until["b"] = time.Now().Add(time.Minute)
+		s.change(func() { s.until["b"] = time.Now().Add(time.Minute) })
 		waits := s.later(t, served("x", 1, time.Minute, 1, "a", "b"))
 		time.Sleep(2 * time.Second)
-		s.until["b"] = time.Time{} // it came back before its time, and its bucket is full
-		s.accounts["b"] = rate.NewLimiter(1, 1)
+		s.change(func() { s.until["b"] = time.Time{} }) // it came back before its time, and its bucket is full
+		s.change(func() { s.accounts["b"] = rate.NewLimiter(1, 1) })
 		s.Back("b")
 		if got := <-waits; got != 2*time.Second {
 			t.Errorf("it waited %v", got)
@@ -197,7 +205,7 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_ = take(s.accounts["a"], 1)
-		s.closed["b"] = true
+		s.change(func() { s.closed["b"] = true })
 		if out, err := s.pass(t.Context(), served("x", 1, time.Minute, 1, "b")); err != nil || !s.Idle() {
 			t.Errorf("it waits for what is closed: %+v %v", out, err)
 		}
@@ -209,7 +217,7 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 			t.Errorf("%+v %v", out, err)
 		}
 		time.Sleep(3 * time.Second)
-		s.closed["b"] = false
+		s.change(func() { s.closed["b"] = false })
 		s.Back("b")
 		if got := <-waits; got != 3*time.Second || s.served[0] != "b x" {
 			t.Errorf("it waited %v, and took %v", got, s.served)
@@ -223,9 +231,9 @@ func TestNobodyWaitsBehindWhatIsClosed(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_ = take(s.accounts["b"], 1)
 		first := served("x", 1, time.Minute, 1, "a", "b")
-		s.shut[first] = []string{"a"}
+		s.change(func() { s.shut[first] = []string{"a"} })
 		waits := s.later(t, first)
-		s.until["a"] = time.Now().Add(2 * time.Second)
+		s.change(func() { s.until["a"] = time.Now().Add(2 * time.Second) })
 		second := s.later(t, served("y", 1, 5*time.Second, 1, "a"))
 		if out, err := s.pass(t.Context(), served("z", 1, 0, 1, "a")); err == nil || out.Ahead != 1 || out.Wait != 2*time.Second {
 			t.Errorf("one that does not wait: %+v %v", out, err)
@@ -250,9 +258,9 @@ func TestWhatWasClosedIsTriedInItsTurn(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_ = take(s.accounts["b"], 1)
 		first := served("x", 1, time.Minute, 1, "a", "b")
-		s.shut[first] = []string{"a"}
+		s.change(func() { s.shut[first] = []string{"a"} })
 		waits := s.later(t, first)
-		s.until["a"] = time.Now().Add(20 * time.Second)
+		s.change(func() { s.until["a"] = time.Now().Add(20 * time.Second) })
 		second := s.later(t, served("y", 1, time.Minute, 1, "a"))
 		for range 3 { // others take them
 			s.accounts["b"].ReserveN(time.Now(), 1)
@@ -276,7 +284,7 @@ func TestWhatIsClosedIsTriedWithPauses(t *testing.T) {
 		s, tries := newService(0.1, 1, "a", "b"), 0
 		_ = take(s.accounts["b"], 1)
 		r := served("x", 1, time.Minute, 1, "a", "b")
-		s.shut[r] = []string{"a"}
+		s.change(func() { s.shut[r] = []string{"a"} })
 		s.during = func(*turn.Request) {
 			if tries++; tries > 1000 {
 				s.shut = nil
@@ -295,11 +303,11 @@ func TestWhatIsClosedIsTriedWithPauses(t *testing.T) {
 func TestAPanicOfACheckEndsTheWait(t *testing.T) {
 	for _, asleep := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, broken := newService(0.1, 1, "a"), false
+			s, broken := newService(0.1, 1, "a"), atomic.Bool{}
 			_ = take(s.accounts["a"], 1)
 			r := served("x", 1, time.Minute, 1, "a")
 			r.Check = func() error {
-				if broken {
+				if broken.Load() {
 					panic("broken")
 				}
 				return nil
@@ -310,7 +318,7 @@ func TestAPanicOfACheckEndsTheWait(t *testing.T) {
 				_, _ = s.Pass(t.Context(), r, s.try(r))
 			}()
 			synctest.Wait()
-			if broken = true; asleep {
+			if broken.Store(true); asleep {
 				s.Changed()
 			}
 			if got := <-done; got != "broken" || !s.Idle() || s.Waiting("x") != 0 || s.Awaited(rateOf("a")) {
@@ -324,10 +332,10 @@ func TestAPanicOfACheckEndsTheWait(t *testing.T) {
 func TestAWaitEndsWhenAllIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
-		s.until["a"] = time.Now().Add(5 * time.Second)
-		s.closed["b"] = true
+		s.change(func() { s.until["a"] = time.Now().Add(5 * time.Second) })
+		s.change(func() { s.closed["b"] = true })
 		waits := s.later(t, served("x", 1, time.Minute, 1, "a", "b"))
-		s.closed["a"] = true
+		s.change(func() { s.closed["a"] = true })
 		if got := <-waits; got != 5*time.Second || !s.Idle() || len(s.served) != 0 {
 			t.Errorf("it waited %v, and took %v", got, s.served)
 		}
@@ -339,19 +347,19 @@ func TestAWaitIsChecked(t *testing.T) {
 	errGone := errors.New("its key was revoked")
 	for _, changes := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, gone := newService(0.1, 1, "a"), false
+			s, gone := newService(0.1, 1, "a"), atomic.Bool{}
 			r := served("x", 1, time.Minute, 1, "a")
 			r.Check = func() error {
-				if gone {
+				if gone.Load() {
 					return errGone
 				}
 				return nil
 			}
-			gone = true
+			gone.Store(true)
 			if _, err := s.pass(t.Context(), r); err != nil || len(s.served) != 1 {
 				t.Errorf("it does not wait, and is refused: %v", err)
 			}
-			gone = false
+			gone.Store(false)
 			done := make(chan turn.Outcome, 1)
 			go func() {
 				out, err := s.pass(t.Context(), r)
@@ -367,7 +375,7 @@ func TestAWaitIsChecked(t *testing.T) {
 				t.Error("its wait ended although nothing of it changed")
 			}
 			want := 10 * time.Second
-			if gone = true; changes {
+			if gone.Store(true); changes {
 				time.Sleep(time.Second)
 				s.Changed()
 				want = time.Second
@@ -493,6 +501,7 @@ func TestWaysAtRandom(t *testing.T) {
 				})
 				synctest.Wait()
 				s.none(t, seed)
+				s.mu.Lock()
 				switch id := ids[random.IntN(3)]; random.IntN(12) {
 				case 0:
 					if until := time.Now().Add(time.Duration(random.IntN(2000)) * time.Millisecond); until.After(s.until[id]) { // nothing shortens it
@@ -504,6 +513,7 @@ func TestWaysAtRandom(t *testing.T) {
 					s.closed[id], s.until[id] = false, time.Time{}
 					s.Back(id)
 				}
+				s.mu.Unlock()
 				time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 				synctest.Wait()
 				s.none(t, seed)
