@@ -112,9 +112,18 @@ func holdID(s *requestState) string {
 	return s.ID + "@" + strconv.Itoa(s.tries) // see [limit.RequestOf]
 }
 
-// move moves the request's hold to the account of an attempt. wait is until that has room; 0: the hold was moved.
+// move moves the request's hold to the account of an attempt, unless others wait for that: it has no turn there. wait is until that has
+// room; 0: the hold was moved.
 func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
-	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, a.holdOn(to, s, s.held.ID))
+	hold := a.holdOn(to, s, s.held.ID)
+	if !a.queue.Idle() {
+		r := turn.RequestOf(hold, s.limits, 0)
+		r.Serve(to.ID, hold)
+		if wait, others := a.queue.Ahead(r)[to.ID]; others {
+			return wait
+		}
+	}
+	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, hold)
 	switch {
 	case err != nil:
 		return time.Second // it is not known whether there is room

@@ -82,8 +82,10 @@ func (p *passage) end() error {
 	p.s.Queued = p.out.Waited
 	p.s.waited += p.out.Waited
 	switch {
-	case p.failed == nil, errors.Is(p.failed, turn.ErrLate) && p.tells():
+	case p.failed == nil:
 		return p.err
+	case errors.Is(p.failed, turn.ErrLate) && p.tells():
+		return p.late()
 	case errors.Is(p.failed, turn.ErrStopped):
 		return refuseStopped()
 	case p.r.Context().Err() != nil:
@@ -92,6 +94,15 @@ func (p *passage) end() error {
 		return p.failed
 	}
 	return refuse(refusedFor(p.out.Resource)).say("%s", p.out.Explain(p.failed, p.request)).retry(p.out.Wait).of(p.out.Scope)
+}
+
+// late is what the last try says. It may have been a while ago: what it was refused for is nearer now.
+func (p *passage) late() error {
+	refused := asRefusal(p.err)
+	if p.waiter != nil && p.out.Wait > 0 {
+		refused.after = min(refused.after, p.out.Wait)
+	}
+	return refused
 }
 
 // tells reports whether the last try says what stands in the way: nobody waits for that, or what it was refused for ends before.

@@ -75,6 +75,35 @@ func TestOneAccountsQueueKeepsNobodyFromAnother(t *testing.T) {
 	}
 }
 
+// A request that goes on with another account overtakes nobody who waits for that: its answer is the first account's.
+func TestAFailoverOvertakesNobody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault  simulator.FaultError
+		status int
+	}{
+		"throttled": {simulator.FaultError{Code: "Throttling"}, 429},
+		"its bill":  {simulator.FaultError{Code: "Arrearage", Status: 400}, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, clock := shared(t, []string{"id: a, region: x, weight: 1000", "id: b, region: y, rates: [{requests: {per: 50s, limit: 1}}]"}, func(p *plan) {
+				p.limits = []string{"regions: [y]"}
+			})
+			h.sim.SetFault(simulator.Fault{Account: "a", On: simulator.EndpointModels, Error: &tt.fault})
+			h.asks(1)
+			waits := h.later("POST", textPath, textBody, "Prefer", "wait=60")
+			h.awaitWaiting("search", 1)
+			h.served()
+			clock.move(time.Minute) // b has room, which is for the one that waits
+			got := h.ask("POST", textPath, textBody, h.as("shop")...)
+			if asked := h.served(); got.status != tt.status || asked != "a:1" || h.standing("b").InFlight != 0 {
+				t.Errorf("%d %s, asked %s", got.status, got.body, asked)
+			}
+			h.gateway.BeginStop()
+			inTime(t, waits)
+		})
+	}
+}
+
 // A request waits for the first of its accounts that has room: for a rate, or for the end of a pause, after which it probes.
 func TestARequestWaitsForAnyOfItsAccounts(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -449,7 +449,8 @@ func TestAnAccountThatComesBackIsTold(t *testing.T) {
 	}{
 		"a probe succeeds":            {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},
 		"a probe shows nothing":       {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, account.Answer{Sent: true, Status: 500}) }, 1},
-		"a probe is not made":         {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Drop() }, 1},
+		"a probe's client left":       {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Drop() }, 1},
+		"a probe finds no room":       {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.NoRoom(); a.Drop() }, 0},
 		"a probe works, and goes on":  {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Works() }, 1},
 		"a probe is throttled":        {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, throttled) }, 0},
 		"the account pays":            {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},

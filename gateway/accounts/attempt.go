@@ -52,14 +52,31 @@ func (t *Attempt) Works() {
 
 // Drop ends an attempt that was not made. It does nothing if the attempt has ended.
 func (t *Attempt) Drop() {
-	if !t.open {
-		return
+	if t.close() && t.ill.Load() {
+		t.roster.change(t.Account, t.model, t.roster.config.Now(), t.forget)
 	}
-	t.open = false
-	t.inFlight.Add(-1)
-	if t.ill.Load() {
-		t.roster.change(t.Account, t.model, t.roster.config.Now(), func() { t.health.Drop(t.model, t.began) })
+}
+
+// NoRoom ends an attempt that was not made because the account has no room for it, or that is not known. It is Drop, but tells nobody that the
+// account may be asked: who is told asks, probes, and finds no room, again and again.
+func (t *Attempt) NoRoom() {
+	if t.close() && t.ill.Load() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.forget()
 	}
+}
+
+// forget forgets that the account is probed by this attempt. Call it with the account's lock.
+func (t *Attempt) forget() { t.health.Drop(t.model, t.began) }
+
+// close gives the account's count back, once.
+func (t *Attempt) close() (was bool) {
+	if was = t.open; was {
+		t.open = false
+		t.inFlight.Add(-1)
+	}
+	return was
 }
 
 func (t *Attempt) end(v account.Verdict) {

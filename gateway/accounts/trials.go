@@ -60,7 +60,7 @@ func ask(next *Attempt, wait func(*Attempt) time.Duration) time.Duration {
 	rest := time.Duration(-1)
 	defer func() {
 		if rest != 0 {
-			next.Drop()
+			next.NoRoom()
 		}
 	}()
 	rest = wait(next)

@@ -73,14 +73,15 @@ func (s *Search) Tell(h *limit.Hold, v *limit.Verdict, err error) {
 		s.placed, s.last = true, told
 		return
 	}
-	s.attempt.Drop()
 	if err == nil && v.Fault.Scope != limit.ScopeAccount {
+		s.attempt.Drop()
 		s.last = told
 		if r := turn.RefusalOf(v, h); r != nil {
 			s.refused = []turn.Refusal{*r}
 		}
 		return
 	}
+	s.attempt.NoRoom()
 	switch {
 	case err != nil:
 		s.err, s.want.Tried = err, append(s.want.Tried, id)

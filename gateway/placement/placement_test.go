@@ -23,6 +23,12 @@ import (
 // rosterOf has accounts with these lines of an accounts file; none: there is no file.
 func rosterOf(t *testing.T, lines ...string) (*accounts.Roster, *limittest.Clock) {
 	t.Helper()
+	return rosterThatTells(t, nil, lines...)
+}
+
+// rosterThatTells is rosterOf; back is called when an account may be asked earlier than was known.
+func rosterThatTells(t *testing.T, back func(string), lines ...string) (*accounts.Roster, *limittest.Clock) {
+	t.Helper()
 	set := accounts.Main("sk-main")
 	if len(lines) > 0 {
 		file, err := teams.ParseAccounts([]byte("accounts:\n  - {key_file: /key, " + strings.Join(lines, "}\n  - {key_file: /key, ") + "}\n"))
@@ -35,7 +41,9 @@ func rosterOf(t *testing.T, lines ...string) (*accounts.Roster, *limittest.Clock
 		}
 	}
 	clock := limittest.NewClock()
-	r := accounts.New(accounts.Config{Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}, set)
+	r := accounts.New(accounts.Config{
+		Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Back: back, Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
+	}, set)
 	t.Cleanup(r.Close)
 	return r, clock
 }
@@ -167,6 +175,44 @@ func resultOf(search *placement.Search) string {
 		return "held on " + hold.Account
 	}
 	return fmt.Sprint(v.Reason, " ", v.Wait)
+}
+
+// Where a probe finds no room, nobody hears that the account may be asked: he would probe, and find no room. Where the team's own limit refuses
+// it, those of other teams need not wait for the next one.
+func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		verdict limit.Verdict
+		err     error
+		told    int
+	}{
+		"the account's rate is spent":   {full(time.Second), nil, 0},
+		"the account's quota is spent":  {spent(time.Hour), nil, 0},
+		"it never has so much":          {never, nil, 0},
+		"its room is not known":         {limit.Verdict{}, errAway, 0},
+		"the team's own rate is spent":  {strict, nil, 1},
+		"the team's own quota is spent": {empty, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := 0
+			r, clock := rosterThatTells(t, func(string) { told++ }, "id: a")
+			first, _ := r.Now().Choose(want)
+			first.End(throttled)
+			clock.Move(11 * time.Second)
+			search := placement.New(r.Now(), want, nil)
+			on := search.Next()
+			if on == nil || !on.Probes() {
+				t.Fatal("it does not probe")
+			}
+			search.Tell(&limit.Hold{Team: team, Model: "m"}, &tt.verdict, tt.err)
+			search.End()
+			if told != tt.told {
+				t.Errorf("told %d times, want %d", told, tt.told)
+			}
+			if next, _ := r.Now().Choose(want); !next.Probes() {
+				t.Error("the next one does not probe")
+			}
+		})
+	}
 }
 
 // A request whose hold panics is counted nowhere.

@@ -12,7 +12,7 @@ type line struct {
 	way      string   // whose resource it is; empty: a team's or a key's
 	crowds   []*crowd // one for each team; the line ends when there is none
 	open     int      // places that are not closed
-	chosen   *place   // whose turn it is
+	chosen   *place   // whose turn it is; closed only if all are
 	rate     float64  // how much comes back in a second; 0: unknown
 	freeings uint64   // how often some of the resource came back early
 	start    float64  // of the chosen
@@ -23,7 +23,7 @@ type line struct {
 type crowd struct {
 	team   string
 	share  float64
-	cost   float64 // of all
+	cost   float64 // of those that are not closed
 	places []*place
 }
 
@@ -70,17 +70,13 @@ func (l *line) add(p *place) {
 	c.cost += l.costOf(p.Request)
 	c.share = p.Share // a reload may have changed it
 	l.open++
-	if at == 0 && len(c.places) > 1 && l.chosen == c.places[1] {
-		l.chosen.rest() // the older one goes first
-		l.chosen = nil
-	}
 }
 
+// remove takes out a place, which is closed.
 func (l *line) remove(p *place) {
 	c := l.crowd(p.Team)
 	at := slices.Index(c.places, p)
 	c.places = slices.Delete(c.places, at, at+1)
-	c.cost -= l.costOf(p.Request)
 	if len(c.places) == 0 {
 		l.crowds = slices.DeleteFunc(l.crowds, func(other *crowd) bool { return other == c })
 	}
@@ -91,37 +87,79 @@ func (l *line) remove(p *place) {
 
 // hasOlder reports whether a request of the same team waits in the line that came before this one.
 func (l *line) hasOlder(w *Waiter) bool {
-	c := l.crowd(w.Team)
-	return c != nil && c.places[0].number < w.number
+	first := l.crowd(w.Team).next()
+	return first != nil && first.number < w.number
+}
+
+// next is the place of a crowd that goes first; nil: all of it are closed.
+func (c *crowd) next() *place {
+	if c == nil {
+		return nil
+	}
+	if at := slices.IndexFunc(c.places, func(p *place) bool { return !p.closed }); at >= 0 {
+		return c.places[at]
+	}
+	return nil
 }
 
 // freed has those in the line try now, in their turn.
 func (l *line) freed() {
 	l.freeings++
-	l.chosen.try()
+	l.choose()
+	l.chosen.after(l.chosen.left(time.Now()))
 }
 
-// choose gives the next turn if no request has it.
+// choose gives the next turn if no request has it, or one that is closed now or behind an older one of its team.
 func (l *line) choose() {
-	if l.chosen != nil {
+	was, next := l.chosen, l.first()
+	if next == was {
 		return
 	}
-	next := slices.MinFunc(l.crowds, func(a, b *crowd) int {
-		switch x, y := l.startOf(a.team), l.startOf(b.team); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return int(a.places[0].number) - int(b.places[0].number)
-	})
-	l.chosen, l.start = next.places[0], l.startOf(next.team)
+	if was != nil {
+		was.rest()
+	}
+	l.chosen, l.start = next, l.startOf(next.Team)
 	for team, finish := range l.finish {
 		if finish <= l.start {
 			delete(l.finish, team)
 		}
 	}
 	l.chosen.after(l.chosen.left(time.Now()))
+}
+
+// first is the place whose turn it is: the chosen, if nothing has changed for it. Those that are closed take no turns; where there are no others,
+// the one goes that is worth a try first.
+func (l *line) first() (first *place) {
+	if l.open == 0 {
+		return l.firstClosed(time.Now())
+	}
+	if was := l.chosen; was != nil && l.crowd(was.Team).next() == was {
+		return was
+	}
+	for _, c := range l.crowds {
+		if next := c.next(); next != nil && (first == nil || l.before(next, first)) {
+			first = next
+		}
+	}
+	return first
+}
+
+func (l *line) firstClosed(now time.Time) (first *place) {
+	var least time.Duration
+	for _, c := range l.crowds {
+		for _, p := range c.places {
+			if left := max(p.left(now), 0); first == nil || left < least || left == least && l.before(p, first) {
+				first, least = p, left
+			}
+		}
+	}
+	return first
+}
+
+// before reports whether the turn of a comes before that of b.
+func (l *line) before(a, b *place) bool {
+	x, y := l.startOf(a.Team), l.startOf(b.Team)
+	return x < y || x == y && a.number < b.number
 }
 
 // startOf is the start of a team's next request.

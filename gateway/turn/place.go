@@ -18,7 +18,14 @@ type Waiter struct {
 	tried time.Duration // the time that Try took
 	out   Outcome
 	err   error
+
+	passed bool
+	by     string // the way by which it passed
 }
+
+// closedPause is the least between two tries of a request where it is closed if something came back during the first: if tries themselves bring it
+// back, they would not end.
+const closedPause = time.Second
 
 // place is a request's place in a line.
 type place struct {
@@ -29,6 +36,7 @@ type place struct {
 	fits   time.Time   // when it fits, as its last refusal in the line says; zero: it has not tried there
 	seen   uint64      // of the line's freeings, when it tried
 	closed bool        // time alone does not help: others do not wait behind it
+	rests  time.Time   // until it may be tried again if it is closed
 	timer  *time.Timer // wakes it when it is its turn; nil: it never was
 }
 
@@ -60,21 +68,39 @@ func (p *place) isDue(now time.Time) bool { return p.line.chosen == p && p.left(
 
 // left is how long the request need not try there.
 func (p *place) left(now time.Time) time.Duration {
-	if p.seen != p.line.freeings {
-		return 0
+	switch {
+	case p.seen == p.line.freeings:
+		return p.fits.Sub(now)
+	case p.closed:
+		return p.rests.Sub(now)
 	}
-	return p.fits.Sub(now)
+	return 0
 }
 
 // refused notes when a request that tried fits.
 func (p *place) refused(r *Refusal) {
-	l := p.line
-	p.fits = time.Now().Add(r.Wait)
+	now := time.Now()
 	if !r.Closed {
-		l.rate = r.Rate
+		p.line.rate = r.Rate
 	}
-	p.close(r.Closed)
-	if l.chosen == p {
+	if p.rests = now; p.seen != p.line.freeings {
+		p.rests = now.Add(min(r.Wait, closedPause))
+	}
+	p.stand(r.Closed, now.Add(r.Wait))
+}
+
+// reopen has others wait behind a place that was closed: it has not tried there since.
+func (p *place) reopen() {
+	if p.closed {
+		p.stand(false, time.Time{})
+	}
+}
+
+// stand notes how a request stands in the line, which may give or take the turn.
+func (p *place) stand(closed bool, fits time.Time) {
+	p.close(closed)
+	p.fits = fits
+	if p.line.choose(); p.line.chosen == p {
 		p.after(p.left(time.Now()))
 	}
 }
@@ -83,11 +109,13 @@ func (p *place) close(closed bool) {
 	if p.closed == closed {
 		return
 	}
-	if p.closed = closed; closed {
-		p.line.open--
-	} else {
-		p.line.open++
+	p.closed = closed
+	l, cost, n := p.line, p.line.costOf(p.Request), 1
+	if closed {
+		cost, n = -cost, -1
 	}
+	l.open += n
+	l.crowd(p.Team).cost += cost
 }
 
 // try has a request try.

@@ -19,10 +19,14 @@ func (p prospect) wait() time.Duration { return max(p.from+p.work, time.Millisec
 // prospect is that of a request in the line; p is its place there, or nil. While its team gets so much, each other team gets as much by
 // its share as it waits for.
 func (l *line) prospect(w *Waiter, p *place) prospect {
-	view := prospect{at: l.of, ahead: l.open, from: max(l.chosen.left(time.Now()), 0)}
+	view := prospect{at: l.of, ahead: l.open}
 	if p != nil && p.line == l && !p.closed {
 		view.ahead--
 	}
+	if l.open == 0 { // none is before it
+		return view
+	}
+	view.from = max(l.chosen.left(time.Now()), 0)
 	if l.rate == 0 || l.chosen.Waiter == w {
 		return view
 	}
@@ -32,7 +36,9 @@ func (l *line) prospect(w *Waiter, p *place) prospect {
 			if other.Waiter == w {
 				break
 			}
-			own += l.costOf(other.Request)
+			if !other.closed {
+				own += l.costOf(other.Request)
+			}
 		}
 	}
 	all := own

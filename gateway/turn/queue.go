@@ -51,6 +51,17 @@ func (q *Queue) Awaited(r Resource) bool {
 	return q.lines.awaited(r) != nil
 }
 
+// Ahead are the ways of a request for which others wait. Who has passed, and would take one of them without a turn, would overtake them.
+func (q *Queue) Ahead(r *Request) Awaited {
+	if q.Idle() {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	awaited, _ := q.lines.ways(&Waiter{Request: r}, time.Now())
+	return awaited
+}
+
 // Freed has those that wait for a resource try now, in their turn: some of it came back earlier than was known.
 func (q *Queue) Freed(r Resource) {
 	if q.Idle() {
@@ -143,7 +154,9 @@ func (q *Queue) mayTry(w *Waiter) (awaited Awaited, may bool) {
 		return nil, false
 	}
 	for _, p := range w.places {
-		p.seen = p.line.freeings
+		if _, others := awaited[p.way]; !others { // it tries there
+			p.seen = p.line.freeings
+		}
 	}
 	return awaited, true
 }
@@ -165,13 +178,13 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 }
 
 // leave ends a request's wait. One that passed pays for its turn wherever others wait for what it took.
-func (q *Queue) leave(w *Waiter, a *Answer) {
+func (q *Queue) leave(w *Waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if a.Passed {
+	if w.passed {
 		q.lines.pay(w, w.Needs)
 		for i := range w.Ways {
-			if w.Ways[i].ID == a.Way {
+			if w.Ways[i].ID == w.by {
 				q.lines.pay(w, w.Ways[i].Needs)
 			}
 		}

@@ -161,8 +161,10 @@ func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
 	w.begun = time.Now()
 	late := time.NewTimer(w.Wait)
 	defer late.Stop()
+	defer w.queue.leave(w) // also if try or Check panics
 	for {
 		if last, err := w.sleep(ctx, late.C); w.turn(try, last, err) {
+			w.out.Waited = time.Since(w.begun) - w.tried
 			return w.out, w.err
 		}
 	}
@@ -196,45 +198,36 @@ func (w *Waiter) check() error {
 	return w.Check()
 }
 
-// turn tries, if it is the request's turn, and reports whether its wait is over. A panic of try or of Check ends the wait, too.
+// turn tries, if it is the request's turn, and reports whether its wait is over.
 func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
-	var a Answer
-	over, w.err = true, err
-	defer func() {
-		if over {
-			w.queue.leave(w, &a)
-			w.out.Waited = time.Since(w.begun) - w.tried
-		}
-	}()
-	if err != nil {
-		return over
+	if w.err = err; err != nil {
+		return true
 	}
 	awaited, may := w.queue.mayTry(w)
 	switch {
 	case may:
 	case last:
 		w.out, w.err = w.queue.standing(w), ErrLate
-		return over
+		return true
 	default:
-		over = false
-		return over
+		return false
 	}
 	if w.err = w.check(); w.err != nil {
-		return over
+		return true
 	}
 	before := time.Now()
-	a = try(awaited)
+	a := try(awaited)
 	w.tried += time.Since(before)
 	if !a.Waits(awaited) {
-		return over
+		w.passed, w.by = a.Passed, a.Way
+		return true
 	}
 	if first := a.soonest(); last || len(awaited) == 0 && time.Since(w.begun)+first.Wait > w.Wait {
 		if w.err = ErrLate; first != nil {
 			w.out = Outcome{Resource: first.Resource, Wait: first.Wait}
 		}
-		return over
+		return true
 	}
 	w.queue.again(w, &a, awaited)
-	over = false
-	return over
+	return false
 }

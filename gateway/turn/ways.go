@@ -72,7 +72,7 @@ func (all lines) refuse(w *Waiter, a *Answer, awaited Awaited) {
 		r := a.by(p.way)
 		switch _, others := awaited[p.way]; {
 		case others:
-			p.close(false)
+			p.reopen()
 		case r == nil || r.Wait <= 0:
 			all.quit(p)
 		case r.Resource == p.line.of:

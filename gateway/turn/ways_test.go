@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,13 +27,16 @@ type service struct {
 	accounts map[string]*rate.Limiter
 	until    map[string]time.Time // while they cool
 	closed   map[string]bool
-	served   []string // "account team"
+	shut     map[*turn.Request][]string // accounts whose quota for its like is spent
+	during   func(r *turn.Request)      // called inside each try; nil: nothing is
+	back     map[string]time.Time       // when a try brought it back
+	served   []string                   // "account team"
 	waiting  map[*turn.Request][]string
 	faults   []string
 }
 
 func newService(perSecond float64, burst int, ids ...string) *service {
-	s := &service{Queue: turn.New(), accounts: map[string]*rate.Limiter{}, until: map[string]time.Time{}, closed: map[string]bool{}, waiting: map[*turn.Request][]string{}}
+	s := &service{Queue: turn.New(), accounts: map[string]*rate.Limiter{}, until: map[string]time.Time{}, closed: map[string]bool{}, shut: map[*turn.Request][]string{}, back: map[string]time.Time{}, waiting: map[*turn.Request][]string{}}
 	for _, id := range ids {
 		s.accounts[id] = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
@@ -58,12 +61,15 @@ func (s *service) try(r *turn.Request) turn.Try {
 	return func(awaited turn.Awaited) turn.Answer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.during != nil {
+			s.during(r)
+		}
 		var a turn.Answer
 		for _, w := range r.Ways {
 			if _, others := awaited[w.ID]; others {
 				continue
 			}
-			refused := s.refused(w.ID, int(w.Needs[0].Cost))
+			refused := s.refused(r, w.ID, int(w.Needs[0].Cost))
 			if refused == nil {
 				s.served = append(s.served, w.ID+" "+r.Team)
 				s.overtaken(r, w.ID)
@@ -77,8 +83,10 @@ func (s *service) try(r *turn.Request) turn.Try {
 }
 
 // refused takes from an account, or says why not.
-func (s *service) refused(id string, n int) *turn.Refusal {
+func (s *service) refused(r *turn.Request, id string, n int) *turn.Refusal {
 	switch wait := time.Until(s.until[id]); {
+	case slices.Contains(s.shut[r], id):
+		return &turn.Refusal{Resource: turn.Account(id, "m"), Way: id, Wait: time.Hour, Closed: true}
 	case s.closed[id]:
 		return &turn.Refusal{Resource: turn.Account(id, "m"), Way: id, Wait: 30 * time.Second, Closed: true}
 	case wait > 0:
@@ -135,6 +143,13 @@ func (s *service) later(t *testing.T, r *turn.Request) <-chan time.Duration {
 	return done
 }
 
+// change changes what an account allows while others try.
+func (s *service) change(act func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	act()
+}
+
 // What a team waits for at an account keeps nobody from another one, whether he waits or not.
 func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 	for _, cools := range []bool{true, false} {
@@ -142,16 +157,19 @@ func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newService(0.1, 1, "a", "b")
 				if s.until["a"] = time.Now().Add(10 * time.Second); !cools {
-					s.until["a"] = time.Time{}
+					s.change(func() { s.until["a"] = time.Time{} })
 					_ = take(s.accounts["a"], 1)
 				}
 				waits := s.later(t, served("x", 1, time.Minute, 1, "a"))
 				if out, err := s.pass(t.Context(), served("y", 1, wait, 1, "b")); err != nil || out.Waited != 0 {
 					t.Errorf("its own account has room: %+v %v", out, err)
 				}
-				s.accounts["b"] = rate.NewLimiter(1, 1)
+				s.change(func() { s.accounts["b"] = rate.NewLimiter(1, 1) })
 				if out, err := s.pass(t.Context(), served("y", 1, wait, 1, "a", "b")); err != nil || out.Waited != 0 || s.served[1] != "b y" {
 					t.Errorf("one of its accounts has room: %+v %v %v", out, err, s.served)
+				}
+				if ahead := s.Ahead(served("y", 1, 0, 1, "a", "b")); len(ahead) != 1 || ahead["a"] < 10*time.Second {
+					t.Errorf("others wait at %v", ahead)
 				}
 				out, err := s.pass(t.Context(), served("y", 1, 0, 1, "a"))
 				if err == nil || out.Ahead != 1 {
@@ -170,11 +188,11 @@ func TestTheFirstAccountWithRoomIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_, _ = take(s.accounts["a"], 1), take(s.accounts["b"], 1)
-		s.until["b"] = time.Now().Add(time.Minute)
+		s.change(func() { s.until["b"] = time.Now().Add(time.Minute) })
 		waits := s.later(t, served("x", 1, time.Minute, 1, "a", "b"))
 		time.Sleep(2 * time.Second)
-		s.until["b"] = time.Time{} // it came back before its time, and its bucket is full
-		s.accounts["b"] = rate.NewLimiter(1, 1)
+		s.change(func() { s.until["b"] = time.Time{} }) // it came back before its time, and its bucket is full
+		s.change(func() { s.accounts["b"] = rate.NewLimiter(1, 1) })
 		s.Back("b")
 		if got := <-waits; got != 2*time.Second {
 			t.Errorf("it waited %v", got)
@@ -187,7 +205,7 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
 		_ = take(s.accounts["a"], 1)
-		s.closed["b"] = true
+		s.change(func() { s.closed["b"] = true })
 		if out, err := s.pass(t.Context(), served("x", 1, time.Minute, 1, "b")); err != nil || !s.Idle() {
 			t.Errorf("it waits for what is closed: %+v %v", out, err)
 		}
@@ -199,7 +217,7 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 			t.Errorf("%+v %v", out, err)
 		}
 		time.Sleep(3 * time.Second)
-		s.closed["b"] = false
+		s.change(func() { s.closed["b"] = false })
 		s.Back("b")
 		if got := <-waits; got != 3*time.Second || s.served[0] != "b x" {
 			t.Errorf("it waited %v, and took %v", got, s.served)
@@ -207,14 +225,117 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A request for which an account is closed keeps nobody waiting there, whoever came first.
+func TestNobodyWaitsBehindWhatIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(0.1, 1, "a", "b")
+		_ = take(s.accounts["b"], 1)
+		first := served("x", 1, time.Minute, 1, "a", "b")
+		s.change(func() { s.shut[first] = []string{"a"} })
+		waits := s.later(t, first)
+		s.change(func() { s.until["a"] = time.Now().Add(2 * time.Second) })
+		second := s.later(t, served("y", 1, 5*time.Second, 1, "a"))
+		if out, err := s.pass(t.Context(), served("z", 1, 0, 1, "a")); err == nil || out.Ahead != 1 || out.Wait != 2*time.Second {
+			t.Errorf("one that does not wait: %+v %v", out, err)
+		}
+		third := s.later(t, served("x", 1, 15*time.Second, 1, "a")) // of the first one's team
+		if got := <-second; got != 2*time.Second {
+			t.Errorf("the second waited %v", got)
+		}
+		if got := <-waits; got != 10*time.Second {
+			t.Errorf("the first waited %v", got)
+		}
+		if got := <-third; got != 12*time.Second {
+			t.Errorf("the third waited %v", got)
+		}
+	})
+}
+
+// When a request that tries by another account leaves one out that is closed for it, because others wait there, it comes to try there at once
+// when they have gone, and does not keep the next ones until the account opens for it.
+func TestWhatWasClosedIsTriedInItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(0.1, 1, "a", "b")
+		_ = take(s.accounts["b"], 1)
+		first := served("x", 1, time.Minute, 1, "a", "b")
+		s.change(func() { s.shut[first] = []string{"a"} })
+		waits := s.later(t, first)
+		s.change(func() { s.until["a"] = time.Now().Add(20 * time.Second) })
+		second := s.later(t, served("y", 1, time.Minute, 1, "a"))
+		for range 3 { // others take them
+			s.accounts["b"].ReserveN(time.Now(), 1)
+		}
+		if got := <-second; got != 20*time.Second {
+			t.Errorf("the second waited %v", got)
+		}
+		synctest.Wait()
+		if s.Awaited(turn.Account("a", "m")) {
+			t.Error("the first is waited for where it is closed")
+		}
+		if got := <-waits; got != 40*time.Second {
+			t.Errorf("the first waited %v", got)
+		}
+	})
+}
+
+// A request does not try without a pause where its own tries bring back what is closed for it.
+func TestWhatIsClosedIsTriedWithPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, tries := newService(0.1, 1, "a", "b"), 0
+		_ = take(s.accounts["b"], 1)
+		r := served("x", 1, time.Minute, 1, "a", "b")
+		s.change(func() { s.shut[r] = []string{"a"} })
+		s.during = func(*turn.Request) {
+			if tries++; tries > 1000 {
+				s.shut = nil
+			}
+			s.Back("a")
+		}
+		waits := s.later(t, r)
+		s.Back("a")
+		if got := <-waits; got != 10*time.Second || tries < 10 || tries > 13 {
+			t.Errorf("it waited %v, and tried %d times", got, tries)
+		}
+	})
+}
+
+// A panic of Check leaves nothing behind, whether the request sleeps or has its turn.
+func TestAPanicOfACheckEndsTheWait(t *testing.T) {
+	for _, asleep := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s, broken := newService(0.1, 1, "a"), atomic.Bool{}
+			_ = take(s.accounts["a"], 1)
+			r := served("x", 1, time.Minute, 1, "a")
+			r.Check = func() error {
+				if broken.Load() {
+					panic("broken")
+				}
+				return nil
+			}
+			done := make(chan any)
+			go func() {
+				defer func() { done <- recover() }()
+				_, _ = s.Pass(t.Context(), r, s.try(r))
+			}()
+			synctest.Wait()
+			if broken.Store(true); asleep {
+				s.Changed()
+			}
+			if got := <-done; got != "broken" || !s.Idle() || s.Waiting("x") != 0 || s.Awaited(rateOf("a")) {
+				t.Errorf("%v; idle %v, %d wait", got, s.Idle(), s.Waiting("x"))
+			}
+		})
+	}
+}
+
 // If everything closes for which a request waits, its wait is over.
 func TestAWaitEndsWhenAllIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
-		s.until["a"] = time.Now().Add(5 * time.Second)
-		s.closed["b"] = true
+		s.change(func() { s.until["a"] = time.Now().Add(5 * time.Second) })
+		s.change(func() { s.closed["b"] = true })
 		waits := s.later(t, served("x", 1, time.Minute, 1, "a", "b"))
-		s.closed["a"] = true
+		s.change(func() { s.closed["a"] = true })
 		if got := <-waits; got != 5*time.Second || !s.Idle() || len(s.served) != 0 {
 			t.Errorf("it waited %v, and took %v", got, s.served)
 		}
@@ -226,19 +347,19 @@ func TestAWaitIsChecked(t *testing.T) {
 	errGone := errors.New("its key was revoked")
 	for _, changes := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, gone := newService(0.1, 1, "a"), false
+			s, gone := newService(0.1, 1, "a"), atomic.Bool{}
 			r := served("x", 1, time.Minute, 1, "a")
 			r.Check = func() error {
-				if gone {
+				if gone.Load() {
 					return errGone
 				}
 				return nil
 			}
-			gone = true
+			gone.Store(true)
 			if _, err := s.pass(t.Context(), r); err != nil || len(s.served) != 1 {
 				t.Errorf("it does not wait, and is refused: %v", err)
 			}
-			gone = false
+			gone.Store(false)
 			done := make(chan turn.Outcome, 1)
 			go func() {
 				out, err := s.pass(t.Context(), r)
@@ -254,7 +375,7 @@ func TestAWaitIsChecked(t *testing.T) {
 				t.Error("its wait ended although nothing of it changed")
 			}
 			want := 10 * time.Second
-			if gone = true; changes {
+			if gone.Store(true); changes {
 				time.Sleep(time.Second)
 				s.Changed()
 				want = time.Second
@@ -342,6 +463,14 @@ func TestWaysAtRandom(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 9))
 			ids := []string{"a", "b", "c"}
 			s := newService(float64(1+random.IntN(20)), 3+random.IntN(4), ids...)
+			tries := 0
+			s.during = func(r *turn.Request) { // as the end of a probe does
+				if tries++; seed%2 == 1 && tries%3 == 0 {
+					id := r.Ways[tries%len(r.Ways)].ID
+					s.back[id] = time.Now()
+					s.Back(id)
+				}
+			}
 			var all sync.WaitGroup
 			for range 120 {
 				may := slices.DeleteFunc(slices.Clone(ids), func(string) bool { return random.IntN(2) == 0 })
@@ -356,16 +485,23 @@ func TestWaysAtRandom(t *testing.T) {
 				if random.IntN(5) == 0 {
 					ctx, leave = context.WithTimeout(ctx, time.Duration(random.IntN(2000))*time.Millisecond)
 				}
+				r := served(team, 1, wait, cost, may...)
+				if random.IntN(4) == 0 {
+					s.mu.Lock()
+					s.shut[r] = []string{may[random.IntN(len(may))]}
+					s.mu.Unlock()
+				}
 				all.Go(func() {
 					defer leave()
 					begun := time.Now()
-					out, err := s.pass(ctx, served(team, 1, wait, cost, may...))
+					out, err := s.pass(ctx, r)
 					if took := time.Since(begun); took > wait || took != out.Waited {
 						t.Errorf("seed %d: %v of %v waited, %v were said: %v", seed, took, wait, out.Waited, err)
 					}
 				})
 				synctest.Wait()
 				s.none(t, seed)
+				s.mu.Lock()
 				switch id := ids[random.IntN(3)]; random.IntN(12) {
 				case 0:
 					if until := time.Now().Add(time.Duration(random.IntN(2000)) * time.Millisecond); until.After(s.until[id]) { // nothing shortens it
@@ -377,6 +513,7 @@ func TestWaysAtRandom(t *testing.T) {
 					s.closed[id], s.until[id] = false, time.Time{}
 					s.Back(id)
 				}
+				s.mu.Unlock()
 				time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 				synctest.Wait()
 				s.none(t, seed)
@@ -389,23 +526,25 @@ func TestWaysAtRandom(t *testing.T) {
 	}
 }
 
-// none expects that nobody waits for whom an account has room that nobody else waits for.
+// none expects that nobody waits at an account that has room for each that waits there.
 func (s *service) none(t *testing.T, seed uint64) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	count := map[string]int{}
-	for _, ways := range s.waiting {
-		for _, id := range ways {
-			count[id]++
+	most := map[string]float64{} // that one needs of an account which is not closed for it
+	for r := range s.waiting {
+		for _, way := range r.Ways {
+			if !slices.Contains(s.shut[r], way.ID) {
+				most[way.ID] = max(most[way.ID], way.Needs[0].Cost)
+			}
 		}
 	}
-	for r := range maps.Keys(s.waiting) {
-		for _, way := range r.Ways {
-			room := !s.closed[way.ID] && !time.Now().Before(s.until[way.ID]) && s.accounts[way.ID].Tokens() >= way.Needs[0].Cost+1e-6
-			if room && count[way.ID] == 1 {
-				t.Errorf("seed %d: team %s waits although account %s has room", seed, r.Team, way.ID)
-			}
+	for id, cost := range most {
+		if time.Since(s.back[id]) <= time.Second { // whom that try was closed rests
+			continue
+		}
+		if !s.closed[id] && !time.Now().Before(s.until[id]) && s.accounts[id].Tokens() >= cost+1e-6 {
+			t.Errorf("seed %d: some wait although account %s has room for each of them", seed, id)
 		}
 	}
 }
