@@ -190,7 +190,7 @@ func (r *reader) dayOf(text string) (day int, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	if hours := strings.ContainsAny(strings.ReplaceAll(r.m.Date.format(), "2006", ""), "35"); hours { // 15, 3, 03; minutes are 04
+	if r.m.Date.hasHours() {
 		t = t.UTC()
 	}
 	day = t.Year()*10000 + int(t.Month())*100 + t.Day()
