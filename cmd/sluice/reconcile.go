@@ -109,9 +109,7 @@ func (c reconcileCommand) read(span invoice.Span, warn io.Writer) (sums *invoice
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Map, err)
 		}
-		if warning := columns.Warning(); warning != "" {
-			_, _ = fmt.Fprintf(warn, "warning: %s: %s\n", c.Map, warning)
-		}
+		_, _ = io.WriteString(warn, columns.Warning(c.Map))
 	}
 	in := os.Stdin
 	if c.Bill != "-" {

@@ -475,7 +475,7 @@ func TestAZoneOfDaysWarns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Warning(); strings.Contains(got, "days of the bill are of Asia/Shanghai, those of the ledger of UTC") != warns || (got != "") != warns {
+		if got := m.Warning("map.yaml"); strings.Contains(got, "warning: map.yaml: days of the bill are of Asia/Shanghai, those of the ledger of UTC") != warns || (got != "") != warns {
 			t.Errorf("%s: %q", date, got)
 		}
 	}

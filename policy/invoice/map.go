@@ -181,17 +181,24 @@ func kindNames() []string {
 	return append(names, Unknown)
 }
 
-// Warning says what of the map does nothing; empty: nothing.
-func (m *Map) Warning() string {
+// Warning is a line that says what of the map does nothing, from a file; empty: nothing.
+func (m *Map) Warning(file string) string {
 	if m.Date.Zone == "" || m.Date.Zone == "UTC" || m.Date.hasHours() {
 		return ""
 	}
-	return "days of the bill are of " + m.Date.Zone + ", those of the ledger of UTC: each day differs by what was used in the hours between; " +
-		"reconcile months, or raise the tolerance"
+	return "warning: " + file + ": days of the bill are of " + m.Date.Zone + ", those of the ledger of UTC: each day differs by what was used in the hours between; " +
+		"reconcile months, or raise the tolerance\n"
+}
+
+func (d *Date) format() string {
+	if d.Format == "" {
+		return time.DateOnly
+	}
+	return d.Format
 }
 
 // hasHours reports whether the format has hours: 15, 3 or 03; minutes are 04.
-func (d Date) hasHours() bool {
+func (d *Date) hasHours() bool {
 	return strings.ContainsAny(strings.ReplaceAll(d.format(), "2006", ""), "35")
 }
 
