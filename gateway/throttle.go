@@ -99,7 +99,7 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 // asked is what the request asks for, as far as that is known.
 func (s *requestState) asked() refusals.Asked {
 	alike := refusals.Alike{Key: s.holder, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
-	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Alike: alike}
+	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.holder), Alike: alike}
 }
 
 // notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so

@@ -27,7 +27,7 @@ var mutations = []mutation{
 
 	{about: "a correction may not give back all that was used", file: "policy/limit/adjust.go", old: "least+c.Delta < 0", new: "least+c.Delta <= 0"},
 	{about: "a correction may make a month negative", file: "policy/limit/adjust.go", old: "least+c.Delta < 0 &&", new: "false &&"},
-	{about: "the script does not take back all that was used", file: "policy/limit/redisstore/scripts/adjust.lua", old: "or d) + delta < 0 then", new: "or d) + delta <= 0 then"},
+	{about: "the script does not take back all that was used", file: "policy/limit/redisstore/scripts/adjust.lua", old: "or m) + delta < 0 then", new: "or m) + delta <= 0 then"},
 	{about: "the script makes a month negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "if not A.change and", new: "if false and"},
 	{about: "the script makes a day negative", file: "policy/limit/redisstore/scripts/adjust.lua", old: "field) or 0) < 0 then", new: "field) or 0) < 0 and false then"},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -73,7 +74,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	if today, _, err := (usageCommand{}).report(ctx, p); err == nil { // else the ledger cannot be read below
 		span.Money = today.Money
 	}
-	sums, err := c.read(span)
+	sums, err := c.read(span, p.stderr)
 	if err != nil {
 		return r, badInput{err}
 	}
@@ -97,8 +98,8 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	}, nil
 }
 
-// read adds up the bill. A fault begins with the file that has it: the map or the bill.
-func (c reconcileCommand) read(span invoice.Span) (sums *invoice.Sums, err error) {
+// read adds up the bill, and warns of what its map does not do. A fault begins with the file that has it: the map or the bill.
+func (c reconcileCommand) read(span invoice.Span, warn io.Writer) (sums *invoice.Sums, err error) {
 	columns := &invoice.Focus
 	if c.Map != "" {
 		text, err := files.Read(c.Map)
@@ -108,6 +109,7 @@ func (c reconcileCommand) read(span invoice.Span) (sums *invoice.Sums, err error
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Map, err)
 		}
+		_, _ = io.WriteString(warn, columns.Warning(c.Map))
 	}
 	in := os.Stdin
 	if c.Bill != "-" {

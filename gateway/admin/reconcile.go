@@ -66,6 +66,7 @@ type reconciled struct {
 	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
 	Unbilled    []cell                `json:"unbilled,omitempty"` // of what the bill has no line, and nothing is proposed
 	Nameless    []cell                `json:"nameless,omitempty"` // likewise, because the account is no id
+	Unused      []cell                `json:"unused,omitempty"`   // likewise, of some unit, because no team used anything in those days
 }
 
 // cell is a day, and where the bill tells them apart an account at the service.
@@ -134,7 +135,7 @@ func (r *Reconciliation) document() *reconciled {
 	for _, c := range r.Corrections {
 		d.Corrections = append(d.Corrections, correction{c.Team, limit.DayText(c.Day), c.Account, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
 	}
-	d.Unbilled, d.Nameless = cellsOf(r.Unbilled), cellsOf(r.Nameless)
+	d.Unbilled, d.Nameless, d.Unused = cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused)
 	return d
 }
 
@@ -205,6 +206,7 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 func (r *Reconciliation) writeCorrections(text io.Writer) {
 	writeCells(text, "of which the bill has no line", r.Unbilled)
 	writeCells(text, "whose account is no id of an account: name it in the map", r.Nameless)
+	writeCells(text, "because the ledger has no use of any team by which to divide what the bill has more", r.Unused)
 	for i, c := range r.Corrections {
 		if i == 0 {
 			_, _ = io.WriteString(text, "\nThese would make the sums of each day equal:\n")

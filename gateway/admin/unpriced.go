@@ -12,13 +12,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, although others have. Requests of
+// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, if the file says anything of money. Requests of
 // forwarded paths have no model, and those that the service refused need no price.
 func Unpriced(ctx context.Context, ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }, file *teams.File, now time.Time,
 ) (warnings []string) {
-	if len(file.Prices) == 0 {
+	if !namesMoney(file) {
 		return nil
 	}
 	today := limit.CalendarOf(now)
@@ -39,4 +39,11 @@ func Unpriced(ctx context.Context, ledger interface {
 		return nil
 	}
 	return []string{"used in the last 30 days, and without a price: " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")}
+}
+
+// namesMoney reports whether a file has prices, a currency or a quota of spend: without any, nothing is meant to cost.
+func namesMoney(file *teams.File) bool {
+	return len(file.Prices) > 0 || file.Currency != "" || file.House.Spends() || slices.ContainsFunc(file.List, func(t *teams.Team) bool {
+		return t.Spends() || slices.ContainsFunc(t.CountedKeys(), func(k *teams.Key) bool { return k.Spends() })
+	})
 }

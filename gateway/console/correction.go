@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -104,8 +105,8 @@ func (c Correction) Post(ctx context.Context, to Accounts, order *limit.Correcti
 // refusal says why a correction was refused.
 func (c Correction) refusal(order *limit.Correction, done *limit.Adjustment) error {
 	used, most := "this month", done.Month
-	if order.Day != 0 {
-		used, most = "on "+c.Day, done.Day
+	if order.Named() {
+		used, most = "on "+cmp.Or(c.Day, "the running day"), done.Day
 		if order.Account != "" {
 			used += " on account " + order.Account
 		}

@@ -24,9 +24,10 @@ type Recent struct {
 
 // Asked is what a request asks for.
 type Asked struct {
-	Team  string
-	Text  bool // a text, which takes tokens
-	Alike Alike
+	Team   string
+	Text   bool // a text, which takes tokens
+	Inside bool // its key, or each value of its tag, has limits of its own, which may refuse for longer than those of the team
+	Alike  Alike
 }
 
 // Alike is what requests for pictures have in common that get the same verdict.
@@ -55,9 +56,11 @@ const (
 // recentRefusal is a refusal that is remembered.
 type recentRefusal struct {
 	verdict limit.Verdict // with what it says of every request that it refuses
-	of      Alike         // of the requests for pictures that it refuses
+	of      Asked         // the request that it refused
 	at      time.Time
-	charged *recentRefusal // of pictures: the house's mark, which any team's charge drops
+	closed  time.Duration  // for how long the limit lets nothing through
+	house   bool           // of pictures: the house refuses them
+	charged *recentRefusal // of pictures: the house's mark, which any team's charge drops; nil: it was dropped already
 }
 
 // New returns a memory that is empty.
@@ -85,14 +88,16 @@ func (all *teamRefusals) forget() {
 	}
 }
 
-// Remember keeps a refusal, if no smaller request would have passed.
-func (r *Recent) Remember(asked *Asked, v *limit.Verdict, now time.Time) {
-	all := r.all.Load()
+// Remember keeps a refusal, if no smaller request would have passed. If a rate of the account hides the team's own refusal, that is what keeps
+// requests out; the one that was told is repeated only to requests for pictures that are alike.
+func (r *Recent) Remember(asked *Asked, told *limit.Verdict, now time.Time) {
+	all, v := r.all.Load(), told
+	if v.Hidden != nil {
+		v = v.Hidden
+	}
 	own, need := all.Get(asked.Team), needsTokens
 	if v.Closes() && asked.pictures() {
-		charged := &all.house[needsPictures]
-		charged.CompareAndSwap(nil, new(recentRefusal))
-		own[needsPictures].Store(&recentRefusal{*v, asked.Alike, now, charged.Load()})
+		own[needsPictures].Store(&recentRefusal{*told, *asked, now, v.Wait, v.Reason == limit.ReasonHouse, all.mark()})
 	}
 	if v.Reason == limit.ReasonHouse {
 		own = &all.house
@@ -101,11 +106,20 @@ func (r *Recent) Remember(asked *Asked, v *limit.Verdict, now time.Time) {
 		need = needsRequest
 	}
 	if least, ok := v.Least(); ok {
-		own[need].Store(&recentRefusal{verdict: least, at: now})
+		own[need].Store(&recentRefusal{verdict: least, of: *asked, at: now, closed: least.Wait})
 	}
 }
 
-// Recall returns the refusal that holds for a request at a moment. Of one that may be for pictures the body MUST have been read.
+// mark is the house's mark, which the next charge drops.
+func (all *allRefusals) mark() *recentRefusal {
+	charged, mark := &all.house[needsPictures], new(recentRefusal)
+	if charged.CompareAndSwap(nil, mark) {
+		return mark
+	}
+	return charged.Load()
+}
+
+// Recall returns the refusal that holds for a request at a moment, of several the one that waits longest. Of one that may be for pictures the body MUST have been read.
 func (r *Recent) Recall(asked *Asked, now time.Time) (v limit.Verdict, ok bool) {
 	recent := r.find(asked, now)
 	if recent == nil {
@@ -114,13 +128,12 @@ func (r *Recent) Recall(asked *Asked, now time.Time) (v limit.Verdict, ok bool) 
 	return recent.verdict.After(now.Sub(recent.at)), true
 }
 
-func (r *Recent) find(asked *Asked, now time.Time) *recentRefusal {
+func (r *Recent) find(asked *Asked, now time.Time) (longest *recentRefusal) {
 	all := r.all.Load()
 	own := all.Get(asked.Team)
 	if asked.pictures() {
 		recent := own[needsPictures].Load()
-		stands := recent.holds(now) && recent.of == asked.Alike
-		if stands && (recent.verdict.Reason != limit.ReasonHouse || recent.charged == all.house[needsPictures].Load()) {
+		if recent.holds(now) && recent.of.Alike == asked.Alike && (!recent.house || all.marked(recent.charged)) {
 			return recent
 		}
 		return nil
@@ -130,17 +143,32 @@ func (r *Recent) find(asked *Asked, now time.Time) *recentRefusal {
 			break
 		}
 		for _, of := range [...]*teamRefusals{own, &all.house} {
-			if recent := of[need].Load(); recent.holds(now) {
-				return recent
+			recent := of[need].Load()
+			if recent.holds(now) && recent.tells(asked) && (longest == nil || recent.ends().After(longest.ends())) {
+				longest = recent
 			}
 		}
 	}
-	return nil
+	return longest
+}
+
+// marked reports whether no team was charged since a mark was made.
+func (all *allRefusals) marked(mark *recentRefusal) bool {
+	return mark != nil && mark == all.house[needsPictures].Load()
 }
 
 func (a *Asked) pictures() bool { return a.Alike.Size[limit.Images] > 0 }
 
 // holds reports whether a refusal still holds at a moment.
 func (r *recentRefusal) holds(now time.Time) bool {
-	return r != nil && now.Sub(r.at) < min(r.verdict.Wait, recentFor)
+	return r != nil && now.Sub(r.at) < min(r.closed, recentFor)
 }
+
+// tells reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
+func (r *recentRefusal) tells(asked *Asked) bool {
+	was, is := &r.of.Alike, &asked.Alike
+	return !asked.Inside || r.of.Team == asked.Team && was.Key == is.Key && was.Tag == is.Tag
+}
+
+// ends is when a request would fit.
+func (r *recentRefusal) ends() time.Time { return r.at.Add(r.verdict.Wait) }

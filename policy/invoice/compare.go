@@ -55,6 +55,7 @@ type Report struct {
 	Corrections             []limit.Correction
 	Unbilled                []Cell // for which the bill has no line, and so none of Corrections is
 	Nameless                []Cell // likewise: their accounts are words of the bill that are no ids
+	Unused                  []Cell // likewise, of some unit: the ledger has no use of any team by which to divide it
 }
 
 // day is a model on a day.
@@ -112,7 +113,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		}
 	}
 	c.end(tolerance)
-	c.Corrections, c.Unbilled, c.Nameless = c.cells.corrections(c.units())
+	c.cells.correct(&c.Report)
 	return c.Report
 }
 

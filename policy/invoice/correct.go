@@ -80,32 +80,36 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 	in.billed[limit.Spend] += sum.Amount
 }
 
-// corrections would make both sides of each cell equal in some units. The bill knows no teams: what it has more is divided by what is
+// correct proposes corrections that would make both sides of each cell equal in the units that are compared. The bill knows no teams: what it has more is divided by what is
 // estimated of each team's use, or by all of it if nothing is; what it has less is taken back from estimates first, and from no team more than
 // it used. Nothing is proposed for a cell of which the bill has no line, because it may end before, or be another's; nor for one whose account
-// is a word of the bill that no account at the service can be named by, which are nameless.
-func (c *cells) corrections(units []int) (all []limit.Correction, unbilled, nameless []Cell) {
+// is a word of the bill that no account at the service can be named by; nor for what the bill has more where no team used anything.
+func (c *cells) correct(r *Report) {
+	units := r.units()
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
 	for _, name := range order {
 		in := c.of[name]
 		if !in.has {
-			unbilled = append(unbilled, name)
+			r.Unbilled = append(r.Unbilled, name)
 			continue
 		}
 		if name.Account != "" && !teams.IsID(name.Account) {
-			nameless = append(nameless, name)
+			r.Nameless = append(r.Nameless, name)
 			continue
 		}
 		for _, u := range units {
-			for by, n := range c.shares(in, name, u) {
-				all = append(all, limit.Correction{Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u], Delta: n})
+			shares := c.shares(in, name, u)
+			if len(shares) == 0 && in.billed[u] != in.ledger[u] && !slices.Contains(r.Unused, name) {
+				r.Unused = append(r.Unused, name)
+			}
+			for by, n := range shares {
+				r.Corrections = append(r.Corrections, limit.Correction{Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u], Delta: n})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b limit.Correction) int {
+	slices.SortStableFunc(r.Corrections, func(a, b limit.Correction) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Team, b.Team), cmp.Compare(slices.Index(units, unit.Index(a.Unit)), slices.Index(units, unit.Index(b.Unit))))
 	})
-	return all, unbilled, nameless
 }
 
 // shares divides a cell's difference in a unit.

@@ -453,6 +453,34 @@ func BenchmarkRead(b *testing.B) {
 }
 
 // corrections writes those of a report.
+// What the bill has more where no team used anything is not divided: the day is listed.
+func TestWhatNobodyUsedIsListed(t *testing.T) {
+	bill := &invoice.Sums{Of: map[invoice.Item]invoice.Sum{{Day: 20261121, Model: "m", Kind: "input"}: {Quantity: 10, Amount: 5}}, Counted: true}
+	r := invoice.Compare(bill, nil, new(big.Rat))
+	if len(r.Corrections) != 0 || fmt.Sprint(r.Unused) != "[{20261121 }]" {
+		t.Errorf("%+v %v", r.Corrections, r.Unused)
+	}
+	used := []invoice.Use{{Team: "search", Day: 20261121, Model: "m", Kind: "input", Used: limit.Amounts{limit.Requests: 1, limit.Tokens: 9, limit.Spend: 4}}}
+	if r := invoice.Compare(bill, used, new(big.Rat)); len(r.Corrections) != 2 || r.Unused != nil {
+		t.Errorf("%+v %v", r.Corrections, r.Unused)
+	}
+}
+
+// A zone does nothing to dates without hours, which a warning says.
+func TestAZoneOfDaysWarns(t *testing.T) {
+	for date, warns := range map[string]bool{
+		"zone: Asia/Shanghai": true, `format: "2006-01-02 15:04", zone: Asia/Shanghai`: false, "zone: UTC": false, `format: "2006/01/02"`: false,
+	} {
+		m, err := invoice.ParseMap([]byte("date: {column: D, " + date + "}\nmodel: {column: M}\namount: {column: A}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Warning("map.yaml"); strings.Contains(got, "warning: map.yaml: days of the bill are of Asia/Shanghai, those of the ledger of UTC") != warns || (got != "") != warns {
+			t.Errorf("%s: %q", date, got)
+		}
+	}
+}
+
 func corrections(r *invoice.Report) string {
 	var lines []string
 	for _, c := range r.Corrections {

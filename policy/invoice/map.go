@@ -181,6 +181,27 @@ func kindNames() []string {
 	return append(names, Unknown)
 }
 
+// Warning is a line that says what of the map does nothing, from a file; empty: nothing.
+func (m *Map) Warning(file string) string {
+	if m.Date.Zone == "" || m.Date.Zone == "UTC" || m.Date.hasHours() {
+		return ""
+	}
+	return "warning: " + file + ": days of the bill are of " + m.Date.Zone + ", those of the ledger of UTC: each day differs by what was used in the hours between; " +
+		"reconcile months, or raise the tolerance\n"
+}
+
+func (d *Date) format() string {
+	if d.Format == "" {
+		return time.DateOnly
+	}
+	return d.Format
+}
+
+// hasHours reports whether the format has hours: 15, 3 or 03; minutes are 04.
+func (d *Date) hasHours() bool {
+	return strings.ContainsAny(strings.ReplaceAll(d.format(), "2006", ""), "35")
+}
+
 // kindOf is the kind of a word of the bill.
 func (m *Map) kindOf(word string) string {
 	if i := slices.IndexFunc(m.Kinds, func(k KindPattern) bool { return k.Pattern.Match(word) }); i >= 0 {

@@ -174,13 +174,6 @@ func (r *reader) end() (*Sums, error) {
 	return s, nil
 }
 
-func (d *Date) format() string {
-	if d.Format == "" {
-		return time.DateOnly
-	}
-	return d.Format
-}
-
 // dayOf is the day in UTC of a line's time. A date without hours keeps its day: nothing says which part of it is of another day in UTC.
 func (r *reader) dayOf(text string) (day int, ok bool) {
 	if day, seen := r.days[text]; seen {
@@ -190,7 +183,7 @@ func (r *reader) dayOf(text string) (day int, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	if hours := strings.ContainsAny(strings.ReplaceAll(r.m.Date.format(), "2006", ""), "35"); hours { // 15, 3, 03; minutes are 04
+	if r.m.Date.hasHours() {
 		t = t.UTC()
 	}
 	day = t.Year()*10000 + int(t.Month())*100 + t.Day()

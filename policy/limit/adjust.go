@@ -15,10 +15,13 @@ type Correction struct {
 	Team    string
 	Unit    teams.Unit
 	Delta   int64  // below 0 gives back
-	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: the running day
+	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: the running day, of all accounts unless Account is another than main
 	Account string // at the service; empty: main
 	Why     string // kept with it for as long as the ledger
 }
+
+// Named reports whether the correction is of the ledger of one day and account: of the running day if it names an account beside main alone.
+func (c *Correction) Named() bool { return c.Day != 0 || accountOf(c.Account) != "" }
 
 // Outside are the accounts outside of the teams that a correction corrects, too.
 func (c *Correction) Outside() [2]string {
@@ -28,16 +31,16 @@ func (c *Correction) Outside() [2]string {
 // AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
-// Adjustment is the result of a correction, whether or not it was posted. The day's use is that of all accounts; of a day that the correction
-// names it is the ledger's of its account.
+// Adjustment is the result of a correction, whether or not it was posted. The day's use is that of all accounts; of a day, or an account beside
+// main, that the correction names it is the ledger's of that day and account.
 type Adjustment struct {
 	Done               bool // false: what is corrected would fall below 0, and nothing was changed
 	DayBefore, Day     int64
 	MonthBefore, Month int64 // 0 for a day of an earlier month, which no quota counts
 }
 
-// Adjust makes a correction. Of the running day it takes back what the month used, at most: use of earlier days may be meant. Of a day that
-// is named it takes back what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
+// Adjust makes a correction. Of the running day it takes back what the month used, at most: use of earlier days may be meant. Of a day, or
+// an account beside main, that is named it takes back what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
 	done := m.teams.Get(c.Team).adjust(&c, nil)
 	for _, id := range c.Outside() {
@@ -55,10 +58,10 @@ func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	defer a.mu.Unlock()
 	date, u := a.date.at(a.time()), UnitIndex(c.Unit)
 	day := cmp.Or(c.Day, date.Day)
-	of := a.books[ScopeTeam].tallies(day, "")
+	of := a.books[ScopeTeam].tallies(day, "", false)
 	running := day/100 == date.Month
 	done.DayBefore = of[0].used[u]
-	if c.Day != 0 {
+	if c.Named() {
 		done.DayBefore = a.ledger.usedOn(day, accountOf(c.Account))[u]
 	}
 	if running {
@@ -66,7 +69,7 @@ func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	}
 	done.Day, done.Month = done.DayBefore, done.MonthBefore
 	least := done.MonthBefore
-	if c.Day != 0 {
+	if c.Named() {
 		least = done.DayBefore
 	}
 	if least+c.Delta < 0 && team == nil {

@@ -10,8 +10,8 @@ type tally struct{ used, estimated, held Amounts }
 const mostNames = 1000
 
 // tallies returns those of a day and its month for a name, under which the day counts it.
-func (b *book) tallies(day int, name string) (in [2]*tally) {
-	name = b.counts(day, name)
+func (b *book) tallies(day int, name string, own bool) (in [2]*tally) {
+	name = b.counts(day, name, own)
 	for p, period := range [2]int{day, day / 100} {
 		if b[p] == nil {
 			b[p] = map[int]map[string]*tally{}
@@ -30,8 +30,9 @@ func (b *book) tallies(day int, name string) (in [2]*tally) {
 	return in
 }
 
-// counts returns the name under which a day counts a name: once it has a thousand, further ones are one.
-func (b *book) counts(day int, name string) string {
+// counts returns the name under which a day counts a name: once it has a thousand, further ones are one. own: it is a key that has quotas in
+// the teams file, which is always itself.
+func (b *book) counts(day int, name string, own bool) string {
 	names := b[0][day]
 	known := len(names)
 	for _, special := range [...]string{"", Other} { // they need no room
@@ -39,21 +40,33 @@ func (b *book) counts(day int, name string) string {
 			known--
 		}
 	}
-	if name == "" || names[name] != nil || known < mostNames {
+	if own || name == "" || name == Other || names[name] != nil || known < mostNames {
 		return name
 	}
 	return Other
 }
 
-// read reads what a name used and holds on a date.
-func (b *book) read(date *Calendar, name string, to *Balance) {
-	counted := b.counts(date.Day, name)
-	to.Other = counted != name
-	for p, period := range [2]int{date.Day, date.Month} {
-		if in := b[p][period][counted]; in != nil {
-			for unit := range in.used {
-				to.Used[2*unit+p], to.Held[2*unit+p] = in.used[unit], in.held[unit]
-			}
+// read reads what a name used and holds on a date. A day of the month that counts it as one of the others adds what all of those used, so that
+// it never passes its month.
+func (b *book) read(date *Calendar, name string, own bool, to *Balance) {
+	counted := b.counts(date.Day, name, own)
+	to.Other, to.Used, to.Held = counted != name, [QuotaCount]int64{}, [QuotaCount]int64{}
+	to.add(0, b[0][date.Day][counted])
+	to.add(1, b[1][date.Month][name])
+	for day := date.Month*100 + 1; name != Other && b[1][date.Month][Other] != nil && day <= date.Month*100+31; day++ {
+		if b.counts(day, name, own) != name {
+			to.add(1, b[0][day][Other])
 		}
+	}
+}
+
+// add adds what was used and is held of a period, 0 for a day; nil: nothing.
+func (b *Balance) add(period int, in *tally) {
+	if in == nil {
+		return
+	}
+	for unit := range in.used {
+		b.Used[2*unit+period] += in.used[unit]
+		b.Held[2*unit+period] += in.held[unit]
 	}
 }

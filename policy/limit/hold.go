@@ -85,6 +85,12 @@ func (h *Hold) Inner(k ScopeKind) Inner {
 	return InnerOf(h.nameIn(k), k == ScopeTag && len(h.Team.TagQuotas) > 0 || k == ScopeKey && key != nil && len(key.Quotas) > 0)
 }
 
+// LimitedInside reports whether limits inside a team concern its requests with a key: those of the key, or of each value of the team's tag.
+func LimitedInside(t *teams.Team, key string) bool {
+	k := t.Key(key)
+	return len(t.TagQuotas) > 0 || k != nil && len(k.Rates)+len(k.Quotas) > 0
+}
+
 // Inner is the hold's scope of a kind inside the team; empty: it is in none.
 func (h *Held) Inner(k ScopeKind) Inner {
 	switch k {

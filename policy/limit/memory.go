@@ -145,7 +145,7 @@ func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) {
 	s.Date = a.date.at(s.At)
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
-			a.books[k].read(&s.Date, h.nameIn(k), s.Of(k))
+			a.books[k].read(&s.Date, h.nameIn(k), k == ScopeKey, s.Of(k))
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{Held: heldOf(h, &s.Date, s.takes(t)), due: now.Add(h.Lease), since: now}
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
-			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k))
+			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k), k == ScopeKey)
 		}
 	}
 	a.holds[h.ID] = held
@@ -196,7 +196,7 @@ func (a *account) forget(h *heldIn) {
 func (a *account) post(h *heldIn, amounts, estimated Amounts, kinds price.ByKind) {
 	for k, of := range h.of {
 		if name, charged := h.in(ScopeKind(k)); charged && of[0] == nil {
-			of = a.books[k].tallies(h.Day, name)
+			of = a.books[k].tallies(h.Day, name, false)
 		}
 		for _, in := range of {
 			if in != nil {

@@ -22,7 +22,8 @@ func (v *Verdict) OrOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdic
 		return *v
 	}
 	refused := refusedOutside(rate, wait, h)
-	refused.Limits = v.Limits
+	hidden := *v
+	refused.Limits, refused.Hidden = v.Limits, &hidden
 	return refused
 }
 

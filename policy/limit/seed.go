@@ -63,7 +63,7 @@ func raise(m *Memory, id string) {
 	})
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	for p, in := range own.books[ScopeTeam].tallies(date.Day, "") {
+	for p, in := range own.books[ScopeTeam].tallies(date.Day, "", false) {
 		for unit := range in.used {
 			in.used[unit] += max(missing[2*unit+p], 0)
 		}
@@ -76,7 +76,7 @@ func (a *account) taken() (date Calendar, t Taken) {
 	defer a.mu.Unlock()
 	date = a.date.at(a.time())
 	var b Balance
-	a.books[ScopeTeam].read(&date, "", &b)
+	a.books[ScopeTeam].read(&date, "", false, &b)
 	return date, TakenOf(&b)
 }
 

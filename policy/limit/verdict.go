@@ -33,6 +33,7 @@ type Verdict struct {
 	Aside  Aside         // what is set aside of that limit for lost replicas; zero: nothing known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
+	Hidden *Verdict      // the refusal by a limit of the team, its key, its tag or the house that a longer wait for a rate outside hides; nil: none
 }
 
 // Standing is how a team stands to one limit.

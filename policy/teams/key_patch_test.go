@@ -2,6 +2,8 @@ package teams_test
 
 import (
 	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,6 +25,7 @@ func TestAChangeOfAKeyIsAMergePatch(t *testing.T) {
 		{"a part of a rate", some, `{"rates":{"requests":{"limit":30}}}`, strings.Replace(some, `"limit":60`, `"limit":30`, 1), ""},
 		{"no burst", some, `{"rates":{"requests":{"burst":null}}}`, strings.Replace(some, `"burst":90,`, "", 1), ""},
 		{"another rate", some, `{"rates":{"tokens":{"per":"1m","limit":5}}}`, strings.Replace(some, `"per":"1m"}}`, `"per":"1m"},"tokens":{"limit":5,"per":"1m"}}`, 1), ""},
+		{"as documented", some, documentedChange(t), strings.Replace(some, `"day":50,"month":900`, `"day":40`, 1), ""},
 		{"a list as a whole", `{"models":["a","b"]}`, `{"models":["c"]}`, `{"models":["c"]}`, ""},
 		{"its state only", some, `{"disabled":true}`, strings.Replace(some, `{"con`, `{"disabled":true,"con`, 1), ""},
 		{"no state", `{"disabled":true,"concurrent":4}`, `{"disabled":null}`, `{"concurrent":4}`, ""},
@@ -55,6 +58,20 @@ func TestAChangeOfAKeyIsAMergePatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// documentedChange is the body of the PATCH of a key that docs/money.md shows.
+func documentedChange(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/money.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("`([^`]+)` changes these two alone").FindSubmatch(page)
+	if shown == nil {
+		t.Fatal("docs/money.md shows no change of a key")
+	}
+	return string(shown[1])
 }
 
 // A new key keeps nothing null, and one that replaces another has the limits of that, merged with those of the order.

@@ -101,7 +101,7 @@ func readSize(n node, before []price.Size) (s price.Size) {
 	case slices.ContainsFunc(before, func(b price.Size) bool { return b.UpToPixels == s.UpToPixels && strings.EqualFold(b.Word, s.Word) }):
 		n.warn("never counts: an entry before it has the same size")
 	case s.Word != "" && !policy.IsSize(strings.ToUpper(s.Word)):
-		n.warn("never counts: no rule allows the size " + shown(s.Word) + ", only 1K, 2K and width*height")
+		n.warn("no request can ask for the size " + shown(s.Word) + ", only for 1K, 2K and width*height; it counts if an answer says it")
 	}
 	return s
 }

@@ -69,6 +69,30 @@ func TestAdjustAndOpen(t *testing.T) {
 	})
 }
 
+// TestAnotherAccountsUseIsNotTakenBack: without a day, a correction of an account beside main takes back what that account used today, not what
+// the team used on all of them.
+func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
+	holdings(t, func(t *testing.T, h holding, _ *limittest.Clock) {
+		accounts := h.(adjusting)
+		adjusts(t, accounts, "adjust-0", 100, limit.Adjustment{Done: true, Day: 100, Month: 100})
+		for _, tt := range []struct {
+			delta int64
+			want  limit.Adjustment
+		}{
+			{-1, limit.Adjustment{MonthBefore: 100, Month: 100}},
+			{7, limit.Adjustment{Done: true, Day: 7, MonthBefore: 100, Month: 107}},
+			{-8, limit.Adjustment{DayBefore: 7, Day: 7, MonthBefore: 107, Month: 107}},
+			{-7, limit.Adjustment{Done: true, DayBefore: 7, MonthBefore: 107, Month: 100}},
+		} {
+			c := limit.Correction{ID: "eu-" + rand.Text(), Team: limittest.Team(t).ID, Unit: teams.UnitTokens, Delta: tt.delta, Account: "eu", Why: "test"}
+			got, err := accounts.Adjust(t.Context(), c)
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%d: %v (-want +got):\n%s", tt.delta, err, diff)
+			}
+		}
+	})
+}
+
 // adjusts corrects the tokens of the team, and expects a result.
 func adjusts(t *testing.T, accounts adjusting, id string, delta int64, want limit.Adjustment) {
 	t.Helper()

@@ -709,12 +709,12 @@ var tagMutants = []mutant{
 	{"a batch makes a ledger without its day", "if not got[i] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
 	{"the month is the day", "string.format(dated, d) end", "d == 1 and key or 'none' end"},
 	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
-	{"what is used of the tag is not read", "row.n[used] + (got[2 * n - 1] or 0)", "row.n[used]"},
+	{"what is used of the tag is not read", "row.n[used] + (got[from + 2 * n - 1] or 0)", "row.n[used]"},
 	{"refused requests are held by the tag", ".place(rows[k + 1], i, amount)", ".place(rows[k + 1], i, 0)"},
 }
 
 var keyMutants = []mutant{
-	{"a hold without quotas of its key is freed from them", "counted = counted == '@'}", "counted = true}"},
+	{"a hold without quotas of its key is freed from them", "counted = counted == '@',", "counted = true,"},
 	{"use with a key is not counted", "if key then scopes.keys", "if false then scopes.keys"},
 	{"holds with different keys are added up", "hold.day .. ' ' .. (hold.team or '') .. ' ' .. hold.what", "hold.day .. hold.what"},
 	{"the rate of a key is the team's", "UNITS[rate.unit] .. (rate.of or '')", "UNITS[rate.unit]"},

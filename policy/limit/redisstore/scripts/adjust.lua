@@ -1,14 +1,14 @@
 -- Posts a correction to a team's day and month and to its ledger, once, with who ordered it and why. What a day or month used never falls
 -- below 0: the running day may be younger than what is corrected, and a count of a past one may be gone.
 --
--- team  id  unit, from 1  delta, may be below 0  day, or empty: the running one  account is @ and its id or empty  why
+-- team  id  unit, from 1  delta, may be below 0  day, or empty: the running one  account is @ and its id, or empty: main  why
 -- keep the record so many seconds  change, of an account outside of the teams: what the team's day changed by, because the rest of today's
 -- use is other teams'; it is corrected whatever there is to take back
 -- Returns 1, or 0 if the month, or the ledger of the named day and account, would fall below 0, and the use of day and month before and after:
--- of a named day the ledger's, of a month that is over 0. Behind them is what the day changed by when the correction was made.
+-- of a named day, or account beside main, the ledger's of both, of a month that is over 0. Behind them is what the day changed by when the correction was made.
 local now, unit, delta, record = clock(), A.unit, A.delta, TEAM .. 'hold:' .. A.id
 local today, running = periods(now)
-local day = A.day == '' and today or A.day
+local day, named = A.day == '' and today or A.day, A.day ~= '' or A.account ~= ''
 local month = string.sub(day, 1, 6)
 local dayField, monthField = day .. ':' .. UNITS[unit] .. ':used', month .. ':' .. UNITS[unit] .. ':used'
 
@@ -22,10 +22,10 @@ local function ledger_used()
   return sum
 end
 
-local d = A.day == '' and tonumber(redis.call('HGET', QUOTA, dayField) or 0) or ledger_used()
+local d = named and ledger_used() or tonumber(redis.call('HGET', QUOTA, dayField) or 0)
 local m = month == running and tonumber(redis.call('HGET', QUOTA, monthField) or 0) or 0
 if redis.call('EXISTS', record) == 1 then return {NUMBER, 1, d, d, m, m, tonumber(redis.call('HGET', record, 'change') or delta)} end
-if not A.change and (A.day == '' and m or d) + delta < 0 then return {NUMBER, 0, d, d, m, m, 0} end
+if not A.change and (named and d or m) + delta < 0 then return {NUMBER, 0, d, d, m, m, 0} end
 local of_day = A.change or math.max(d + delta, 0) - d
 local change = nothing()
 change[unit] = delta

@@ -120,7 +120,7 @@ local function scopes_of(hold)
   end
   local team = hold.team or ''
   local counted, key = string.match(team, '/(@?)(.+)$')
-  if key then scopes.keys = {name = key, counted = counted == '@'} end
+  if key then scopes.keys = {name = key, counted = counted == '@', own = counted == '@'} end
   return entry .. (string.match(team, '^[^/@]+(@[^/]+)') or ''), scopes
 end
 
@@ -151,18 +151,28 @@ local function note_late(day)
 end
 
 -- known_name returns the name under which a day counts a name. It takes a thousand, because clients can invent them; the others are one.
-local function known_name(key, name)
+-- own: it is a key that has quotas in the teams file, which is always itself.
+local function known_name(key, name, own)
   if name == '' or name == 'other' or redis.call('HEXISTS', key, '#' .. name) == 1 then return name end
   local known = tonumber(redis.call('HGET', key, '#') or 0)
-  if known >= 1000 then return 'other' end
+  if known >= 1000 and not own then return 'other' end
   redis.call('HSET', key, '#' .. name, 1, '#', known + 1)
   return name
 end
 
--- post_scope adds to what a scope inside the team used on a day, and holds, where that is counted.
+-- frees reports whether a sum gives back what was held.
+local function frees(s)
+  for i in ipairs(UNITS) do
+    if s.held[i] < 0 then return true end
+  end
+  return false
+end
+
+-- post_scope adds to what a scope inside the team used on a day, and holds, where that is counted. What is held for a key that the day does
+-- not know was held among the others, by a replica of the version before.
 local function post_scope(key, scope, s)
   start(key, s.day)
-  local name = known_name(key, scope.name)
+  local name = known_name(key, scope.name, scope.own and not frees(s))
   for i, unit in ipairs(UNITS) do
     local field = name .. '||' .. unit
     count(key, field, s.used[i])

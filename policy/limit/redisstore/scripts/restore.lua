@@ -77,7 +77,7 @@ local late = {} -- days of which scopes were raised late
 local function raise_scope(kind, day, name, reported)
   local key, fields = scope_key(kind, day), {}
   count_scopes(key, day)
-  if known_name(key, name) ~= name then return end
+  if known_name(key, name, kind == 'keys') ~= name then return end
   for i, unit in ipairs(UNITS) do
     local used = name .. '||' .. unit
     fields[2 * i - 1], fields[2 * i] = used, used .. '|told'

@@ -33,7 +33,7 @@ local function count_again(month)
           local key = scope_key(kind, hold.day)
           if scope.counted then
             start(key, hold.day)
-            local name, of = known_name(key, scope.name), inner[key] or {}
+            local name, of = known_name(key, scope.name, scope.own), inner[key] or {}
             inner[key] = of
             for i, n in ipairs(amounts) do
               local field = name .. '||' .. UNITS[i] .. '|held'
