@@ -19,6 +19,7 @@ type Memory struct {
 	waiting map[Address]*queue
 	firsts  map[string]bool // owner and name of events that are written once
 	dropped int64
+	lost    map[Address]int // deliveries that waited when their event was dropped
 }
 
 // keptEvents are the events of one owner, the oldest first.
@@ -43,7 +44,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}, lost: map[Address]int{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -112,6 +113,9 @@ func (m *Memory) of(owner string) *keptEvents {
 // drop drops the oldest event. The lock is held.
 func (m *Memory) drop(of *keptEvents) {
 	for _, to := range of.list[0].to {
+		if to.State == Waiting {
+			m.lost[to.To]++
+		}
 		m.end(to)
 	}
 	of.list[0], of.gone = nil, true
@@ -163,13 +167,13 @@ func behind(list []*keptEvent, id ID) int {
 }
 
 // Due implements [Outbox].
-func (m *Memory) Due(_ context.Context, hooks []Address, most int) (list []Delivery, err error) {
+func (m *Memory) Due(_ context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	for _, hook := range hooks {
+	for hook, room := range rooms {
 		q := m.waiting[hook]
-		for n := 0; n < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
+		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
 			d := (*q)[0]
 			d.due = now.Add(Lease)
 			heap.Fix(q, 0)
@@ -178,7 +182,19 @@ func (m *Memory) Due(_ context.Context, hooks []Address, most int) (list []Deliv
 			}
 		}
 	}
-	return list, nil
+	return list, m.takeLost(rooms), nil
+}
+
+// takeLost takes the counts of what hooks have lost. The lock is held.
+func (m *Memory) takeLost(rooms map[Address]int) map[Address]int {
+	lost := map[Address]int{}
+	for hook := range rooms {
+		if n := m.lost[hook]; n > 0 {
+			lost[hook] = n
+			delete(m.lost, hook)
+		}
+	}
+	return lost
 }
 
 // Tried implements [Outbox].
