@@ -17,7 +17,7 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
-	firsts  map[string]bool // owner and name of events that are written once
+	firsts  map[string]int64 // the limits of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
 }
@@ -44,7 +44,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}, lost: map[Address]int{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -73,27 +73,21 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	return id, nil
 }
 
-// Once remembers a name of an owner and writes a draft of the owner's, unless it is nil, if the name is new, and reports whether it is. It
-// never fails.
-func (m *Memory) Once(ctx context.Context, owner, name string, d *Draft) (bool, error) {
+// Once remembers a name and writes a draft of its owner's, unless it is nil, if the name is new, and reports whether it is. It never fails.
+func (m *Memory) Once(ctx context.Context, n Name, d *Draft) (bool, error) {
 	m.mu.Lock()
-	of := owner + " " + name
-	told := m.firsts[of]
-	m.firsts[of] = true
+	of := n.Owner + " " + n.Name
+	limit, known := m.firsts[of]
+	told := known && !(n.Again && limit < n.Limit)
+	if !told {
+		m.firsts[of] = n.Limit
+	}
 	m.mu.Unlock()
 	if told || d == nil {
 		return !told, nil
 	}
 	_, err := m.Append(ctx, d)
 	return true, err
-}
-
-// Forget has the next call of Once with this name be the first again.
-func (m *Memory) Forget(_ context.Context, owner, name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.firsts, owner+" "+name)
-	return nil
 }
 
 // of returns an owner's events without those whose life has ended. The lock is held.

@@ -29,6 +29,13 @@ type Delivery struct {
 	Next  time.Time // of the next try, while it waits
 }
 
+// Name is what an event is written once for.
+type Name struct {
+	Owner, Name string
+	Limit       int64 // remembered with it
+	Again       bool  // it is new again if it is remembered with a smaller limit
+}
+
 // State is how far a delivery is.
 type State string
 

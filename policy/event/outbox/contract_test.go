@@ -32,8 +32,7 @@ type form struct {
 	dropped func() int64
 	lost    int // of all calls of due
 	once    interface {
-		Once(ctx context.Context, owner, name string, d *event.Draft) (bool, error)
-		Forget(ctx context.Context, owner, name string) error
+		Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 	}
 }
 
@@ -540,30 +539,30 @@ func TestTheWalkTidiesTheIndex(t *testing.T) {
 	f.taken("search/jobs 1", f.due(1, jobs))
 }
 
-// A name of an owner is new once, until it is forgotten. A draft is written with it; without one nothing is.
+// A name of an owner is new once, or again with a larger limit. A draft is written with it; without one nothing is.
 func TestANameIsNewOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		draft := &event.Draft{Type: event.QuotaReached, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: jobs}}}
 		for i, tt := range []struct {
-			owner, name string
-			draft       *event.Draft
-			forget      bool
-			want        bool
-			written     int
+			event.Name
+			draft   *event.Draft
+			want    bool
+			written int
 		}{
-			{"search", "a", draft, false, true, 1},
-			{"search", "a", draft, false, false, 1},
-			{"search", "b", nil, false, true, 1},
-			{"search", "b", draft, false, false, 1},
-			{"shop", "a", nil, false, true, 1},
-			{"search", "a", draft, true, true, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 10}, draft, true, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 10}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 10, Again: true}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "b"}, nil, true, 1},
+			{event.Name{Owner: "search", Name: "b"}, draft, false, 1},
+			{event.Name{Owner: "shop", Name: "a"}, nil, true, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 11}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 11, Again: true}, draft, true, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 10, Again: true}, draft, false, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 11, Again: true}, draft, false, 2},
+			{event.Name{Owner: "search", Name: "b", Limit: 1 << 52, Again: true}, nil, true, 2},
+			{event.Name{Owner: "search", Name: "b", Limit: 1<<52 + 1, Again: true}, nil, true, 2},
 		} {
-			if tt.forget {
-				if err := f.once.Forget(f.Context(), tt.owner, tt.name); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got, err := f.once.Once(f.Context(), tt.owner, tt.name, tt.draft)
+			got, err := f.once.Once(f.Context(), tt.Name, tt.draft)
 			list, _, listed := f.After(f.Context(), event.ID{Owner: "search"}, 10)
 			if err != nil || listed != nil || got != tt.want || len(list) != tt.written {
 				f.Errorf("%d: %v %v, %d events, %v", i, got, err, len(list), listed)
