@@ -105,7 +105,7 @@ func newWorld(t *testing.T, answer func(r *http.Request, n int) (int, time.Durat
 // replica is one more deliverer.
 func (w *world) replica() *Deliverer {
 	poster := NewPoster(PosterConfig{Secret: func(string) (upstream.Secret, error) { return testSecret, nil }, Now: time.Now})
-	poster.client.Transport = w.to
+	poster.transport = w.to
 	return New(Config{
 		Outbox: w.box, Poster: poster, Life: life, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Teams: func() *teams.File {
