@@ -22,6 +22,8 @@ type Outbox interface {
 type EventsOutbox interface {
 	event.Outbox
 	Outbox
+	// Dropped MUST return how many events this process has dropped because their owner had too many.
+	Dropped() int64
 }
 
 // reachedData is the data of the event [event.QuotaReached]. Spend is in the currency.

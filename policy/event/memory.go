@@ -273,13 +273,11 @@ func (m *Memory) Again(_ context.Context, id ID) error {
 	return nil
 }
 
-// Dropped returns how many events were dropped since the last call because their owner had too many.
+// Dropped returns how many events were dropped so far because their owner had too many.
 func (m *Memory) Dropped() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.dropped
-	m.dropped = 0
-	return n
+	return m.dropped
 }
 
 // queue is a heap of deliveries to one hook, by when they are due.
