@@ -45,6 +45,7 @@ const (
 	ownFailovers       = "sluice.account.failovers"
 	ownAccountBusy     = "sluice.account.in_flight"
 	ownHooks           = "sluice.hook.deliveries"
+	ownEventsDropped   = "sluice.events.dropped"
 	ownHookOldest      = "sluice.hook.oldest"
 	ownWarnings        = "sluice.warnings"
 	ownReloads         = "sluice.reloads"

@@ -20,6 +20,8 @@ type Watched struct {
 	Accounts    func() []Account                  // the accounts at the service
 	Queue       func(show ShowQueue)              // calls show for each team
 	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
+	// EventsDropped counts events that this process dropped because their owner had too many.
+	EventsDropped func() int64
 }
 
 // ShowQueue shows how many requests of a team wait for their turn, and how many may.
@@ -53,6 +55,12 @@ func (m *Metrics) Watch(w Watched) error {
 	if w.LogDropped != nil {
 		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(w.LogDropped()))
+			return nil
+		})
+	}
+	if w.EventsDropped != nil {
+		b.totals(ownEventsDropped, "{event}", "events that were dropped, because their team had too many", func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(w.EventsDropped())
 			return nil
 		})
 	}

@@ -110,7 +110,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
 		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
-		Queue: p.gateway.Queue,
+		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped,
 	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
 	watched.Hooks = p.hooks(force)

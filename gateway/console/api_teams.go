@@ -99,7 +99,7 @@ func (a *api) teams(c *call) error {
 	}
 	all := make([]written, len(found))
 	for i := range found {
-		all[i] = written(found[i])
+		all[i] = c.shown(found[i])
 	}
 	return c.write(http.StatusOK, list(all, next))
 }
@@ -109,13 +109,21 @@ func (a *api) team(c *call) error {
 	return c.show(http.StatusOK, t, err)
 }
 
+// shown is a team as the person may see it: an address of a hook, which may be a secret, is for those who may change it.
+func (c *call) shown(t teams.Spec) written {
+	if c.who.Changes() {
+		return written(t)
+	}
+	return written(t.Shown())
+}
+
 // show answers with a team and its ETag.
 func (c *call) show(status int, t teams.Spec, err error) error {
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set("ETag", t.ETag())
-	return c.write(status, written(t))
+	return c.write(status, c.shown(t))
 }
 
 func (a *api) createTeam(c *call) error {

@@ -325,3 +325,31 @@ func TestLimitsOfAKey(t *testing.T) {
 		}
 	}
 }
+
+// TestTheAddressOfAHookIsForThoseWhoChangeIt: a chat's is a secret. They read the team and save it as it is; nobody reads it in the audit.
+func TestTheAddressOfAHookIsForThoseWhoChangeIt(t *testing.T) {
+	w := newWorld(t)
+	w.create("maps", `"hooks": [{"id": "chat", "kind": "slack", "url": "https://chat.example/CANARY"}]`)
+	read := w.expect(operator, "GET /teams/maps", "", http.StatusOK, "")
+	if !strings.Contains(read.body, "https://chat.example/CANARY") {
+		t.Errorf("%s", read.body)
+	}
+	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"id":"maps"`, `"id":"maps","description":"Maps"`, 1), http.StatusOK, "", "If-Match: "+read.header.Get("ETag"))
+	w.expect(operator, "POST /teams", strings.NewReplacer(`"maps"`, `"gone"`, "CANARY", "CANARY2").Replace(read.body), http.StatusCreated, "")
+	w.secrets = append(w.secrets, "CANARY")
+	for _, who := range []access.Actor{viewer, member} {
+		for _, line := range []string{"GET /teams", "GET /teams/maps", "GET /teams/gone"} {
+			if a := w.expect(who, line, "", http.StatusOK, ""); !strings.Contains(a.body, `"url":"sha256:`) {
+				t.Errorf("%s: %s", line, a.body)
+			}
+		}
+	}
+	blank := w.expect(viewer, "GET /teams/maps", "", http.StatusOK, "")
+	w.expect(operator, "PUT /teams/maps", blank.body, http.StatusBadRequest, "invalid hooks[0].url", "If-Match: *")
+	for _, e := range w.entries() {
+		if strings.Contains(string(e.Text()), "CANARY") {
+			t.Errorf("%s", e.Text())
+		}
+	}
+	w.expect(viewer, "GET /audit", "", http.StatusOK, "")
+}

@@ -117,7 +117,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
 		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Request": nil,
 		"Account": membersOf(Account{}), "Cooling": membersOf(Cooling{}), "AccountRate": membersOf(AccountRate{}), "AccountQuota": membersOf(AccountQuota{}),
-		"Hook": {"events", "id", "insecure", "kind", "secret_file", "secrets", "url"}, "Unit": nil, "Rate": nil, "Queue": {"depth", "wait"}, "Quota": periods, "MoneyQuota": periods, "RateChange": nil, "QuotaChange": periods, "MoneyQuotaChange": periods,
+		"Unit": nil, "Rate": nil, "Queue": {"depth", "wait"}, "Hook": {"id", "url", "events", "secret_file", "secrets", "insecure", "kind"}, "Quota": periods, "MoneyQuota": periods, "RateChange": nil, "QuotaChange": periods, "MoneyQuotaChange": periods,
 	} {
 		properties, _ := at(document, "components", "schemas", name, "properties").(map[string]any)
 		slices.Sort(want)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"time"
 
@@ -31,7 +33,7 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook, so that a slow receiver holds up no other.
+// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook and 256 in all, so that a slow receiver holds up no other.
 // Any number of replicas may run one: the outbox leases each delivery to one of them. It is safe for concurrent use.
 type Deliverer struct {
 	Config
@@ -40,7 +42,7 @@ type Deliverer struct {
 	mu     sync.Mutex
 	file   *teams.File // whose hooks these are
 	hooks  map[event.Address]*event.Hook
-	ended  map[event.Address]bool // with 410, until the file changes
+	ended  map[event.Address]event.Hook // with 410, until its lines change
 	flying map[event.Address]int
 	away   bool // the outbox is; the log says so once
 	waits  waiting
@@ -49,7 +51,7 @@ type Deliverer struct {
 // New builds a Deliverer. It starts nothing.
 func New(config Config) *Deliverer {
 	config.Life = cmp.Or(config.Life, defaultLife)
-	return &Deliverer{Config: config, ready: make(chan struct{}, 1), flying: map[event.Address]int{}, waits: waiting{}}
+	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]event.Hook{}, flying: map[event.Address]int{}, waits: waiting{}}
 }
 
 // Run delivers until ctx ends, and returns when what is under way has been told to the outbox: within some 10 s.
@@ -70,37 +72,43 @@ func (d *Deliverer) Run(ctx context.Context) {
 
 // look takes what is due at hooks that have room.
 func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
-	for room, list := range d.rooms() {
-		due, err := d.Outbox.Due(ctx, list, room)
-		if d.outbox(err); err != nil {
-			return
-		}
-		for i := range due {
-			if h := d.begin(&due[i]); h != nil {
-				under.Go(func() { d.deliver(ctx, h, &due[i]) })
-			}
+	rooms, most := d.rooms()
+	due, lost, err := d.Outbox.Due(ctx, rooms, most)
+	if d.outbox(err); err != nil {
+		return
+	}
+	for i := range due {
+		if h := d.begin(&due[i]); h != nil {
+			under.Go(func() { d.deliver(ctx, h, &due[i]) })
 		}
 	}
+	d.tellLost(ctx, lost)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waits.forget(d.Now())
 }
 
-// rooms lists the hooks by how many deliveries they may take at the moment.
-func (d *Deliverer) rooms() map[int][]event.Address {
+// rooms has how many deliveries each hook may take at the moment, and all together.
+func (d *Deliverer) rooms() (rooms map[event.Address]int, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.follow()
-	rooms := map[int][]event.Address{}
-	for _, of := range all(d.file) {
-		for i := range of.hooks {
-			to := event.Address{Owner: of.owner, Hook: of.hooks[i].ID}
-			if room := perHook - d.flying[to]; room > 0 && !d.ended[to] {
-				rooms[room] = append(rooms[room], to)
-			}
-		}
+	rooms, most = map[event.Address]int{}, inAll
+	for to := range d.hooks {
+		rooms[to] = d.room(to)
 	}
-	return rooms
+	for _, n := range d.flying {
+		most -= n
+	}
+	return rooms, most
+}
+
+// room is how many deliveries a hook may take at the moment. The caller holds the lock.
+func (d *Deliverer) room(to event.Address) int {
+	if _, ended := d.ended[to]; ended {
+		return 0
+	}
+	return perHook - d.flying[to]
 }
 
 // follow takes another file's hooks over. The caller holds the lock.
@@ -109,23 +117,28 @@ func (d *Deliverer) follow() {
 	if file == d.file {
 		return
 	}
-	d.file, d.hooks, d.ended = file, map[event.Address]*event.Hook{}, map[event.Address]bool{}
+	d.file, d.hooks = file, map[event.Address]*event.Hook{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
 			d.hooks[event.Address{Owner: of.owner, Hook: of.hooks[i].ID}] = &of.hooks[i]
 		}
 	}
+	maps.DeleteFunc(d.ended, func(to event.Address, was event.Hook) bool {
+		is := d.hooks[to]
+		return is == nil || !reflect.DeepEqual(*is, was)
+	})
 }
 
-// begin counts a delivery as under way; nil: its hook has gone, and whoever has the file with it delivers.
+// begin counts a delivery as under way; nil: its hook has gone or no room, and after the lease whoever has both delivers.
 func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.hooks[due.To]
-	if h != nil {
-		d.flying[due.To]++
-		d.waits.add(due, d.Now())
+	if h == nil || d.room(due.To) <= 0 {
+		return nil
 	}
+	d.flying[due.To]++
+	d.waits.add(due, d.Now())
 	return h
 }
 
@@ -134,7 +147,7 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
 	outcome := judge(due, answer.Code, d.Now(), d.Life, rand.Float64())
-	d.end(due, outcome)
+	d.end(h, due, outcome)
 	d.Count(h.ID, outcome)
 	d.tell(ctx, due, outcome, err)
 	d.record(ctx, due, taken)
@@ -150,12 +163,24 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 }
 
 // end notes what came of a try.
-func (d *Deliverer) end(due *event.Delivery, outcome Outcome) {
+func (d *Deliverer) end(h *event.Hook, due *event.Delivery, outcome Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waits.end(due)
 	if outcome == Ended {
-		d.ended[due.To] = true
+		d.ended[due.To] = *h
+	}
+}
+
+// tellLost counts and logs deliveries that the outbox gave up.
+func (d *Deliverer) tellLost(ctx context.Context, lost map[event.Address]int) {
+	for to, n := range lost {
+		for range n {
+			d.Count(to.Hook, GivenUp)
+		}
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "hook",
+			slog.String("owner", to.Owner), slog.String("hook", to.Hook), slog.Int("deliveries", n), slog.String("outcome", string(GivenUp)),
+			slog.String("error", "their events are no longer kept"))
 	}
 }
 

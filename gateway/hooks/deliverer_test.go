@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -104,7 +105,7 @@ func newWorld(t *testing.T, answer func(r *http.Request, n int) (int, time.Durat
 // replica is one more deliverer.
 func (w *world) replica() *Deliverer {
 	poster := NewPoster(PosterConfig{Secret: func(string) (upstream.Secret, error) { return testSecret, nil }, Now: time.Now})
-	poster.client.Transport = w.to
+	poster.transport = w.to
 	return New(Config{
 		Outbox: w.box, Poster: poster, Life: life, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Teams: func() *teams.File {
@@ -209,7 +210,7 @@ func TestSlowReceiversHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// 410 ends a hook: nothing is sent to it any more, until the file changes.
+// 410 ends a hook: nothing is sent to it any more, until its lines in the file change; then all that waited is.
 func TestGoneEndsAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := true
@@ -228,13 +229,61 @@ func TestGoneEndsAHook(t *testing.T) {
 			t.Errorf("%d tries, %v", n, w.outcomes)
 		}
 		gone = false
-		w.mu.Lock()
-		w.file = parse(t, twoTeams+"#")
-		w.mu.Unlock()
-		time.Sleep(2 * pause)
+		become := func(doc string) {
+			w.mu.Lock()
+			w.file = parse(t, doc)
+			w.mu.Unlock()
+			time.Sleep(2 * pause)
+		}
+		become(twoTeams + "  - {id: other}\n")
+		if n := len(w.to.of("jobs.example")); n != 1 {
+			t.Errorf("%d tries after another team's change", n)
+		}
+		become(strings.Replace(twoTeams, "jobs.example/hook", "jobs.example/new", 1))
 		stop()
-		if got := w.box.states(); got[event.Delivered] != 3 || got[event.GivenUp] != 1 {
+		if got := w.box.states(); got[event.Delivered] != 4 {
 			t.Errorf("%v", got)
+		}
+	})
+}
+
+// What the outbox has lost is counted as given up.
+func TestLostDeliveriesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(200))
+		w.box.lost = map[event.Address]int{{Owner: "search", Hook: "jobs"}: 7}
+		stop := w.run(w.replica())
+		time.Sleep(3 * pause)
+		stop()
+		if w.outcomes["jobs given_up"] != 7 {
+			t.Errorf("%v", w.outcomes)
+		}
+	})
+}
+
+// However many hooks are slow, so many tries are under way and no more; what is not begun is nobody's, so another replica takes it.
+func TestTriesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		doc := "teams:\n"
+		for n := range 80 {
+			doc += fmt.Sprintf("  - {id: t%d, hooks: [{id: jobs, url: \"https://t%d.example/hook\", events: [\"*\"], secret_file: a}]}\n", n, n)
+		}
+		w := newWorld(t, func(*http.Request, int) (int, time.Duration) { return 200, 5 * time.Second })
+		w.file = parse(t, doc)
+		for n := range 80 {
+			w.append(fmt.Sprint("t", n), 4)
+		}
+		first := w.run(w.replica())
+		time.Sleep(2 * pause)
+		if n := len(w.to.of("example")); n != inAll || w.box.taken != inAll {
+			t.Errorf("%d tries, %d taken", n, w.box.taken)
+		}
+		second := w.run(w.replica())
+		time.Sleep(2 * pause)
+		first()
+		second()
+		if n := len(w.to.of("example")); n != 320 {
+			t.Errorf("%d tries of two replicas", n)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ type box struct {
 	list   []*kept
 	away   bool
 	taken  int // deliveries, over all calls
+	lost   map[event.Address]int
 	number uint16
 }
 
@@ -39,23 +39,24 @@ func (b *box) Append(_ context.Context, d *event.Draft) (event.ID, error) {
 	return e.ID, nil
 }
 
-func (b *box) Due(_ context.Context, hooks []event.Address, most int) (due []event.Delivery, err error) {
+func (b *box) Due(_ context.Context, rooms map[event.Address]int, most int) (due []event.Delivery, lost map[event.Address]int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away {
-		return nil, errGone
+		return nil, nil, errGone
 	}
+	lost, b.lost = b.lost, nil
 	took := map[event.Address]int{}
 	for _, k := range b.list {
 		now := b.now()
-		if slices.Contains(hooks, k.To) && k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < most {
+		if k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < rooms[k.To] && len(due) < most {
 			k.leased = now.Add(event.Lease)
 			took[k.To]++
 			b.taken++
 			due = append(due, k.Delivery)
 		}
 	}
-	return due, nil
+	return due, lost, nil
 }
 
 func (b *box) Tried(_ context.Context, d *event.Delivery) error {

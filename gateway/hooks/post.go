@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"time"
 
 	"sluice/gateway/upstream"
@@ -23,6 +22,7 @@ const (
 	patience   = 10 * time.Second // for the whole try
 	mostAnswer = 4 << 10          // bytes of an answer that are read
 	perHook    = 4                // tries of a hook at a time
+	inAll      = 256              // tries at a time: more than all hooks of one owner may have
 	idleFor    = 30 * time.Second // a connection that is not used
 )
 
@@ -39,15 +39,15 @@ type PosterConfig struct {
 
 // Poster posts events to hooks. It is safe for concurrent use.
 type Poster struct {
-	config PosterConfig
-	client *http.Client
+	config    PosterConfig
+	transport http.RoundTripper // it follows no redirect, and its errors are not shown: some quote the answer
 }
 
 // NewPoster builds a Poster. It connects to nothing and starts nothing.
 func NewPoster(config PosterConfig) *Poster {
 	transport := upstream.Guarded(config.Networks, config.Resolver, config.Roots)
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = perHook, idleFor
-	return &Poster{config, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &Poster{config, transport}
 }
 
 // Answer is what a receiver answered.
@@ -56,8 +56,8 @@ type Answer struct {
 	Text []byte // the beginning of its body, at most 4 KiB; never for a team
 }
 
-// Post tries once, within 10 s, to post an event to a target of a hook. Its error says why no answer came, without the path of the
-// address, which may be a secret.
+// Post tries once, within 10 s, to post an event to a target of a hook. Its error says why no answer came, in fixed
+// words: neither the path of the address, which may be a secret, nor what came back.
 func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path string) (a Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -65,25 +65,14 @@ func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path s
 	if err != nil {
 		return a, err
 	}
-	answer, err := p.client.Do(request)
+	answer, err := p.transport.RoundTrip(request)
 	if err != nil {
-		return a, plain(ctx, err)
+		return a, why(ctx, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	a.Code = answer.StatusCode
 	a.Text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // what was answered is known by the status
 	return a, nil
-}
-
-// plain is an error without the path and the query of the address.
-func plain(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("no answer within %v", patience)
-	}
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // the wrapping quotes the address
-	}
-	return err
 }
 
 // request is a try. Its URL is judged again: the name may have been written for another version.

@@ -245,6 +245,58 @@ func TestEndlessAnswersAreCut(t *testing.T) {
 	}
 }
 
+// Why no answer came is told in fixed words: what the other side sent is not in them, nor is the path of the address.
+func TestWhatCameBackIsNotTold(t *testing.T) {
+	says := func(text string) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Read(make([]byte, 4096))
+				_, _ = io.WriteString(c, text)
+				_ = c.Close()
+			}
+		}()
+		return l.Addr().String()
+	}
+	closed := says("")
+	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		closed = l.Addr().String()
+		_ = l.Close()
+	}
+	p := NewPoster(PosterConfig{Now: time.Now, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: resolve(t, "10.0.0.1")})
+	for _, tt := range []struct {
+		url  string
+		want error
+	}{
+		{"http://" + says("220 CANARY ESMTP\r\n"), errNotHTTP},
+		{"http://" + says("HTTP/1.1 999999 CANARY\r\n\r\n"), errNotHTTP},
+		{"http://" + says("HTTP/1.1 200 OK\r\nCANARY\r\n\r\n"), errNotHTTP},
+		{"http://" + says("HTTP/1.1 302 Found\r\nLocation: http://[CANARY\r\nContent-Length: 0\r\n\r\n"), nil},
+		{"http://" + says(""), errCut},
+		{"https://" + says("CANARY, no TLS"), errNoTLS},
+		{"http://" + closed, errNobody},
+		{"https://inside.example", errInside},
+	} {
+		h := &event.Hook{ID: "chat", URL: tt.url + "/CANARY", Kind: event.Slack, Insecure: true}
+		a, err := p.Post(t.Context(), h, anEvent(), "")
+		if err != tt.want || err == nil && a.Code != http.StatusFound {
+			t.Errorf("%s: %+v, %v, want %v", tt.url, a, err, tt.want)
+		}
+	}
+	nowhere := NewPoster(PosterConfig{Now: time.Now, Resolver: resolve(t)})
+	if _, err := nowhere.Post(t.Context(), &event.Hook{URL: "https://a.example/", Kind: event.Slack}, anEvent(), ""); err != errNoName {
+		t.Error(err)
+	}
+}
+
 // dripping is a body that gives a byte a second, for ever.
 type dripping struct{ ctx context.Context }
 
@@ -270,7 +322,7 @@ func (drips) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSlowBodiesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPoster(PosterConfig{Now: time.Now})
-		p.client.Transport = drips{}
+		p.transport = drips{}
 		began := time.Now()
 		a, err := p.Post(t.Context(), &event.Hook{URL: "https://a.example", Kind: event.Slack}, anEvent(), "")
 		if err != nil || a.Code != 200 || time.Since(began) > patience {
@@ -281,7 +333,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 
 // A proxy of the environment would connect to addresses that nobody judged.
 func TestNoProxyIsUsed(t *testing.T) {
-	transport := NewPoster(PosterConfig{Now: time.Now}).client.Transport.(*http.Transport)
+	transport := NewPoster(PosterConfig{Now: time.Now}).transport.(*http.Transport)
 	if transport.Proxy != nil {
 		t.Error("a proxy of the environment is used")
 	}

@@ -27,7 +27,7 @@ const (
 	Taken   Outcome = "delivered" // it was answered with 2xx
 	Failed  Outcome = "failed"    // it is tried again
 	GivenUp Outcome = "given_up"  // the event's life ends before the next try
-	Ended   Outcome = "ended"     // it was answered with 410: its hook gets nothing until the file changes
+	Ended   Outcome = "ended"     // it was answered with 410: its hook gets nothing, and all waits, until its lines in the file change
 )
 
 // Outcomes are all.
@@ -41,12 +41,12 @@ func judge(d *event.Delivery, code int, now time.Time, life time.Duration, roll 
 	case code >= 200 && code <= 299:
 		d.State = event.Delivered
 		return Taken
-	case code == http.StatusGone:
-		d.State = event.GivenUp
-		return Ended
-	case next.After(d.Event.Time.Add(life)):
+	case code != http.StatusGone && next.After(d.Event.Time.Add(life)):
 		d.State = event.GivenUp
 		return GivenUp
+	case code == http.StatusGone:
+		d.State, d.Next = event.Waiting, next
+		return Ended
 	default:
 		d.State, d.Next = event.Waiting, next
 		return Failed

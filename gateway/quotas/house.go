@@ -57,8 +57,8 @@ func (w *Watch) warn(ctx context.Context, a Alert) {
 		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)), slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
 }
 
-// mostTold bounds the alerts that a process remembers: a year has fewer periods with a thousand.
-const mostTold = 10_000
+// mostSeen bounds the alerts that a process remembers, some 5 MB. Beyond it forgets, and asks the outbox again.
+const mostSeen = 30_000
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (w *Watch) House() string {

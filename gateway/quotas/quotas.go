@@ -41,7 +41,7 @@ type Watch struct {
 	seenOf *teams.File                  // that the last look at the house was about
 	round  int
 
-	reached map[string]bool // owner and name of what some replica has reported
+	reached map[string]seen // by owner and name
 }
 
 // New returns a Watch that has seen nothing.

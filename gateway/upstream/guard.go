@@ -3,6 +3,7 @@ package upstream
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,6 +32,11 @@ func MayConnect(address netip.Addr, networks []netip.Prefix) bool {
 		network = "tcp4"
 	}
 	return newGuard(networks).Safe(network, netip.AddrPortFrom(address, 443).String(), nil) == nil
+}
+
+// IsGuarded reports whether an error of the transport of [Guarded] says that it does not connect to an address.
+func IsGuarded(err error) bool {
+	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, ssrf.ErrProhibitedPort)
 }
 
 // azure is the platform service of Azure's machines: the one metadata address that is neither private nor link-local.

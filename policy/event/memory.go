@@ -17,8 +17,9 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
-	firsts  map[string]bool // owner and name of events that are written once
+	firsts  map[string]int64 // the limits of events that are written once, by owner and name
 	dropped int64
+	lost    map[Address]int // deliveries that waited when their event was dropped
 }
 
 // keptEvents are the events of one owner, the oldest first.
@@ -43,7 +44,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]bool{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -72,27 +73,21 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	return id, nil
 }
 
-// Once remembers a name of an owner and writes a draft of the owner's, unless it is nil, if the name is new, and reports whether it is. It
-// never fails.
-func (m *Memory) Once(ctx context.Context, owner, name string, d *Draft) (bool, error) {
+// Once remembers a name and writes a draft of its owner's, unless it is nil, if the name is new, and reports whether it is. It never fails.
+func (m *Memory) Once(ctx context.Context, n Name, d *Draft) (bool, error) {
 	m.mu.Lock()
-	of := owner + " " + name
-	told := m.firsts[of]
-	m.firsts[of] = true
+	of := n.Owner + " " + n.Name
+	limit, known := m.firsts[of]
+	told := known && !(n.Again && limit < n.Limit)
+	if !told {
+		m.firsts[of] = n.Limit
+	}
 	m.mu.Unlock()
 	if told || d == nil {
 		return !told, nil
 	}
 	_, err := m.Append(ctx, d)
 	return true, err
-}
-
-// Forget has the next call of Once with this name be the first again.
-func (m *Memory) Forget(_ context.Context, owner, name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.firsts, owner+" "+name)
-	return nil
 }
 
 // of returns an owner's events without those whose life has ended. The lock is held.
@@ -112,6 +107,9 @@ func (m *Memory) of(owner string) *keptEvents {
 // drop drops the oldest event. The lock is held.
 func (m *Memory) drop(of *keptEvents) {
 	for _, to := range of.list[0].to {
+		if to.State == Waiting {
+			m.lost[to.To]++
+		}
 		m.end(to)
 	}
 	of.list[0], of.gone = nil, true
@@ -163,13 +161,13 @@ func behind(list []*keptEvent, id ID) int {
 }
 
 // Due implements [Outbox].
-func (m *Memory) Due(_ context.Context, hooks []Address, most int) (list []Delivery, err error) {
+func (m *Memory) Due(_ context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	for _, hook := range hooks {
+	for hook, room := range rooms {
 		q := m.waiting[hook]
-		for n := 0; n < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
+		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
 			d := (*q)[0]
 			d.due = now.Add(Lease)
 			heap.Fix(q, 0)
@@ -178,7 +176,19 @@ func (m *Memory) Due(_ context.Context, hooks []Address, most int) (list []Deliv
 			}
 		}
 	}
-	return list, nil
+	return list, m.takeLost(rooms), nil
+}
+
+// takeLost takes the counts of what hooks have lost. The lock is held.
+func (m *Memory) takeLost(rooms map[Address]int) map[Address]int {
+	lost := map[Address]int{}
+	for hook := range rooms {
+		if n := m.lost[hook]; n > 0 {
+			lost[hook] = n
+			delete(m.lost, hook)
+		}
+	}
+	return lost
 }
 
 // Tried implements [Outbox].
@@ -263,13 +273,11 @@ func (m *Memory) Again(_ context.Context, id ID) error {
 	return nil
 }
 
-// Dropped returns how many events were dropped since the last call because their owner had too many.
+// Dropped returns how many events were dropped so far because their owner had too many.
 func (m *Memory) Dropped() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.dropped
-	m.dropped = 0
-	return n
+	return m.dropped
 }
 
 // queue is a heap of deliveries to one hook, by when they are due.

@@ -29,6 +29,13 @@ type Delivery struct {
 	Next  time.Time // of the next try, while it waits
 }
 
+// Name is what an event is written once for.
+type Name struct {
+	Owner, Name string
+	Limit       int64 // remembered with it
+	Again       bool  // it is new again if it is remembered with a smaller limit
+}
+
 // State is how far a delivery is.
 type State string
 
@@ -36,7 +43,7 @@ type State string
 const (
 	Waiting   State = "waiting"
 	Delivered State = "delivered"
-	GivenUp   State = "given_up" // the event's life ended, or its hook has
+	GivenUp   State = "given_up" // the event's life ended
 )
 
 // Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
@@ -50,8 +57,10 @@ type Outbox interface {
 	// After returns the events of an owner that were written after one, the oldest first, at most so many. gone says that some between
 	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.
 	After(ctx context.Context, after ID, most int) (list []Event, gone bool, err error)
-	// Due takes deliveries to hooks that are due, at most so many of each hook: for [Lease] no other caller gets them.
-	Due(ctx context.Context, hooks []Address, most int) ([]Delivery, error)
+	// Due takes deliveries that are due, to each hook at most as many as it has room for, whosever events they are, and at most so many in
+	// all: for [Lease] no other caller gets them. lost counts those to these hooks that nobody gets any more, because their events are no
+	// longer kept; one call of all replicas' counts each.
+	Due(ctx context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error)
 	// Tried records the outcome of a try: d's State, Tries, Code, Last and Next, as the caller set them.
 	Tried(ctx context.Context, d *Delivery) error
 	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many.

@@ -136,11 +136,11 @@ func cutLongest(objects ...map[string]json.RawMessage) bool {
 }
 
 // unlike returns the members of a team that another version of it lacks or has with other values, and of its keys only those that
-// differ, without their hashes; nil: no difference.
+// differ, as in [Spec.Shown]; nil: no difference.
 func (s Spec) unlike(other Spec) json.RawMessage {
-	members := map[string]json.RawMessage{}
-	for name, value := range s.Members {
-		if string(value) != string(other.Members[name]) {
+	members, twins := map[string]json.RawMessage{}, other.Shown().Members
+	for name, value := range s.Shown().Members {
+		if string(value) != string(twins[name]) {
 			members[name] = value
 		}
 	}
@@ -159,13 +159,4 @@ func (s Spec) unlike(other Spec) json.RawMessage {
 		return nil
 	}
 	return encode(members)
-}
-
-// visible is a team for an entry: without the hashes of its keys.
-func visible(s Spec) json.RawMessage {
-	s.Keys = slices.Clone(s.Keys)
-	for i := range s.Keys {
-		s.Keys[i].SHA256 = Digest{}
-	}
-	return encode(s)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,41 @@ func TestAnEntryOfAKeyHasThatKeyAlone(t *testing.T) {
 		if e := s.last(t); string(e.Before) != tt.before || string(e.After) != tt.after {
 			t.Errorf("%s:\n%s\n%s", e.What, e.Before, e.After)
 		}
+	}
+}
+
+// TestNoEntryHasTheAddressOfAHook: a chat's is a secret. A change of it is visible.
+func TestNoEntryHasTheAddressOfAHook(t *testing.T) {
+	hooks := func(path string) string {
+		return `[{"id":"chat","kind":"slack","url":"https://chat.example/` + path + `"}]`
+	}
+	s := &trail{}
+	s.then(t, teams.CreateTeam{Team: spec("search", "hooks", hooks("CANARY-1"))})
+	s.then(t, teams.ReplaceTeam{Team: spec("search", "hooks", hooks("CANARY-2")), Now: today, IfMatch: "*"})
+	e, blanked := s.last(t), regexp.MustCompile(`^{"hooks":\[{"id":"chat","kind":"slack","url":"sha256:[0-9a-f]{12}"}\]}$`)
+	for _, text := range []json.RawMessage{e.Before, e.After} {
+		if !blanked.Match(text) {
+			t.Errorf("%s", text)
+		}
+	}
+	if string(e.Before) == string(e.After) {
+		t.Error("the change is not visible")
+	}
+	s.then(t, teams.AddKey{Team: "search", Minted: minted(t, 1), Now: today})
+	s.then(t, teams.Import{Document: teams.Document{Teams: []teams.Spec{spec("search", "hooks", hooks("CANARY-3")), spec("shop", "hooks", hooks("CANARY-4"))}}, Force: true})
+	s.then(t, teams.ReplaceTeam{Team: spec("shop", "hooks", `"none"`), Now: today, IfMatch: "*"})
+	if e := s.last(t); string(e.After) != `{"hooks":"none"}` {
+		t.Errorf("%s", e.After)
+	}
+	s.then(t, teams.EndTeam{ID: "search", IfMatch: "*", Now: today})
+	s.then(t, teams.RemoveTeam{ID: "search"})
+	for _, text := range s.entries {
+		if strings.Contains(string(text), "CANARY") || strings.Contains(string(text), "chat.example") {
+			t.Errorf("%s", text)
+		}
+	}
+	if faults := prove(s.entries, s.State); faults != nil {
+		t.Error(faults)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c CreateTeam) apply(d *Document) (Entry, error) {
 	}
 	team := Spec{ID: c.Team.ID, Owner: OwnerDirectory, Members: members}
 	d.Teams = slices.Insert(d.Teams, at, team)
-	return Entry{What: "team.create", Team: team.ID, After: visible(team)}, nil
+	return Entry{What: "team.create", Team: team.ID, After: encode(team.Shown())}, nil
 }
 
 // normalMembers brings members to the form of a document. The strict reader judges them.
@@ -170,7 +170,7 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 		}
 	}
 	d.Teams = slices.Delete(d.Teams, at, at+1)
-	return Entry{What: "team.remove", Team: team.ID, Before: visible(team)}, nil
+	return Entry{What: "team.remove", Team: team.ID, Before: encode(team.Shown())}, nil
 }
 
 // mostImported is the largest version that an import begins with, which leaves larger ones for all later changes.
@@ -210,7 +210,7 @@ func difference(d, other Document) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, team := range d.Teams {
 		twin, ok := other.Team(team.ID)
-		text := visible(team)
+		text := encode(team.Shown())
 		if ok {
 			text = team.unlike(twin)
 		}

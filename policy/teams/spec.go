@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/policy/event"
 )
 
 // Spec is a team as its owner wrote it, without the defaults: in the teams file, in the directory, in the console's API and on
@@ -58,6 +60,18 @@ func appendMembers(object []byte, members map[string]json.RawMessage) []byte {
 		object = append(append(append(append(object, ','), encode(name)...), ':'), members[name]...)
 	}
 	return object
+}
+
+// Shown is a team without secrets, for entries and for those who may not change it: without the hashes of keys and the URLs of hooks.
+func (s Spec) Shown() Spec {
+	s.Keys, s.Members = slices.Clone(s.Keys), maps.Clone(s.Members)
+	for i := range s.Keys {
+		s.Keys[i].SHA256 = Digest{}
+	}
+	if hooks := s.Members["hooks"]; hooks != nil {
+		s.Members["hooks"] = event.Blank(hooks)
+	}
+	return s
 }
 
 // Flag reports whether a member is true.

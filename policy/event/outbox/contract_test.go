@@ -30,9 +30,9 @@ type form struct {
 	clock   *limittest.Clock
 	client  redis.UniversalClient // nil: in memory
 	dropped func() int64
+	lost    int // of all calls of due
 	once    interface {
-		Once(ctx context.Context, owner, name string, d *event.Draft) (bool, error)
-		Forget(ctx context.Context, owner, name string) error
+		Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 	}
 }
 
@@ -44,7 +44,7 @@ func forms(t *testing.T, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped, m})
+		test(&form{t, m, clock, nil, m.Dropped, 0, m})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)
@@ -53,7 +53,7 @@ func forms(t *testing.T, test func(f *form)) {
 		}
 		o := New(client, bounds)
 		o.Clock = clock.Micros
-		test(&form{t, o, clock, client, o.Dropped, o})
+		test(&form{t, o, clock, client, o.Dropped, 0, o})
 	})
 }
 
@@ -84,11 +84,23 @@ func (f *form) draft(d *event.Draft) event.ID {
 // due are the deliveries taken, as "hook's owner: data" in order.
 func (f *form) due(most int, hooks ...event.Address) (list []event.Delivery) {
 	f.Helper()
-	list, err := f.Due(f.Context(), hooks, most)
+	list, lost, err := f.Due(f.Context(), roomsOf(most, hooks...), 1000)
 	if err != nil {
 		f.Fatal(err)
 	}
+	for _, n := range lost {
+		f.lost += n
+	}
 	return list
+}
+
+// roomsOf is the same room for each hook.
+func roomsOf(room int, hooks ...event.Address) map[event.Address]int {
+	rooms := map[event.Address]int{}
+	for _, a := range hooks {
+		rooms[a] = room
+	}
+	return rooms
 }
 
 // named says which deliveries those are.
@@ -181,8 +193,8 @@ func TestAnEventsLifeEnds(t *testing.T) {
 		if list, _ := f.Deliveries(f.Context(), "search", 9); named(list) != "search/jobs 3" {
 			f.Error(named(list))
 		}
-		if n := f.dropped(); n != 0 {
-			f.Error(n, "were dropped")
+		if n := f.dropped(); n != 0 || f.lost != 2 {
+			f.Error(n, "were dropped,", f.lost, "deliveries lost")
 		}
 	})
 }
@@ -202,7 +214,94 @@ func TestTooManyEventsAreDropped(t *testing.T) {
 		if n := f.dropped(); n != int64(wrote-len(list)) {
 			f.Errorf("%d were dropped, %d are left", n, len(list))
 		}
-		f.taken("", f.due(9, jobs))
+		if f.taken("", f.due(9, jobs)); f.lost != 1 {
+			f.Error(f.lost, "deliveries lost")
+		}
+	})
+}
+
+// Whatever is dead before it holds up no delivery that lives, and each is counted once.
+func TestDeadDeliveriesAreCounted(t *testing.T) {
+	forms(t, func(f *form) {
+		for range 150 {
+			f.write("search", "1", jobs, ops)
+		}
+		f.clock.Move(bounds.Keep + time.Second)
+		f.write("search", "2", jobs, ops)
+		f.taken("search/jobs 2", f.due(1, jobs))
+		if f.lost != 150 {
+			f.Error(f.lost, "deliveries lost")
+		}
+		f.taken("@operators/jobs 2", f.due(1, jobs, ops))
+		f.taken("", f.due(1, jobs, ops))
+		if f.lost != 300 {
+			f.Error(f.lost, "deliveries lost")
+		}
+	})
+}
+
+// What waits for a hook that nobody delivers to is bounded as the events are.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	forms(t, func(f *form) {
+		for range 1000 {
+			f.write("search", "1", jobs)
+		}
+		if f.client != nil {
+			if n := f.client.ZCard(f.Context(), keyOf("search", "due:jobs")).Val(); n > int64(2*bounds.Most) {
+				f.Errorf("%d deliveries wait, %d events are kept", n, bounds.Most)
+			}
+		}
+		if n := len(f.due(1000, jobs)); n < bounds.Most || n > bounds.Most+100 {
+			f.Errorf("%d deliveries are due", n)
+		}
+	})
+}
+
+// A hook's room is for the events of all owners together, and a call takes no more than its caller has room for.
+func TestRoomIsForAllOwners(t *testing.T) {
+	forms(t, func(f *form) {
+		const owners, each = 30, 3
+		if f.client != nil {
+			for n := range owners {
+				f.client.SAdd(f.Context(), teamsKey, fmt.Sprint("team", n))
+			}
+		}
+		for n := range owners {
+			for range each {
+				f.write(fmt.Sprint("team", n), "1", ops, event.Address{Owner: fmt.Sprint("team", n), Hook: "own"})
+			}
+		}
+		seen := 0
+		for calls := 0; seen < owners*each; calls++ {
+			list := f.due(4, ops)
+			if len(list) == 0 || len(list) > 4 || calls > owners*each {
+				f.Fatal(len(list), "deliveries to a hook with room for 4, after", seen)
+			}
+			seen += len(list)
+		}
+		rooms := map[event.Address]int{}
+		for n := range owners {
+			rooms[event.Address{Owner: fmt.Sprint("team", n), Hook: "own"}] = 2
+		}
+		for _, want := range []int{10, 50} {
+			if list, _, err := f.Due(f.Context(), rooms, want); err != nil || len(list) != want {
+				f.Errorf("%d deliveries, want %d: %v", len(list), want, err)
+			}
+		}
+	})
+}
+
+// A look for one hook leaves what is long due to others where it is: they are found at once, without a walk.
+func TestALookLeavesOtherHooks(t *testing.T) {
+	forms(t, func(f *form) {
+		f.taken("", f.due(1, jobs, other, ops)) // the walk
+		f.write("search", "1", jobs, ops)
+		f.write("shop", "2", other, ops)
+		f.taken("", f.due(1, event.Address{Owner: "search", Hook: "none"}))
+		f.clock.Move(bounds.Keep / 2)
+		f.taken("search/jobs 1", f.due(1, jobs))
+		f.taken("shop/jobs 2", f.due(1, other))
+		f.taken("@operators/jobs 1, @operators/jobs 2", f.due(2, ops))
 	})
 }
 
@@ -346,7 +445,7 @@ func TestCallersShareDeliveries(t *testing.T) {
 			callers.Go(func() {
 				random := rand.New(rand.NewPCG(1, uint64(n)))
 				for range 100_000 {
-					list, err := f.Due(context.Background(), []event.Address{jobs, ops}, 1+random.IntN(4))
+					list, _, err := f.Due(context.Background(), roomsOf(1+random.IntN(4), jobs, ops), 1+random.IntN(8))
 					if err != nil {
 						f.Error(err)
 						return
@@ -420,30 +519,50 @@ func TestAnotherProcessDelivers(t *testing.T) {
 	}
 }
 
-// A name of an owner is new once, until it is forgotten. A draft is written with it; without one nothing is.
+// A pair for which nothing waits is taken out of the index by the walk; one for which some do stays, whoever asks.
+func TestTheWalkTidiesTheIndex(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	o := New(client, bounds)
+	o.Clock = clock.Micros
+	f := &form{T: t, Outbox: o, clock: clock, client: client}
+	f.write("search", "1", jobs)
+	f.write("shop", "2", other)
+	f.taken("", f.due(1, ops)) // the pairs get a time
+	client.Del(t.Context(), walkKey, keyOf("shop", "due:jobs"))
+	clock.Move(overdue + time.Second)
+	again := New(client, bounds)
+	again.Clock, f.Outbox = clock.Micros, again
+	f.taken("", f.due(1, ops))
+	if got := client.ZRange(t.Context(), indexKey, 0, -1).Val(); len(got) != 1 || got[0] != "search jobs" {
+		t.Errorf("the index has %q", got)
+	}
+	f.taken("search/jobs 1", f.due(1, jobs))
+}
+
+// A name of an owner is new once, or again with a larger limit. A draft is written with it; without one nothing is.
 func TestANameIsNewOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		draft := &event.Draft{Type: event.QuotaReached, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: jobs}}}
 		for i, tt := range []struct {
-			owner, name string
-			draft       *event.Draft
-			forget      bool
-			want        bool
-			written     int
+			event.Name
+			draft   *event.Draft
+			want    bool
+			written int
 		}{
-			{"search", "a", draft, false, true, 1},
-			{"search", "a", draft, false, false, 1},
-			{"search", "b", nil, false, true, 1},
-			{"search", "b", draft, false, false, 1},
-			{"shop", "a", nil, false, true, 1},
-			{"search", "a", draft, true, true, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 10}, draft, true, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 10}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 10, Again: true}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "b"}, nil, true, 1},
+			{event.Name{Owner: "search", Name: "b"}, draft, false, 1},
+			{event.Name{Owner: "shop", Name: "a"}, nil, true, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 11}, draft, false, 1},
+			{event.Name{Owner: "search", Name: "a", Limit: 11, Again: true}, draft, true, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 10, Again: true}, draft, false, 2},
+			{event.Name{Owner: "search", Name: "a", Limit: 11, Again: true}, draft, false, 2},
+			{event.Name{Owner: "search", Name: "b", Limit: 1 << 52, Again: true}, nil, true, 2},
+			{event.Name{Owner: "search", Name: "b", Limit: 1<<52 + 1, Again: true}, nil, true, 2},
 		} {
-			if tt.forget {
-				if err := f.once.Forget(f.Context(), tt.owner, tt.name); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got, err := f.once.Once(f.Context(), tt.owner, tt.name, tt.draft)
+			got, err := f.once.Once(f.Context(), tt.Name, tt.draft)
 			list, _, listed := f.After(f.Context(), event.ID{Owner: "search"}, 10)
 			if err != nil || listed != nil || got != tt.want || len(list) != tt.written {
 				f.Errorf("%d: %v %v, %d events, %v", i, got, err, len(list), listed)

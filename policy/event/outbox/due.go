@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +22,9 @@ const (
 	pause = 5 * time.Second
 	// pairsMost is how many pairs a call takes: each costs a part of a script.
 	pairsMost = 256
-	// unasked is how long a pair stays in the index that no replica delivers to. The walk finds it if its hook comes back.
-	unasked = 10 * time.Minute
-	// walkEvery is how often some replica looks for pairs that the index has lost.
+	// overdue is how long the walk leaves a pair alone whose deliveries no replica has taken.
+	overdue = 10 * time.Minute
+	// walkEvery is how often some replica looks for pairs that the index has lost, and for those with nothing waiting.
 	walkEvery = 30 * time.Second
 	walkBatch = 500 // pairs in one round trip
 )
@@ -37,22 +39,22 @@ func (o *Outbox) mark(ctx context.Context, due []redis.Z) {
 	}
 }
 
-// Due implements [event.Outbox]. While nothing waits it costs one call of Redis, for however many owners, and without hooks none.
-func (o *Outbox) Due(ctx context.Context, hooks []event.Address, most int) (list []event.Delivery, err error) {
-	if len(hooks) == 0 || most <= 0 {
-		return nil, nil
+// Due implements [event.Outbox]. While nothing waits it costs one call of Redis, for however many owners, and without room none.
+func (o *Outbox) Due(ctx context.Context, rooms map[event.Address]int, most int) (list []event.Delivery, lost map[event.Address]int, err error) {
+	if len(rooms) == 0 || most <= 0 {
+		return nil, nil, nil
 	}
-	if err := o.walk(ctx, hooks); err != nil {
-		return nil, err
+	if err := o.walk(ctx, rooms); err != nil {
+		return nil, nil, err
 	}
-	ends, waiting, err := o.claim(ctx, hooks)
+	ends, waiting, err := o.claim(ctx, rooms)
 	if err != nil || len(waiting) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	marks := []any{ends}
+	r, marks := round{rooms: maps.Clone(rooms), left: most, lost: map[event.Address]int{}}, []any{ends}
 	for _, w := range waiting {
-		taken, next, failed := o.take(ctx, w, most)
-		if list = append(list, taken...); failed != nil { // the pause ends
+		next, failed := o.take(ctx, w, &r)
+		if failed != nil { // the pause ends
 			err = failed
 			continue
 		}
@@ -61,10 +63,10 @@ func (o *Outbox) Due(ctx context.Context, hooks []event.Address, most int) (list
 		}
 	}
 	_ = markedScript.Run(ctx, o.client, []string{indexKey}, marks...).Err() // the pause ends
-	if len(list) > 0 {
+	if len(r.list) > 0 || len(r.lost) > 0 {
 		err = nil // the others are taken later
 	}
-	return list, err
+	return r.list, r.lost, err
 }
 
 // waits is an owner of events, and the names of hooks for which some may be due.
@@ -73,13 +75,23 @@ type waits struct {
 	hooks []string
 }
 
+// round is what a call of Due may take yet, and what it took.
+type round struct {
+	rooms map[event.Address]int
+	left  int
+	list  []event.Delivery
+	lost  map[event.Address]int
+}
+
 // claim takes pairs from the index, until the pause ends.
-func (o *Outbox) claim(ctx context.Context, hooks []event.Address) (ends int64, list []*waits, err error) {
-	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, unasked.Milliseconds()}
-	for _, a := range hooks {
-		if a.Owner == event.Operators {
+func (o *Outbox) claim(ctx context.Context, rooms map[event.Address]int) (ends int64, list []*waits, err error) {
+	args := []any{o.Clock(), pause.Milliseconds(), pairsMost}
+	for a, room := range rooms {
+		switch {
+		case room <= 0:
+		case a.Owner == event.Operators:
 			args = append(args, nameOf(a)) // of all owners
-		} else {
+		default:
 			args = append(args, pair(a.Owner, a))
 		}
 	}
@@ -101,30 +113,36 @@ func (o *Outbox) claim(ctx context.Context, hooks []event.Address) (ends int64, 
 }
 
 // take takes deliveries of an owner's events, and returns when the next to each hook is due, in ms; -1: none waits.
-func (o *Outbox) take(ctx context.Context, w *waits, most int) (list []event.Delivery, next []int64, err error) {
-	args := []any{o.Clock(), event.Lease.Milliseconds(), most, o.bounds.Keep.Milliseconds()}
+func (o *Outbox) take(ctx context.Context, w *waits, r *round) (next []int64, err error) {
+	args := []any{o.Clock(), event.Lease.Milliseconds(), r.left, o.bounds.Keep.Milliseconds()}
 	for _, hook := range w.hooks {
-		args = append(args, hook)
+		args = append(args, hook, r.rooms[addressOf(w.owner, hook)])
 	}
 	all, err := o.run(ctx, dueScript, eventsKey(w.owner), args...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	in := reply{rest: all}
 	for _, hook := range w.hooks {
+		to := addressOf(w.owner, hook)
 		next = append(next, in.number())
+		if lost := in.number(); lost > 0 {
+			r.lost[to] += int(lost)
+		}
 		for n := in.number(); n > 0 && in.err == nil; n-- {
 			place, path, _ := strings.Cut(in.text(), " ")
-			d := event.Delivery{Event: in.event(w.owner, place), To: addressOf(w.owner, hook), Path: path}
+			d := event.Delivery{Event: in.event(w.owner, place), To: to, Path: path}
 			in.tried(&d)
-			list = append(list, d)
+			r.list = append(r.list, d)
+			r.rooms[to]--
+			r.left--
 		}
 	}
-	return list, next, in.err
+	return next, in.err
 }
 
 // walk looks at all owners for deliveries that the index does not have, unless some replica has done so lately.
-func (o *Outbox) walk(ctx context.Context, hooks []event.Address) error {
+func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]int) error {
 	if last := o.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
 	}
@@ -136,12 +154,50 @@ func (o *Outbox) walk(ctx context.Context, hooks []event.Address) error {
 	if err != nil || !first {
 		return err
 	}
-	all, err := o.pairs(ctx, hooks)
+	if err = o.tidy(ctx); err != nil { // before it looks: a delivery may be written meanwhile
+		return err
+	}
+	all, err := o.pairs(ctx, slices.Collect(maps.Keys(rooms)))
 	for len(all) > 0 && err == nil {
 		n := min(walkBatch, len(all))
 		err, all = o.look(ctx, all[:n]), all[n:]
 	}
 	return err
+}
+
+// tidy takes pairs out of the index that were left there and for which nothing waits: their hooks have gone. It reads the oldest.
+func (o *Outbox) tidy(ctx context.Context) error {
+	now := time.Now()
+	if micros := o.Clock(); micros > 0 {
+		now = time.UnixMicro(micros)
+	}
+	old, err := o.client.ZRangeArgs(ctx, redis.ZRangeArgs{
+		Key: indexKey, Start: "(0", Stop: now.Add(-overdue).UnixMilli(), ByScore: true, Count: 20 * walkBatch,
+	}).Result()
+	for len(old) > 0 && err == nil {
+		n := min(walkBatch, len(old))
+		err, old = o.tidyBatch(ctx, old[:n]), old[n:]
+	}
+	return err
+}
+
+func (o *Outbox) tidyBatch(ctx context.Context, pairs []string) error {
+	pipe, heads := o.client.Pipeline(), make([]*redis.IntCmd, len(pairs))
+	for i, p := range pairs {
+		owner, hook, _ := strings.Cut(p, " ")
+		heads[i] = pipe.Exists(ctx, keyOf(owner, "due:"+hook))
+	}
+	_, err := pipe.Exec(ctx)
+	var gone []any
+	for i, head := range heads {
+		if head.Err() == nil && head.Val() == 0 {
+			gone = append(gone, pairs[i])
+		}
+	}
+	if len(gone) == 0 || err != nil {
+		return err
+	}
+	return o.client.ZRem(ctx, indexKey, gone...).Err()
 }
 
 // pairs are all owners with each hook that their events may be delivered to.

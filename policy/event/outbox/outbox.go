@@ -127,8 +127,8 @@ func (o *Outbox) Wrote(ctx context.Context, displaced int64, drafts ...*event.Dr
 	o.mark(ctx, due)
 }
 
-// Dropped returns how many events were dropped by this process's writes since the last call, because their owner had too many.
-func (o *Outbox) Dropped() int64 { return o.dropped.Swap(0) }
+// Dropped returns how many events were dropped by this process's writes so far, because their owner had too many.
+func (o *Outbox) Dropped() int64 { return o.dropped.Load() }
 
 // Append implements [event.Outbox].
 func (o *Outbox) Append(ctx context.Context, d *event.Draft) (event.ID, error) {

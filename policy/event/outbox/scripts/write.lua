@@ -17,6 +17,12 @@ local function await(place, target, at, keep)
   redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep)
 end
 
+-- bound_due keeps what waits for a hook within what the events that are kept can have: some have it as a target twice, by a callback. What
+-- it drops is of events that are dropped, and counted, because there are too many.
+local function bound_due(target, most)
+  redis.call('ZREMRANGEBYRANK', TEAM .. 'due:' .. hook_of(target), 0, string.format('%d', -2 * most - 1))
+end
+
 -- write_event writes an event and its deliveries, and returns its place, and how many others were dropped because there are too many.
 local function write_event(e, now)
   local key, ms = TEAM .. 'events', string.format('%d', math.floor(now / 1000))
@@ -36,6 +42,9 @@ local function write_event(e, now)
   end
   local dropped = redis.call('XTRIM', key, 'MAXLEN', '~', e.most)
   redis.call('PEXPIRE', key, e.keep)
-  for _, target in ipairs(e.to) do await(place, target, ms, e.keep) end
+  for _, target in ipairs(e.to) do
+    await(place, target, ms, e.keep)
+    bound_due(target, e.most)
+  end
   return place, dropped
 end
