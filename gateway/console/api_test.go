@@ -13,6 +13,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/telemetry/recent"
 )
@@ -203,11 +204,13 @@ func TestUsageOverHTTP(t *testing.T) {
 // TestADayIsCorrectedOverHTTP: reports of that day and account show it.
 func TestADayIsCorrectedOverHTTP(t *testing.T) {
 	w := newWorld(t)
+	w.Standings = func() []account.Standing { return []account.Standing{{ID: "eu"}} }
 	for body, want := range map[string]string{
 		`{"unit":"tokens","delta":1,"day":"yesterday","reason":"x"}`:  "invalid day",
 		`{"unit":"tokens","delta":1,"day":"2026-11-23","reason":"x"}`: "invalid day", // tomorrow
 		`{"unit":"tokens","delta":1,"day":"2025-10-18","reason":"x"}`: "invalid day", // the ledger has forgotten it
 		`{"unit":"tokens","delta":1,"account":"EU","reason":"x"}`:     "invalid account",
+		`{"unit":"tokens","delta":1,"account":"ue","reason":"x"}`:     "invalid account", // nobody knows it
 	} {
 		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
 	}
