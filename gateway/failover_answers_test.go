@@ -200,7 +200,7 @@ func TestTheShortestWaitIsNamed(t *testing.T) {
 		"cooling": throttled("b", "30"), "out": {Account: "b", Error: &simulator.FaultError{Status: 401, Plain: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, clock := shared(t, []string{"id: a, weight: 1, quotas: {requests: {day: 1}}", "id: b, weight: 1000"})
+			h, clock := shared(t, []string{"id: b, weight: 1000", "id: a, weight: 1, quotas: {requests: {day: 1}}"})
 			h.sim.SetFault(fault)
 			if got := h.asks(1); got != "200" || h.served() != "a:1 b:1" {
 				t.Fatal(got)

@@ -48,6 +48,16 @@ func (l *limited) take(now time.Time, settled bool) {
 	}
 }
 
+// before reports whether a limit is named before another of an equal wait: the narrowest, and of the team's and its key's a rate before a
+// quota for which a hold may end, whose wait is a guess.
+func (l *limited) before(other *limited) bool {
+	inside := max(rank(l.scope), rank(other.scope)) <= rank(limit.ScopeTeam)
+	if rated := l.rate.Limit > 0; inside && rated != (other.rate.Limit > 0) {
+		return rated
+	}
+	return rank(l.scope) < rank(other.scope)
+}
+
 // rank orders limits: of equal waits the narrowest is named.
 func rank(s limit.ScopeKind) int {
 	return slices.Index([]limit.ScopeKind{limit.ScopeKey, limit.ScopeTag, limit.ScopeTeam, limit.ScopeAccount, limit.ScopeHouse}, s)
@@ -117,7 +127,7 @@ func TestTheLongestWaitOfAllIsNamed(t *testing.T) {
 				h.Lease, h.Key, h.Account, h.Outside = 100*time.Hour, "aaaaaaaaaaaa", account.ID, b.outsides.For(file, account, h.Model)
 				var want *limited
 				for _, l := range all {
-					if wait := l.wait(now); wait > 0 && (want == nil || wait > want.wait(now) || wait == want.wait(now) && rank(l.scope) < rank(want.scope)) {
+					if wait := l.wait(now); wait > 0 && (want == nil || wait > want.wait(now) || wait == want.wait(now) && l.before(want)) {
 						want = l
 					}
 				}
