@@ -55,7 +55,7 @@ func TestNoMonthIsPassedAmongOthers(t *testing.T) {
 			forms(t, func(f *form) {
 				team, seed := limittest.Team(f, lines...), rand.Uint64()
 				f.Logf("seed %d", seed)
-				m, r := &namedDays{tags: kind == "tag"}, rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's
+				m, r := &namedDays{tags: kind == "tag"}, rand.New(rand.NewPCG(seed, 0))
 				used := map[string]int64{}
 				for day := range 3 {
 					m.days, m.known, m.full = append(m.days, map[string]int64{}), map[string]bool{}, false
