@@ -74,8 +74,7 @@ func TestHooksAreTried(t *testing.T) {
 	}
 }
 
-// A missing secret, one that is none, and an address that is not allowed are faults of the configuration, which the file says and nobody's
-// secret is shown.
+// A missing or malformed secret, and an address that is not allowed, are faults of the configuration. They show no secret.
 func TestCheckListsFaultyHooks(t *testing.T) {
 	t.Parallel()
 	environ, dir := hookWorld(t, "http://127.0.0.1:1")

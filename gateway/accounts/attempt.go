@@ -57,8 +57,8 @@ func (t *Attempt) Drop() {
 	}
 }
 
-// NoRoom ends an attempt that was not made because the account has no room for it, or that is not known. It is Drop, but tells nobody that the
-// account may be asked: who is told asks, probes, and finds no room, again and again.
+// NoRoom ends an attempt that was not made because the account has no room for it, or because its room is unknown. Unlike Drop it does not
+// call Config.Back: a request that Back woke would probe and find no room, again and again.
 func (t *Attempt) NoRoom() {
 	if t.close() && t.ill.Load() {
 		t.mu.Lock()

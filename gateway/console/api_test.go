@@ -210,7 +210,7 @@ func TestADayIsCorrectedOverHTTP(t *testing.T) {
 		`{"unit":"tokens","delta":1,"day":"2026-11-23","reason":"x"}`: "invalid day", // tomorrow
 		`{"unit":"tokens","delta":1,"day":"2025-10-18","reason":"x"}`: "invalid day", // the ledger has forgotten it
 		`{"unit":"tokens","delta":1,"account":"EU","reason":"x"}`:     "invalid account",
-		`{"unit":"tokens","delta":1,"account":"ue","reason":"x"}`:     "invalid account", // nobody knows it
+		`{"unit":"tokens","delta":1,"account":"ue","reason":"x"}`:     "invalid account", // no such account
 	} {
 		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
 	}
@@ -329,7 +329,8 @@ func TestLimitsOfAKey(t *testing.T) {
 	}
 }
 
-// TestTheAddressOfAHookIsForThoseWhoChangeIt: a chat's is a secret. They read the team and save it as it is; nobody reads it in the audit.
+// TestTheAddressOfAHookIsForThoseWhoChangeIt: the address of a chat is a secret. Those who may change the team read it and can save it
+// unchanged; others and the audit get a hash.
 func TestTheAddressOfAHookIsForThoseWhoChangeIt(t *testing.T) {
 	w := newWorld(t)
 	w.create("maps", `"hooks": [{"id": "chat", "kind": "slack", "url": "https://chat.example/CANARY"}]`)

@@ -261,7 +261,7 @@ func TestLostDeliveriesAreCounted(t *testing.T) {
 	})
 }
 
-// However many hooks are slow, so many tries are under way and no more; what is not begun is nobody's, so another replica takes it.
+// The number of tries under way is bounded, however many hooks are slow. A delivery that is not begun has no lease: another replica takes it.
 func TestTriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		doc := "teams:\n"

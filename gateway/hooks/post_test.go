@@ -331,7 +331,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 	})
 }
 
-// A proxy of the environment would connect to addresses that nobody judged.
+// A proxy of the environment would connect to addresses that the guard does not see.
 func TestNoProxyIsUsed(t *testing.T) {
 	transport := NewPoster(PosterConfig{Now: time.Now}).transport.(*http.Transport)
 	if transport.Proxy != nil {
