@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -74,7 +75,7 @@ func (c *configuration) fit(joined *teams.File, whole bool) error {
 func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined *teams.File, whole bool) {
 	d, err := c.readDirectory(ctx)
 	joined = c.teams
-	var ignored teams.Faults
+	var ignored strictyaml.Faults
 	if err == nil && d.Version > 0 {
 		joined, ignored, err = c.teams.Join(d.Text(), c.Upstream.Digests()...)
 		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))

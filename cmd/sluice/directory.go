@@ -13,6 +13,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/gateway/admin"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -55,7 +56,7 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 		return fmt.Errorf("read the file to import: %w", err)
 	}
 	given, err := teams.ReadDocument(text)
-	if bad := teams.Faults(nil); errors.As(err, &bad) {
+	if bad := strictyaml.Faults(nil); errors.As(err, &bad) {
 		return documentFaults("directory", bad)
 	} else if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/spelling"
-	"sluice/policy/teams"
+	"sluice/policy/strictyaml"
 )
 
 // Kubernetes sets variables of these names in every pod that shares a namespace with a Service called "sluice". They
@@ -84,7 +84,7 @@ func parse(s *settings, variables map[string]string, fs *faults) {
 }
 
 func parseFault(name string, bad env.ParseError) string {
-	var named teams.Faults
+	var named strictyaml.Faults
 	if !errors.As(bad.Err, &named) {
 		return "allowed: " + allowed[name]
 	}

@@ -151,7 +151,7 @@ var mutations = []mutation{
 	{about: "an entry that was changed is not noticed", file: "policy/teams/audit_proof.go", old: "case e.Prev != hexOf(p.text):", new: "case false:"},
 	{about: "a trail may lack its beginning", file: "policy/teams/audit_proof.go", old: "if p.First > s.First {", new: "if false {"},
 	{about: "a document without its entry is opened", file: "policy/teams/audit_state.go", old: "if last.Digest != digest {", new: "if false {"},
-	{about: "an entry may have a key", file: "policy/teams/audit_state.go", old: "if HasPlainKey(text) {", new: "if false {"},
+	{about: "an entry may have a key", file: "policy/teams/audit_state.go", old: "if strictyaml.HasPlainKey(text) {", new: "if false {"},
 	{about: "a key may live longer than key_days", file: "policy/teams/change_key.go", old: "case days > 0 && key.Expires.After(last):", new: "case false:"},
 	{about: "a rotation prolongs the old key", file: "policy/teams/change_key.go", old: "old.Expires.IsZero() || old.Expires.After(ends)", new: "true"},
 	{about: "the script writes after a lost race", file: "policy/teams/store/scripts/write.lua", old: "if (is[1] or '') ~= ARGV[1] then return 0 end", new: ""},

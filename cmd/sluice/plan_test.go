@@ -66,13 +66,17 @@ var floorPlan = map[string]plan{
 	"policy/event/outbox": {
 		ours: []string{"policy/event"}, testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis}, never: []string{httpPkg, "os", otelAPI, slogPkg},
 	},
-	"policy/spelling": {never: silent, timeless: true},
-	"policy/label":    {ours: []string{"policy"}, never: silent, timeless: true},
-	"policy/price":    {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
-	"policy/teams":    {ours: []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
-	"policy/account":  {ours: []string{"policy", "policy/spelling", "policy/teams"}, never: silent, timeless: true},
+	"policy/spelling":   {never: silent, timeless: true},
+	"policy/label":      {ours: []string{"policy"}, never: silent, timeless: true},
+	"policy/price":      {ours: []string{"policy", "policy/unit"}, never: silent, timeless: true},
+	"policy/strictyaml": {ours: []string{"policy/spelling", "policy/unit"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/teams": {
+		ours:  []string{"policy", "policy/event", "policy/label", "policy/price", "policy/spelling", "policy/strictyaml", "policy/unit"},
+		files: map[string][]string{"*_test.go": {goYAML}}, never: silent, timeless: true,
+	},
+	"policy/account": {ours: []string{"policy", "policy/spelling", "policy/strictyaml", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
-		ours:      []string{"policy/teams"},
+		ours:      []string{"policy/strictyaml", "policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, slogPkg, otelAPI},
@@ -132,7 +136,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/hooks": {
-		ours:  []string{"gateway/upstream", "policy/event", "policy/teams"},
+		ours:  []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/billing": {
@@ -178,7 +182,7 @@ var floorPlan = map[string]plan{
 		never: []string{goRedis, otelAPI},
 	},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
@@ -212,7 +216,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/account", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
+	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
@@ -221,7 +225,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/unit", "policy/event/outbox",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/pace", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
@@ -389,7 +393,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 	}{
 		{"policy", "judge.go", "strings", true},
 		{"policy", "judge.go", "sluice/policy/teams", false},
-		{"policy/teams", "yaml.go", "github.com/goccy/go-yaml/ast", true},
+		{"policy/strictyaml", "node.go", "github.com/goccy/go-yaml/ast", true},
 		{"policy", "judge.go", "net/http", false},
 		{"policy", "judge.go", "net/http/httptest", false},
 		{"policy", "judge.go", "sluice/cache", false},

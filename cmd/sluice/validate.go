@@ -14,6 +14,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/upstream"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -165,7 +166,7 @@ func (fs faults) oneLine() string {
 }
 
 // documentFaults are the faults of a document, with the faulty words marked.
-func documentFaults(name string, bad teams.Faults) faults {
+func documentFaults(name string, bad strictyaml.Faults) faults {
 	fs := make(faults, len(bad))
 	for i, f := range bad {
 		fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
@@ -175,7 +176,7 @@ func documentFaults(name string, bad teams.Faults) faults {
 
 // contentFaults are the faults of a watched file, whether it can be read or not.
 func contentFaults(name string, err error) faults {
-	if bad, ok := errors.AsType[teams.Faults](err); ok {
+	if bad, ok := errors.AsType[strictyaml.Faults](err); ok {
 		return documentFaults(name, bad)
 	}
 	return faults{{Name: name, Text: err.Error() + "; allowed: " + allowed[name]}}
@@ -183,7 +184,7 @@ func contentFaults(name string, err error) faults {
 
 // brief is an error in one line without paths.
 func brief(err error) error {
-	var all teams.Faults
+	var all strictyaml.Faults
 	if errors.As(err, &all) {
 		return errors.New(strings.ReplaceAll(all.Error(), "\n", "; "))
 	}

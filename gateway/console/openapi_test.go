@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -67,7 +68,7 @@ func membersOf(value any) (names []string) {
 func teamMembers(t *testing.T) []string {
 	t.Helper()
 	_, err := teams.ReadDocument([]byte(`{"teams":[{"id":"a","no_such_member":1}]}`))
-	var faults teams.Faults
+	var faults strictyaml.Faults
 	if !errors.As(err, &faults) {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -67,7 +68,7 @@ func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string
 	if err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
 		return err
 	}
-	if r.Tasks == nil || !isTaskID(task) || teams.HasPlainKey([]byte(task)) {
+	if r.Tasks == nil || !isTaskID(task) || strictyaml.HasPlainKey([]byte(task)) {
 		return errNoTask
 	}
 	away := func(err error) error { return teams.Away("the task cannot be cancelled at the moment", err) }

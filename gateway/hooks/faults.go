@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/upstream"
 	"sluice/policy/event"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -59,8 +60,8 @@ func Routes(file func() *teams.File) event.Routes {
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several
 // teams have from the defaults is told once.
-func Faults(file *teams.File, posting PosterConfig) (faults teams.Faults) {
-	told := map[teams.Fault]bool{}
+func Faults(file *teams.File, posting PosterConfig) (faults strictyaml.Faults) {
+	told := map[strictyaml.Fault]bool{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
 			for _, f := range faultsOf(&of.hooks[i], &posting) {
@@ -74,7 +75,7 @@ func Faults(file *teams.File, posting PosterConfig) (faults teams.Faults) {
 	return faults
 }
 
-func faultsOf(h *event.Hook, posting *PosterConfig) (faults teams.Faults) {
+func faultsOf(h *event.Hook, posting *PosterConfig) (faults strictyaml.Faults) {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return nil // it was read strictly
@@ -82,9 +83,9 @@ func faultsOf(h *event.Hook, posting *PosterConfig) (faults teams.Faults) {
 	address, err := netip.ParseAddr(u.Hostname())
 	switch {
 	case err == nil && !upstream.MayConnect(address, posting.Networks):
-		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: allowedAddress})
+		faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: allowedAddress})
 	case odd(u.Hostname()):
-		faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".url", Text: errOdd.Error(), Allowed: "four decimal numbers, or [IPv6]"})
+		faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".url", Text: errOdd.Error(), Allowed: "four decimal numbers, or [IPv6]"})
 	}
 	for _, path := range h.Secrets {
 		content, err := posting.Secret(path)
@@ -92,7 +93,7 @@ func faultsOf(h *event.Hook, posting *PosterConfig) (faults teams.Faults) {
 			_, err = keyOf(content)
 		}
 		if err != nil {
-			faults = append(faults, teams.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: allowedSecret})
+			faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: allowedSecret})
 		}
 	}
 	return faults

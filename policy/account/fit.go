@@ -9,15 +9,16 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/spelling"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
 // Fit compares the accounts with the teams that they serve. The faults are what cannot work: rates in both files, a team without an
 // account, a model that no account serves. unknown are the teams that accounts name and the file lacks: only who knows every team, those
 // of the directory, too, can say that they are wrong.
-func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faults) {
+func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml.Faults) {
 	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List, func(a *teams.Account) bool { return a.Limits != nil }) {
-		faults = append(faults, teams.Fault{
+		faults = append(faults, strictyaml.Fault{
 			Field: "account", Text: "rates of the account stand in the teams file and in the accounts file", Allowed: "in the accounts file alone",
 		})
 	}
@@ -32,7 +33,7 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown teams.Faul
 	}
 	for _, field := range slices.Sorted(maps.Keys(named)) {
 		if p := named[field]; !servePattern(accounts.List, p) {
-			faults = append(faults, teams.Fault{Field: field, Text: "no account serves " + string(p), Allowed: "a model that is among the models of an account"})
+			faults = append(faults, strictyaml.Fault{Field: field, Text: "no account serves " + string(p), Allowed: "a model that is among the models of an account"})
 		}
 	}
 	return faults, unknownTeams(accounts, file)
@@ -114,18 +115,18 @@ func modelsOf(team *teams.Team) []policy.Pattern {
 }
 
 // fitTeam finds what a team cannot do.
-func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faults teams.Faults) {
+func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faults strictyaml.Faults) {
 	serve := accounts.For(team)
 	if len(serve) == 0 {
 		why := "every account names other teams"
 		if team.Regions != nil {
 			why = "none that serves it is in " + strings.Join(team.Regions, " or ")
 		}
-		return teams.Faults{{Text: "team " + team.ID + " has no account: " + why, Allowed: "an account that serves the team"}}
+		return strictyaml.Faults{{Text: "team " + team.ID + " has no account: " + why, Allowed: "an account that serves the team"}}
 	}
 	for _, p := range modelsOf(team) {
 		if !servePattern(serve, policy.Pattern(file.Resolve(string(p)))) {
-			faults = append(faults, teams.Fault{
+			faults = append(faults, strictyaml.Fault{
 				Text: "team " + team.ID + " may use " + string(p) + ", which no account of it serves", Allowed: "a model that is among the models of its accounts",
 			})
 		}
@@ -139,7 +140,7 @@ func servePattern(accounts []*teams.Account, p policy.Pattern) bool {
 }
 
 // unknownTeams finds the teams that accounts name and the file lacks.
-func unknownTeams(accounts *teams.Accounts, file *teams.File) (unknown teams.Faults) {
+func unknownTeams(accounts *teams.Accounts, file *teams.File) (unknown strictyaml.Faults) {
 	var known []string
 	for _, team := range file.List {
 		known = append(known, team.ID)
@@ -149,7 +150,7 @@ func unknownTeams(accounts *teams.Accounts, file *teams.File) (unknown teams.Fau
 			if file.Team(id) != nil {
 				continue
 			}
-			f := teams.Fault{Field: fmt.Sprintf("accounts[%d].teams[%d]", i, j), Text: "no team is called " + id, Allowed: "the ids of teams"}
+			f := strictyaml.Fault{Field: fmt.Sprintf("accounts[%d].teams[%d]", i, j), Text: "no team is called " + id, Allowed: "the ids of teams"}
 			if near := spelling.Nearest(id, known); near != "" {
 				f.Advice = "meant " + near + "?"
 			}

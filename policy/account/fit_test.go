@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/policy/account"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -93,7 +94,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func lines(faults teams.Faults) (all []string) {
+func lines(faults strictyaml.Faults) (all []string) {
 	for _, f := range faults {
 		all = append(all, f.String())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/event"
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -83,16 +84,14 @@ func (a *Accounts) For(team *Team) (serve []*Account) {
 // ParseAccounts reads an accounts file, with the strict reader of the teams file. Its error is of type [Faults].
 func ParseAccounts(doc []byte) (*Accounts, error) {
 	a := &Accounts{doc: doc}
-	r, err := readWhole(doc, false, func(root node) {
-		root.anyMoney = true // see In
-		root.fields(must("accounts", a.read))
+	r, err := strictyaml.Parse(doc, func(root strictyaml.Node) {
+		root.AnyMoney = true // see In
+		root.Fields(strictyaml.Must("accounts", a.read))
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range r.warnings.sorted() {
-		a.warnings = append(a.warnings, w.String())
-	}
+	a.warnings = r.Warned()
 	return a, nil
 }
 
@@ -100,9 +99,9 @@ func ParseAccounts(doc []byte) (*Accounts, error) {
 // type [Faults]: a quota does not fit into them.
 func (a *Accounts) In(m unit.Money) (*Accounts, error) {
 	in := &Accounts{doc: a.doc, warnings: a.warnings}
-	if _, err := readWhole(a.doc, false, func(root node) {
-		root.counts = m
-		root.fields(must("accounts", in.read))
+	if _, err := strictyaml.Parse(a.doc, func(root strictyaml.Node) {
+		root.Money = m
+		root.Fields(strictyaml.Must("accounts", in.read))
 	}); err != nil {
 		return nil, err
 	}
@@ -115,48 +114,48 @@ func (a *Accounts) In(m unit.Money) (*Accounts, error) {
 // mostWeight bounds an account's weight, so that sums and products of weights stay small.
 const mostWeight = 1000
 
-func (a *Accounts) read(n node) {
-	if n.isNull() || n.items("a list of accounts", func(item node) { a.List = append(a.List, readAccount(item)) }) == 0 {
-		n.fault(Fault{Given: "no account", Allowed: "at least one, or no accounts file"})
-	} else if len(n.faults) == 0 && !slices.ContainsFunc(a.List, func(a *Account) bool { return a.Weight > 0 }) {
-		n.fault(Fault{Given: "weight 0 of every account", Allowed: "weight of at least one: nothing can be served without"})
+func (a *Accounts) read(n strictyaml.Node) {
+	if n.IsNull() || n.Items("a list of accounts", func(item strictyaml.Node) { a.List = append(a.List, readAccount(item)) }) == 0 {
+		n.Fault(strictyaml.Fault{Given: "no account", Allowed: "at least one, or no accounts file"})
+	} else if !n.Faulty() && !slices.ContainsFunc(a.List, func(a *Account) bool { return a.Weight > 0 }) {
+		n.Fault(strictyaml.Fault{Given: "weight 0 of every account", Allowed: "weight of at least one: nothing can be served without"})
 	}
 }
 
-func readAccount(n node) *Account {
-	a, quotas := &Account{Weight: 1}, &Team{Owner: OwnerFile, Money: n.counts}
-	n.fields(
-		must("id", unique(&a.ID, "account id", ownID)),
-		may("url", func(v node) { a.URL = readServiceURL(v) }),
-		must("key_file", one(&a.KeyFile, filePath)),
-		may("models", some(&a.Models, "model patterns", modelPattern)),
-		may("teams", some(&a.Teams, "ids of teams", ownID)),
-		may("weight", one(&a.Weight, whole(0, mostWeight))),
-		may("rates", func(v node) { a.Limits = readAccountLimits(v) }),
-		may("query_rate", one(&a.QueryRate, whole(1, maxCount))),
-		may("quotas", group(quotaFields(&quotas.Quotas)...)),
-		may("region", one(&a.Region, ownID)),
+func readAccount(n strictyaml.Node) *Account {
+	a, quotas := &Account{Weight: 1}, &Team{Owner: OwnerFile, Money: n.Money}
+	n.Fields(
+		strictyaml.Must("id", strictyaml.Unique(&a.ID, "account id", ownID)),
+		strictyaml.May("url", func(v strictyaml.Node) { a.URL = readServiceURL(v) }),
+		strictyaml.Must("key_file", strictyaml.One(&a.KeyFile, filePath)),
+		strictyaml.May("models", strictyaml.Some(&a.Models, "model patterns", modelPattern)),
+		strictyaml.May("teams", strictyaml.Some(&a.Teams, "ids of teams", ownID)),
+		strictyaml.May("weight", strictyaml.One(&a.Weight, strictyaml.Whole(0, mostWeight))),
+		strictyaml.May("rates", func(v strictyaml.Node) { a.Limits = readAccountLimits(v) }),
+		strictyaml.May("query_rate", strictyaml.One(&a.QueryRate, strictyaml.Whole(1, maxCount))),
+		strictyaml.May("quotas", strictyaml.Group(quotaFields(&quotas.Quotas)...)),
+		strictyaml.May("region", strictyaml.One(&a.Region, ownID)),
 	)
 	if quotas.ID = AccountQuotasID(a.ID); len(quotas.Quotas) > 0 {
 		a.Quotas = quotas
 	}
 	if a.URL != nil && a.URL.Scheme == "http" && !event.IsThisMachine(a.URL.Hostname()) {
-		n.warn(a.ID + " has an address with http, which sends its key in clear text")
+		n.Warn(a.ID + " has an address with http, which sends its key in clear text")
 	}
 	return a
 }
 
 // readServiceURL reads the address of a service. One of another form is not shown: it may hold a password.
-func readServiceURL(n node) *url.URL {
+func readServiceURL(n strictyaml.Node) *url.URL {
 	const allowed = "an absolute http or https address that ends in /api/v1, without user, query or fragment"
-	text, ok := scalar(n.ast)
+	text, ok := n.Text()
 	if !ok {
-		n.wrongKind(allowed)
+		n.WrongKind(allowed)
 		return nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || !IsServiceURL(u) {
-		n.fault(Fault{Given: "another text (not shown: it may hold a password)", Allowed: allowed})
+		n.Fault(strictyaml.Fault{Given: "another text (not shown: it may hold a password)", Allowed: allowed})
 		return nil
 	}
 	return u

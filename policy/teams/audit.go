@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -51,12 +52,12 @@ func ReadEntry(text []byte) (e Entry, err error) {
 }
 
 // Text is the entry as JSON, in one line.
-func (e Entry) Text() []byte { return encode(e) }
+func (e Entry) Text() []byte { return strictyaml.Encode(e) }
 
 // check refuses an order that must not be kept.
 func (o Order) check() error {
 	for field, text := range map[string]string{"who": o.Who, "address": o.Address, "reason": o.Reason} {
-		if !IsProse(text) || HasPlainKey([]byte(text)) {
+		if !IsProse(text) || strictyaml.HasPlainKey([]byte(text)) {
 			allowed := fmt.Sprintf("one line of at most %d characters, without keys", MaxProse)
 			return &Problem{Code: CodeInvalid, Field: field, Text: "allowed: " + allowed, Allowed: allowed}
 		}
@@ -72,7 +73,7 @@ const MostEntry = 4 << 10
 
 // cutText replaces a value that is too long for an entry, by the length and the SHA-256 of its JSON.
 func cutText(value []byte) json.RawMessage {
-	return encode(map[string]any{"cut": struct {
+	return strictyaml.Encode(map[string]any{"cut": struct {
 		Bytes  int    `json:"bytes"`
 		SHA256 string `json:"sha256"`
 	}{len(value), hexOf(value)}})
@@ -113,7 +114,7 @@ func joined(members map[string]json.RawMessage, whole json.RawMessage) json.RawM
 	if members == nil {
 		return whole
 	}
-	return encode(members)
+	return strictyaml.Encode(members)
 }
 
 // cutLongest cuts the longest member of several objects. It returns false if a cut would make none of them shorter.
@@ -146,17 +147,17 @@ func (s Spec) unlike(other Spec) json.RawMessage {
 	}
 	var keys []Key
 	for _, k := range s.Keys {
-		same := func(twin Key) bool { return string(encode(k)) == string(encode(twin)) }
+		same := func(twin Key) bool { return string(strictyaml.Encode(k)) == string(strictyaml.Encode(twin)) }
 		if !slices.ContainsFunc(other.Keys, same) {
 			k.SHA256 = Digest{}
 			keys = append(keys, k)
 		}
 	}
 	if keys != nil {
-		members["keys"] = encode(keys)
+		members["keys"] = strictyaml.Encode(keys)
 	}
 	if len(members) == 0 {
 		return nil
 	}
-	return encode(members)
+	return strictyaml.Encode(members)
 }

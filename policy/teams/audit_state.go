@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync/atomic"
+
+	"sluice/policy/strictyaml"
 )
 
 // State is what a [Store] keeps in one piece: the document, and the end of the trail that leads to it. The zero State is
@@ -105,7 +107,7 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
 	entry.Digest, entry.Prev = hexOf(document), s.Head()
 	text := entry.Fitted().Text()
-	if HasPlainKey(text) {
+	if strictyaml.HasPlainKey(text) {
 		return s, &Problem{Code: CodeInvalid, Text: "the entry would contain a plain key", Advice: "this key has been seen, so mint another"}
 	}
 	return State{Document: document, Raises: s.Raises, Last: text, First: max(s.First, 1)}, nil

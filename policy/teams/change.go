@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"sluice/policy/strictyaml"
 )
 
 // Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced, changed or removed, or all
@@ -60,7 +62,7 @@ func (c CreateTeam) apply(d *Document) (Entry, error) {
 	}
 	team := Spec{ID: c.Team.ID, Owner: OwnerDirectory, Members: members}
 	d.Teams = slices.Insert(d.Teams, at, team)
-	return Entry{What: "team.create", Team: team.ID, After: encode(team.Shown())}, nil
+	return Entry{What: "team.create", Team: team.ID, After: strictyaml.Encode(team.Shown())}, nil
 }
 
 // normalMembers brings members to the form of a document. The strict reader judges them.
@@ -72,7 +74,7 @@ func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage
 		case err != nil:
 			return nil, noJSON(name)
 		case tree != nil: // null equals no member
-			members[name] = encode(tree) // in one form: without blanks, members by name, numbers as they are
+			members[name] = strictyaml.Encode(tree) // in one form: without blanks, members by name, numbers as they are
 		}
 	}
 	return members, nil
@@ -170,7 +172,7 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 		}
 	}
 	d.Teams = slices.Delete(d.Teams, at, at+1)
-	return Entry{What: "team.remove", Team: team.ID, Before: encode(team.Shown())}, nil
+	return Entry{What: "team.remove", Team: team.ID, Before: strictyaml.Encode(team.Shown())}, nil
 }
 
 // mostImported is the largest version that an import begins with, which leaves larger ones for all later changes.
@@ -210,7 +212,7 @@ func difference(d, other Document) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, team := range d.Teams {
 		twin, ok := other.Team(team.ID)
-		text := encode(team.Shown())
+		text := strictyaml.Encode(team.Shown())
 		if ok {
 			text = team.unlike(twin)
 		}
@@ -221,5 +223,5 @@ func difference(d, other Document) json.RawMessage {
 	if len(all) == 0 {
 		return nil
 	}
-	return encode(all)
+	return strictyaml.Encode(all)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"sluice/policy/strictyaml"
 )
 
 // maxKeys is how many keys a team of the directory may have.
@@ -198,9 +200,9 @@ func (k Key) patched(patch []byte) (Key, error) {
 
 // readMembers reads the members that [ChangeKey] may set, or a patch of them, strictly.
 func (k *Key) readMembers(text []byte, patch bool) error {
-	_, err := readWhole(text, true, func(n node) {
-		n.anyMoney, n.patch = true, patch // the amounts are read with the whole document
-		n.fields(slices.Concat(k.changeable(), k.limits())...)
+	_, err := strictyaml.Parse(text, func(n strictyaml.Node) {
+		n.AnyMoney, n.Patch = true, patch // the amounts are read with the whole document
+		n.Fields(slices.Concat(k.changeable(), k.limits())...)
 	})
 	if err != nil {
 		return problemOf(err)

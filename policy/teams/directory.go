@@ -3,6 +3,8 @@ package teams
 import (
 	"regexp"
 	"slices"
+
+	"sluice/policy/strictyaml"
 )
 
 // Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice runs.
@@ -12,8 +14,8 @@ import (
 // A name has one owner. A team of the document whose id is in the file is ignored, and so is a key whose id or SHA-256 is in the
 // file, or whose SHA-256 is among upstream, those of the service's own keys; ignored has a fault for each. An error, of type [Faults],
 // means that the document is faulty as a whole.
-func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored Faults, err error) {
-	_, list, _, err := readDirectory(document, f.defaults, false)
+func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored strictyaml.Faults, err error) {
+	list, _, _, err := readDirectory(document, f.defaults, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,7 +30,7 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 	joined.List = slices.Clone(f.List)
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
-			ignored = append(ignored, Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
+			ignored = append(ignored, strictyaml.Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
 			continue
 		}
 		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {
@@ -41,7 +43,7 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 			default:
 				return false
 			}
-			ignored = append(ignored, Fault{Text: "key " + k.ID + " of team " + team.ID + " " + fault})
+			ignored = append(ignored, strictyaml.Fault{Text: "key " + k.ID + " of team " + team.ID + " " + fault})
 			return true
 		})
 		joined.List = append(joined.List, team)
@@ -54,18 +56,18 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 var ofTheFile = regexp.MustCompile(`^(currency|currency_digits|defaults|account|house|prices|catalogue|aliases|hooks|issuers)$`)
 
 // readDirectory reads a directory's document. Its amounts of money count as those of the defaults, or in anything.
-func readDirectory(document []byte, defaults Team, anyMoney bool) (r *reader, list []*Team, version int64, err error) {
-	r, err = readWhole(document, true, func(root node) {
-		root.counts, root.anyMoney = defaults.Money, anyMoney
-		root.fields(
-			may("version", one(&version, whole[int64](0, MaxAmount))),
-			must("teams", func(n node) { list = readTeams(n, defaults) }),
+func readDirectory(document []byte, defaults Team, anyMoney bool) (list []*Team, places []strictyaml.Node, version int64, err error) {
+	_, err = strictyaml.Parse(document, func(root strictyaml.Node) {
+		root.Money, root.AnyMoney = defaults.Money, anyMoney
+		root.Fields(
+			strictyaml.May("version", strictyaml.One(&version, strictyaml.Whole[int64](0, MaxAmount))),
+			strictyaml.Must("teams", func(n strictyaml.Node) { list, places = readTeams(n, defaults, OwnerDirectory) }),
 		)
-		for i := range root.faults {
-			if f := &root.faults[i]; f.Text == unknownField && ofTheFile.MatchString(f.Field) {
+		root.Amend(func(f *strictyaml.Fault) {
+			if f.Text == strictyaml.UnknownField && ofTheFile.MatchString(f.Field) {
 				f.Text, f.Advice = "stands in the teams file alone", ""
 			}
-		}
+		})
 	})
-	return r, list, version, err
+	return list, places, version, err
 }

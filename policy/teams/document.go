@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -21,13 +22,13 @@ type Document struct {
 func ReadDocument(text []byte) (Document, error) { return readDocument(text, unit.Nanos, true) }
 
 func readDocument(text []byte, money unit.Money, anyMoney bool) (Document, error) {
-	r, list, version, err := readDirectory(text, Team{Money: money}, anyMoney)
+	list, places, version, err := readDirectory(text, Team{Money: money}, anyMoney)
 	if err != nil {
 		return Document{}, err
 	}
 	d := Document{Version: version, Money: money}
 	for i, team := range list {
-		d.Teams = append(d.Teams, specOf(r.places[i], team))
+		d.Teams = append(d.Teams, specOf(places[i], team))
 	}
 	slices.SortFunc(d.Teams, func(a, b Spec) int { return cmp.Compare(a.ID, b.ID) })
 	return d, nil
@@ -40,7 +41,7 @@ func (d Document) Text() []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, '\n'), encode(team)...)
+		out = append(append(out, '\n'), strictyaml.Encode(team)...)
 	}
 	return append(out, "\n]}\n"...)
 }

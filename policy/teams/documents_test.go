@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -78,7 +79,7 @@ func saidOf(t *testing.T, kind string, doc []byte) (said []string) {
 			t.Errorf("%.99q is read as a document: %v", doc, again)
 		}
 	}
-	var faults teams.Faults
+	var faults strictyaml.Faults
 	if err == nil {
 		legal := "legal:"
 		for _, team := range file.List {
@@ -196,10 +197,10 @@ func shown(t *testing.T, value any) string {
 }
 
 // faultsOf parses a file that must have faults.
-func faultsOf(t testing.TB, doc []byte) teams.Faults {
+func faultsOf(t testing.TB, doc []byte) strictyaml.Faults {
 	t.Helper()
 	file, err := teams.Parse(doc)
-	var faults teams.Faults
+	var faults strictyaml.Faults
 	if !errors.As(err, &faults) || file != nil || len(faults) == 0 {
 		t.Fatalf("Parse gave %v, %v, want nil and faults for:\n%s", file, err, doc)
 	}
@@ -247,11 +248,11 @@ func TestFaultCaret(t *testing.T) {
 	if want := indent + "expire\n" + indent + "^^^^^^\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	far := teams.Fault{Column: 1 << 20, Word: "far"}.Caret()
+	far := strictyaml.Fault{Column: 1 << 20, Word: "far"}.Caret()
 	if want := strings.Repeat(" ", 128) + "far\n"; !strings.HasPrefix(far, want) || len(far) != 2*len(want) {
 		t.Errorf("a fault far out is drawn %d bytes wide", len(far))
 	}
-	if got := (teams.Fault{Text: "no place"}).Caret() + (teams.Faults)(nil).Error(); got != "" {
+	if got := (strictyaml.Fault{Text: "no place"}).Caret() + (strictyaml.Faults)(nil).Error(); got != "" {
 		t.Errorf("a fault without a place draws %q", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"sluice/policy"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -166,7 +167,7 @@ func spoil(value any, path string, given map[string]bool) {
 }
 
 // offeredFields returns the paths of the fields that are allowed beside the unknown ones.
-func offeredFields(faults teams.Faults) map[string]bool {
+func offeredFields(faults strictyaml.Faults) map[string]bool {
 	offered := map[string]bool{}
 	for _, f := range faults {
 		if f.Text != "unknown field" {

@@ -19,12 +19,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"sluice/policy"
 	"sluice/policy/event"
 	"sluice/policy/label"
 	"sluice/policy/price"
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -135,63 +134,63 @@ func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Ta
 // removes a limit of the defaults. Without a limit in the team or the defaults, use is unlimited.
 func Parse(doc []byte) (*File, error) {
 	f := &File{specs: map[string]Spec{}}
-	r, err := readWhole(doc, false, f.read)
+	var places []strictyaml.Node
+	r, err := strictyaml.Parse(doc, func(root strictyaml.Node) { places = f.read(root) })
 	if err != nil {
 		return nil, err
 	}
-	f.warn(r)
+	f.warn(r.Root, places)
+	f.warnings = r.Warned()
 	for i, team := range f.List {
-		f.specs[team.ID] = specOf(r.places[i], team)
+		f.specs[team.ID] = specOf(places[i], team)
 	}
 	f.index()
 	return f, nil
 }
 
-var currency = spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
+var currency = strictyaml.Spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
 
 // digits are how many an amount of money has behind the point.
-var digits = form[unit.Money]{"9 or 6", func(text string) (unit.Money, bool) {
+var digits = strictyaml.Form[unit.Money]{Allowed: "9 or 6", Bare: true, Parse: func(text string) (unit.Money, bool) {
 	n, err := strconv.Atoi(text)
 	m, ok := unit.MoneyOf(n)
 	return m, err == nil && ok
-}, true}
+}}
 
 // readDigits reads the member currency_digits before all others: every amount depends on it, also one that is written above it.
-func readDigits(root node) (m unit.Money) {
-	mapping, ok := root.ast.(*ast.MappingNode)
-	for i := 0; ok && i < len(mapping.Values); i++ {
-		if name, _ := scalar(mapping.Values[i].Key); name == "currency_digits" {
-			m, _ = read(node{root.reader, mapping.Values[i].Value, name}, digits)
-		}
+func readDigits(root strictyaml.Node) (m unit.Money) {
+	if n, ok := root.Member("currency_digits"); ok {
+		m, _ = strictyaml.Read(n, digits)
 	}
 	return m
 }
 
-// read reads the whole document. It reads the teams last, because they start from the defaults.
-func (f *File) read(n node) {
-	var teams *node
+// read reads the whole document, and returns the places of its teams. It reads the teams last, because they start from the defaults.
+func (f *File) read(n strictyaml.Node) (places []strictyaml.Node) {
+	var teams *strictyaml.Node
 	f.Money = readDigits(n)
-	n.counts, f.defaults.Money = f.Money, f.Money
-	n.fields(
-		may("currency", one(&f.Currency, currency)),
-		may("currency_digits", func(node) {}), // it is read already
-		may("defaults", func(v node) {
+	n.Money, f.defaults.Money = f.Money, f.Money
+	n.Fields(
+		strictyaml.May("currency", strictyaml.One(&f.Currency, currency)),
+		strictyaml.May("currency_digits", func(strictyaml.Node) {}), // it is read already
+		strictyaml.May("defaults", func(v strictyaml.Node) {
 			tagQuotas := v
-			v.fields(f.defaults.shared(&tagQuotas)...)
+			v.Fields(f.defaults.shared(&tagQuotas)...)
 			f.defaults.needTagKey(tagQuotas)
 		}),
-		may("account", func(v node) { f.Account = readAccountLimits(v) }),
-		may("house", func(v node) { f.House = readHouse(v) }),
-		must("teams", func(v node) { teams = &v }),
-		may("prices", func(v node) { f.Prices = readPrices(v) }),
-		may("catalogue", func(v node) { f.Catalogue = list(v, "model names", modelName, "each model once") }),
-		may("aliases", func(v node) { f.Aliases = readAliases(v) }),
-		may("hooks", func(v node) { f.Hooks = readHooks(v) }),
-		may("issuers", func(v node) { f.Issuers = readIssuers(v) }),
+		strictyaml.May("account", func(v strictyaml.Node) { f.Account = readAccountLimits(v) }),
+		strictyaml.May("house", func(v strictyaml.Node) { f.House = readHouse(v) }),
+		strictyaml.Must("teams", func(v strictyaml.Node) { teams = &v }),
+		strictyaml.May("prices", func(v strictyaml.Node) { f.Prices = readPrices(v) }),
+		strictyaml.May("catalogue", func(v strictyaml.Node) { f.Catalogue = strictyaml.List(v, "model names", modelName, "each model once") }),
+		strictyaml.May("aliases", func(v strictyaml.Node) { f.Aliases = readAliases(v) }),
+		strictyaml.May("hooks", func(v strictyaml.Node) { f.Hooks = readHooks(v) }),
+		strictyaml.May("issuers", func(v strictyaml.Node) { f.Issuers = readIssuers(v) }),
 	)
 	if teams != nil {
-		f.List = readTeams(*teams, f.defaults)
+		f.List, places = readTeams(*teams, f.defaults, OwnerFile)
 	}
+	return places
 }
 
 // index fills the maps that find teams, keys and labels.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -28,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			checkTeams(t, file)
 			return
 		}
-		var faults teams.Faults
+		var faults strictyaml.Faults
 		if !errors.As(err, &faults) || len(faults) == 0 || file != nil {
 			t.Fatalf("got %v, %v", file, err)
 		}

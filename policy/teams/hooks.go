@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"sluice/policy/event"
+	"sluice/policy/strictyaml"
 )
 
 const (
@@ -15,62 +14,64 @@ const (
 )
 
 var (
-	hookEvents = word[event.Pattern](fmt.Sprintf("*, task.*, quota.*, or a type of %s", anyOf(event.Types)), event.IsPattern)
-	hookKind   = choice(event.Slack)
+	hookEvents = strictyaml.Word[event.Pattern](fmt.Sprintf("*, task.*, quota.*, or a type of %s", strictyaml.AnyOf(event.Types)), event.IsPattern)
+	hookKind   = strictyaml.Choice(event.Slack)
 )
 
 // readHooks reads the hooks of a team, which replace those of the defaults, or the operators'.
-func readHooks(n node) (all []event.Hook) {
-	if n.isNone() {
+func readHooks(n strictyaml.Node) (all []event.Hook) {
+	if n.IsNone() {
 		return nil
 	}
-	n.items("a list of hooks, or none", func(item node) {
+	n.Items("a list of hooks, or none", func(item strictyaml.Node) {
 		h := readHook(item)
 		if slices.ContainsFunc(all, func(o event.Hook) bool { return o.ID == h.ID }) && h.ID != "" {
-			item.refuse(h.ID, "each id once among the hooks of a team, and among the operators'")
+			item.Refuse(h.ID, "each id once among the hooks of a team, and among the operators'")
 		}
 		all = append(all, h)
 	})
-	n.atMost(maxHooks, len(all), "hooks")
+	n.AtMost(maxHooks, len(all), "hooks")
 	return all
 }
 
-func readHook(n node) (h event.Hook) {
-	var address node
-	given := n.fields(
-		must("id", one(&h.ID, ownID)),
-		must("url", func(v node) {
-			h.URL, _ = scalar(v.ast)
+func readHook(n strictyaml.Node) (h event.Hook) {
+	var address strictyaml.Node
+	given := n.Fields(
+		strictyaml.Must("id", strictyaml.One(&h.ID, ownID)),
+		strictyaml.Must("url", func(v strictyaml.Node) {
+			h.URL, _ = v.Text()
 			address = v
 		}),
-		may("events", some(&h.Events, "types of events", hookEvents)),
-		may("secret_file", func(v node) {
-			path, _ := read(v, filePath)
+		strictyaml.May("events", strictyaml.Some(&h.Events, "types of events", hookEvents)),
+		strictyaml.May("secret_file", func(v strictyaml.Node) {
+			path, _ := strictyaml.Read(v, filePath)
 			h.Secrets = append(h.Secrets, path)
 		}),
-		may("secrets", func(v node) { h.Secrets = append(h.Secrets, list(v, "paths of files", filePath, "each file once")...) }),
-		may("insecure", one(&h.Insecure, flag)),
-		may("kind", one(&h.Kind, hookKind)),
+		strictyaml.May("secrets", func(v strictyaml.Node) {
+			h.Secrets = append(h.Secrets, strictyaml.List(v, "paths of files", filePath, "each file once")...)
+		}),
+		strictyaml.May("insecure", strictyaml.One(&h.Insecure, strictyaml.Flag)),
+		strictyaml.May("kind", strictyaml.One(&h.Kind, hookKind)),
 	)
 	if given["url"] && !event.IsHookURL(h.URL, h.Insecure) {
-		address.fault(Fault{Given: "another text (not shown: it may be a secret)", Allowed: hookURL})
+		address.Fault(strictyaml.Fault{Given: "another text (not shown: it may be a secret)", Allowed: hookURL})
 	}
 	if given["secret_file"] && given["secrets"] {
-		n.fault(Fault{Given: "secret_file beside secrets", Allowed: "one of them"})
+		n.Fault(strictyaml.Fault{Given: "secret_file beside secrets", Allowed: "one of them"})
 	} else if misfit, allowed := h.Misfit(); misfit != "" && given != nil {
-		n.fault(Fault{Given: misfit, Allowed: allowed})
+		n.Fault(strictyaml.Fault{Given: misfit, Allowed: allowed})
 	}
 	return h
 }
 
 // readAlert reads the per cent of quotas whose passing is reported.
-func readAlert(n node) (alert []int) {
-	if n.isNone() {
+func readAlert(n strictyaml.Node) (alert []int) {
+	if n.IsNone() {
 		return nil
 	}
-	alert = list(n, "per cent", percent, "each once")
-	if n.ast.Type() == ast.SequenceType && !slices.IsSorted(alert) {
-		n.fault(Fault{Given: "per cent that do not rise", Allowed: "the smallest first"})
+	alert = strictyaml.List(n, "per cent", percent, "each once")
+	if n.IsList() && !slices.IsSorted(alert) {
+		n.Fault(strictyaml.Fault{Given: "per cent that do not rise", Allowed: "the smallest first"})
 	}
 	return alert
 }

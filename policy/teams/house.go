@@ -1,6 +1,10 @@
 package teams
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/policy/strictyaml"
+)
 
 // outsideMark begins the id of an account that is no team's. No team's id has it.
 const outsideMark = "@"
@@ -34,14 +38,14 @@ func (h *House) Quotas() *Team {
 func (f *File) NeedsPrice(team *Team) bool { return team.Spends() || f.House.Spends() }
 
 // readHouse reads the cap of all teams together.
-func readHouse(n node) *House {
-	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile, Money: n.counts}}
-	given := n.fields(
-		may("quotas", group(quotaFields(&h.Account.Quotas)...)),
-		may("alert", func(v node) { h.Alert = readAlert(v) }),
+func readHouse(n strictyaml.Node) *House {
+	h := &House{Account: &Team{ID: HouseID, Owner: OwnerFile, Money: n.Money}}
+	given := n.Fields(
+		strictyaml.May("quotas", strictyaml.Group(quotaFields(&h.Account.Quotas)...)),
+		strictyaml.May("alert", func(v strictyaml.Node) { h.Alert = readAlert(v) }),
 	)
 	if given != nil && len(h.Account.Quotas) == 0 {
-		n.fault(Fault{Given: "no quota", Allowed: "quotas of the house, or no such line"})
+		n.Fault(strictyaml.Fault{Given: "no quota", Allowed: "quotas of the house, or no such line"})
 	}
 	h.Account.warnQuotas(n, "the house")
 	return h

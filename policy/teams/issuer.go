@@ -1,6 +1,10 @@
 package teams
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/policy/strictyaml"
+)
 
 // Issuer is a party whose signed tokens (JWT) are accepted in place of keys.
 type Issuer struct {
@@ -26,48 +30,48 @@ const (
 var Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 var (
-	claimName   = spelled(`^[A-Za-z0-9_.:/-]{1,128}$`, "the name of a claim, 1 to 128 letters, digits, _ . : / and -")
-	teamOfClaim = spelled(teamID, "the id of a team")
+	claimName   = strictyaml.Spelled(`^[A-Za-z0-9_.:/-]{1,128}$`, "the name of a claim, 1 to 128 letters, digits, _ . : / and -")
+	teamOfClaim = strictyaml.Spelled(teamID, "the id of a team")
 )
 
 // readIssuers reads the issuers whose tokens are accepted.
-func readIssuers(n node) (all []*Issuer) {
-	count := n.items("a list of issuers", func(item node) {
+func readIssuers(n strictyaml.Node) (all []*Issuer) {
+	count := n.Items("a list of issuers", func(item strictyaml.Node) {
 		i := &Issuer{Algorithms: []string{"RS256", "ES256"}, Claim: "sub"}
-		item.fields(
-			must("url", one(&i.URL, issuerURL)),
-			must("audience", one(&i.Audience, claimValue)),
-			may("algorithms", func(v node) { i.Algorithms = readAlgorithms(v) }),
-			may("claim", one(&i.Claim, claimName)),
-			must("teams", func(v node) { i.Teams = readClaimTeams(v) }),
+		item.Fields(
+			strictyaml.Must("url", strictyaml.One(&i.URL, issuerURL)),
+			strictyaml.Must("audience", strictyaml.One(&i.Audience, claimValue)),
+			strictyaml.May("algorithms", func(v strictyaml.Node) { i.Algorithms = readAlgorithms(v) }),
+			strictyaml.May("claim", strictyaml.One(&i.Claim, claimName)),
+			strictyaml.Must("teams", func(v strictyaml.Node) { i.Teams = readClaimTeams(v) }),
 		)
 		if slices.ContainsFunc(all, func(o *Issuer) bool { return o.URL == i.URL && o.Audience == i.Audience }) && i.URL != "" {
-			item.refuse(i.URL, "each url once with the same audience")
+			item.Refuse(i.URL, "each url once with the same audience")
 		}
 		all = append(all, i)
 	})
-	n.atMost(maxIssuers, count, "issuers")
+	n.AtMost(maxIssuers, count, "issuers")
 	return all
 }
 
 // readAlgorithms reads the list of signatures.
-func readAlgorithms(n node) []string {
-	names := list(n, "algorithms", choice(Algorithms...), "each algorithm once")
+func readAlgorithms(n strictyaml.Node) []string {
+	names := strictyaml.List(n, "algorithms", strictyaml.Choice(Algorithms...), "each algorithm once")
 	if len(names) == 0 {
-		n.fault(Fault{Given: "no algorithm", Allowed: anyOf(Algorithms)})
+		n.Fault(strictyaml.Fault{Given: "no algorithm", Allowed: strictyaml.AnyOf(Algorithms)})
 	}
 	return names
 }
 
 // readClaimTeams reads the teams of a claim's values. A team of the directory may be among them, so a name may be unknown here.
-func readClaimTeams(n node) map[string]string {
+func readClaimTeams(n strictyaml.Node) map[string]string {
 	values := map[string]string{}
-	n.pairs("values of the claim with the ids of their teams", func(value string, key, team node) {
-		if _, ok := claimValue.parse(value); !ok {
-			key.refuse(value, claimValue.allowed)
+	n.Pairs("values of the claim with the ids of their teams", func(value string, key, team strictyaml.Node) {
+		if _, ok := claimValue.Parse(value); !ok {
+			key.Refuse(value, claimValue.Allowed)
 		}
-		values[value], _ = read(team, teamOfClaim)
+		values[value], _ = strictyaml.Read(team, teamOfClaim)
 	})
-	n.atMost(maxClaimValues, len(values), "values")
+	n.AtMost(maxClaimValues, len(values), "values")
 	return values
 }

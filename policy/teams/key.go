@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/policy/strictyaml"
 )
 
 // Key is one key of a team as the teams file has it: never the key itself.
@@ -106,41 +108,41 @@ func bit(b bool) int {
 	return 0
 }
 
-var keyID = spelled(`^[a-z0-9]{12}$`, "12 of a–z and 0–9, the key's public part")
+var keyID = strictyaml.Spelled(`^[a-z0-9]{12}$`, "12 of a–z and 0–9, the key's public part")
 
 // readKey reads one key of a team.
-func readKey(n node) (k Key) {
-	known := append([]field{
-		must("id", unique(&k.ID, "key id", keyID)),
-		must("sha256", func(v node) { k.SHA256 = readSum(v) }),
-		may("expires", one(&k.Expires, moment)),
+func readKey(n strictyaml.Node) (k Key) {
+	known := append([]strictyaml.Field{
+		strictyaml.Must("id", strictyaml.Unique(&k.ID, "key id", keyID)),
+		strictyaml.Must("sha256", func(v strictyaml.Node) { k.SHA256 = readSum(v) }),
+		strictyaml.May("expires", strictyaml.One(&k.Expires, moment)),
 	}, k.changeable()...)
-	n.fields(slices.Concat(known, []field{may("note", one(&k.Note, prose))}, k.limits())...)
+	n.Fields(slices.Concat(known, []strictyaml.Field{strictyaml.May("note", strictyaml.One(&k.Note, prose))}, k.limits())...)
 	return k
 }
 
 // changeable are the members that [ChangeKey] may set, too.
-func (k *Key) changeable() []field {
-	return []field{may("disabled", one(&k.Disabled, flag))}
+func (k *Key) changeable() []strictyaml.Field {
+	return []strictyaml.Field{strictyaml.May("disabled", strictyaml.One(&k.Disabled, strictyaml.Flag))}
 }
 
 // readSum reads the SHA-256 of a key. A value of another form may be the key itself, so it is never shown.
-func readSum(n node) (sum Digest) {
+func readSum(n strictyaml.Node) (sum Digest) {
 	const allowed = "the SHA-256 of the whole key as 64 hexadecimal digits"
-	text, ok := scalar(n.ast)
+	text, ok := n.Text()
 	raw, err := hex.DecodeString(text)
 	switch {
 	case !ok:
-		n.wrongKind(allowed)
-	case plainKey.MatchString(text): // noted already
+		n.WrongKind(allowed)
+	case strictyaml.PlainKey.MatchString(text): // noted already
 	case err != nil || len(raw) != sha256.Size:
-		n.fault(Fault{Given: "no SHA-256 (not shown: it may be a plain key)", Allowed: allowed})
+		n.Fault(strictyaml.Fault{Given: "no SHA-256 (not shown: it may be a plain key)", Allowed: allowed})
 	case Digest(raw) == sha256.Sum256(nil):
-		n.fault(Fault{Given: "the SHA-256 of nothing", Allowed: allowed})
+		n.Fault(strictyaml.Fault{Given: "the SHA-256 of nothing", Allowed: allowed})
 		fallthrough
 	default:
 		sum = Digest(raw)
-		n.once("sha256", hex.EncodeToString(raw))
+		n.Once("sha256", hex.EncodeToString(raw))
 	}
 	return sum
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/policy"
+	"sluice/policy/strictyaml"
 )
 
 // KeyLimits are limits of one key. A request is charged in them and in its team's, or in none, so a limit beyond the team's has no
@@ -63,7 +64,7 @@ func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.Raw
 		}
 		was, _ := treeOf(all[name]) // nil: it had none
 		if merged := patched(was, by); merged != nil {
-			all[name] = encode(merged)
+			all[name] = strictyaml.Encode(merged)
 		} else {
 			delete(all, name)
 		}
@@ -101,22 +102,22 @@ func (m KeyMembers) same(k Key) bool {
 }
 
 // limits are the fields of a key's limits.
-func (l *KeyLimits) limits() []field {
-	return []field{
-		may("models", some(&l.Models, "model patterns", modelPattern)),
-		may("rates", group(rateFields(&l.Rates)...)),
-		may("quotas", group(quotaFields(&l.Quotas)...)),
-		may("concurrent", oneOrNone(&l.Concurrent, whole(1, maxCount))),
+func (l *KeyLimits) limits() []strictyaml.Field {
+	return []strictyaml.Field{
+		strictyaml.May("models", strictyaml.Some(&l.Models, "model patterns", modelPattern)),
+		strictyaml.May("rates", strictyaml.Group(rateFields(&l.Rates)...)),
+		strictyaml.May("quotas", strictyaml.Group(quotaFields(&l.Quotas)...)),
+		strictyaml.May("concurrent", strictyaml.OneOrNone(&l.Concurrent, strictyaml.Whole(1, maxCount))),
 	}
 }
 
 // keyMembersOf are a key's limits as its owner wrote them. The strict reader accepted them.
-func keyMembersOf(n node) map[string]json.RawMessage {
+func keyMembersOf(n strictyaml.Node) map[string]json.RawMessage {
 	var members KeyMembers
 	to := members.named()
-	n.pairs("", func(name string, _, value node) {
+	n.Pairs("", func(name string, _, value strictyaml.Node) {
 		if IsKeyMember(name) {
-			*to[name] = appendJSON(nil, value.ast)
+			*to[name] = value.JSON()
 		}
 	})
 	all, _ := members.over(nil) // it is JSON

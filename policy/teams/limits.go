@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -66,27 +67,27 @@ type AccountLimit struct {
 }
 
 // readAccountLimits reads the account's own limits.
-func readAccountLimits(n node) (all []AccountLimit) {
-	n.items("a list of limits", func(item node) { all = append(all, readAccountLimit(item)) })
+func readAccountLimits(n strictyaml.Node) (all []AccountLimit) {
+	n.Items("a list of limits", func(item strictyaml.Node) { all = append(all, readAccountLimit(item)) })
 	return all
 }
 
 // readAccountLimit reads one of the account's own limits.
-func readAccountLimit(n node) (limit AccountLimit) {
-	models := may("models", some(&limit.Models, "model patterns", modelPattern))
-	given := n.fields(append([]field{models}, rateFields(&limit.Rates)...)...)
+func readAccountLimit(n strictyaml.Node) (limit AccountLimit) {
+	models := strictyaml.May("models", strictyaml.Some(&limit.Models, "model patterns", modelPattern))
+	given := n.Fields(append([]strictyaml.Field{models}, rateFields(&limit.Rates)...)...)
 	if given != nil && len(limit.Rates) == 0 {
-		n.fault(Fault{Given: "no limit", Allowed: anyOf(ratedUnits)})
+		n.Fault(strictyaml.Fault{Given: "no limit", Allowed: strictyaml.AnyOf(ratedUnits)})
 	}
 	return limit
 }
 
 // rateFields are the fields of rates, which replace those of the same unit.
-func rateFields(rates *[]Rate) (fields []field) {
+func rateFields(rates *[]Rate) (fields []strictyaml.Field) {
 	for _, unit := range ratedUnits {
-		fields = append(fields, may(string(unit), func(n node) {
+		fields = append(fields, strictyaml.May(string(unit), func(n strictyaml.Node) {
 			*rates = without(*rates, func(r Rate) bool { return r.Unit == unit })
-			if !n.isNone() {
+			if !n.IsNone() {
 				*rates = append(*rates, readRate(n, unit))
 			}
 			slices.SortFunc(*rates, func(a, b Rate) int { return compareUnits(a.Unit, b.Unit) })
@@ -96,14 +97,14 @@ func rateFields(rates *[]Rate) (fields []field) {
 }
 
 // quotaFields are the fields of quotas, which replace those of the same unit and period.
-func quotaFields(quotas *[]Quota) (units []field) {
+func quotaFields(quotas *[]Quota) (units []strictyaml.Field) {
 	for _, u := range unit.Table {
-		var periods []field
+		var periods []strictyaml.Field
 		for _, period := range Periods {
-			periods = append(periods, may(string(period), func(n node) {
+			periods = append(periods, strictyaml.May(string(period), func(n strictyaml.Node) {
 				*quotas = without(*quotas, func(q Quota) bool { return q.Unit == u.Name && q.Period == period })
-				if !n.isNone() {
-					limit, _ := read(n, n.amountOf(&u))
+				if !n.IsNone() {
+					limit, _ := strictyaml.Read(n, amountOf(n, &u))
 					*quotas = append(*quotas, Quota{u.Name, period, limit})
 				}
 				slices.SortFunc(*quotas, func(a, b Quota) int {
@@ -111,17 +112,17 @@ func quotaFields(quotas *[]Quota) (units []field) {
 				})
 			}))
 		}
-		units = append(units, may(string(u.Name), group(periods...)))
+		units = append(units, strictyaml.May(string(u.Name), strictyaml.Group(periods...)))
 	}
 	return units
 }
 
 // amountOf is an amount of a unit from 0 on.
-func (r *reader) amountOf(u *unit.Unit) form[int64] {
+func amountOf(n strictyaml.Node, u *unit.Unit) strictyaml.Form[int64] {
 	if u.Money {
-		return r.money()
+		return amount(n)
 	}
-	return whole[int64](0, MaxAmount)
+	return strictyaml.Whole[int64](0, MaxAmount)
 }
 
 func compareUnits(a, b Unit) int { return slices.Index(Units[:], a) - slices.Index(Units[:], b) }
@@ -137,15 +138,15 @@ func without[T any](list []T, drop func(T) bool) (kept []T) {
 }
 
 // readRate reads one rate.
-func readRate(n node, unit Unit) Rate {
+func readRate(n strictyaml.Node, unit Unit) Rate {
 	rate := Rate{Unit: unit}
-	given := n.fields(
-		must("per", func(v node) {
-			rate.Per, _ = read(v, window)
-			rate.PerText, _ = scalar(v.ast)
+	given := n.Fields(
+		strictyaml.Must("per", func(v strictyaml.Node) {
+			rate.Per, _ = strictyaml.Read(v, window)
+			rate.PerText, _ = v.Text()
 		}),
-		must("limit", one(&rate.Limit, whole[int64](1, MaxAmount))),
-		may("burst", one(&rate.Burst, whole[int64](1, MaxAmount))),
+		strictyaml.Must("limit", strictyaml.One(&rate.Limit, strictyaml.Whole[int64](1, MaxAmount))),
+		strictyaml.May("burst", strictyaml.One(&rate.Burst, strictyaml.Whole[int64](1, MaxAmount))),
 	)
 	if !given["burst"] {
 		rate.Burst = rate.Limit
@@ -164,10 +165,10 @@ const maxRefill = 366 * 24 * time.Hour
 //
 // The state counts a bucket in microseconds of refill: a full one has ⌊burst × per ÷ limit⌋, a unit takes
 // ⌈per ÷ limit⌉, and the products are exact below 2⁵³.
-func (r Rate) check(n node) {
+func (r Rate) check(n strictyaml.Node) {
 	per := r.Per.Microseconds()
 	if most := MaxAmount / per; r.Burst > most {
-		n.fault(Fault{
+		n.Fault(strictyaml.Fault{
 			Given:   fmt.Sprintf("a burst of %d", r.Burst),
 			Allowed: fmt.Sprintf("at most %d with per %s (burst absent is limit)", most, r.PerText),
 		})
@@ -178,9 +179,9 @@ func (r Rate) check(n node) {
 	}
 	full, unit := r.Burst*per/r.Limit, (per+r.Limit-1)/r.Limit
 	if full > maxRefill.Microseconds() {
-		n.fault(Fault{Given: "a bucket that takes more than a year to fill", Allowed: burst("most", maxRefill.Microseconds()/per*r.Limit)})
+		n.Fault(strictyaml.Fault{Given: "a bucket that takes more than a year to fill", Allowed: burst("most", maxRefill.Microseconds()/per*r.Limit)})
 	}
 	if full < unit {
-		n.fault(Fault{Given: "a bucket in which one unit never fits", Allowed: burst("least", (unit*r.Limit+per-1)/per)})
+		n.Fault(strictyaml.Fault{Given: "a bucket in which one unit never fits", Allowed: burst("least", (unit*r.Limit+per-1)/per)})
 	}
 }

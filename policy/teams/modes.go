@@ -7,12 +7,13 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/spelling"
+	"sluice/policy/strictyaml"
 )
 
 // modeName is a mode as the operator writes it.
 var (
 	modeNames = []string{string(policy.ModeRefuse), string(policy.ModeWarn), string(policy.ModeOff)}
-	modeName  = choice(policy.ModeRefuse, policy.ModeWarn, policy.ModeOff)
+	modeName  = strictyaml.Choice(policy.ModeRefuse, policy.ModeWarn, policy.ModeOff)
 )
 
 // ParseModes reads the modes of a setting, "id=refuse,other=warn". Spaces around an item are ignored; empty text sets none. Its
@@ -22,20 +23,20 @@ func ParseModes(text string) (policy.Modes, error) {
 		return nil, nil
 	}
 	modes, ids := policy.Modes{}, policy.RuleIDs()
-	var faults Faults
+	var faults strictyaml.Faults
 	for item := range strings.SplitSeq(text, ",") {
 		id, word, _ := strings.Cut(strings.TrimSpace(item), "=")
-		note := func(f Fault) {
-			f.Field = named(worded(id, ids))
+		note := func(f strictyaml.Fault) {
+			f.Field = strictyaml.Named(worded(id, ids))
 			faults = append(faults, f)
 		}
 		if !slices.Contains(ids, id) {
 			note(unknownRule(id, ids))
 		} else if _, twice := modes[id]; twice {
-			note(Fault{Text: "stands twice", Allowed: "each rule once"})
+			note(strictyaml.Fault{Text: "stands twice", Allowed: "each rule once"})
 		}
 		if !slices.Contains(modeNames, word) {
-			note(Fault{Given: shown(worded(word, modeNames)), Allowed: modeName.allowed})
+			note(strictyaml.Fault{Given: strictyaml.Shown(worded(word, modeNames)), Allowed: modeName.Allowed})
 		}
 		modes[id] = policy.Mode(word)
 	}
@@ -70,20 +71,20 @@ func plainly(word string) string {
 }
 
 // unknownRule is the fault of an id that no rule has.
-func unknownRule(id string, ids []string) Fault {
-	return Fault{Text: "unknown rule", Advice: meant(plainly(id), ids), Allowed: "the ids that sluice check --rules prints"}
+func unknownRule(id string, ids []string) strictyaml.Fault {
+	return strictyaml.Fault{Text: "unknown rule", Advice: strictyaml.Meant(plainly(id), ids), Allowed: "the ids that sluice check --rules prints"}
 }
 
 // readModes reads modes by rule id.
-func readModes(n node) policy.Modes {
+func readModes(n strictyaml.Node) policy.Modes {
 	modes, ids := policy.Modes{}, policy.RuleIDs()
-	n.pairs("modes by rule id", func(id string, key, value node) {
+	n.Pairs("modes by rule id", func(id string, key, value strictyaml.Node) {
 		if !slices.Contains(ids, id) {
 			f := unknownRule(id, ids)
-			f.Word = named(id)
-			key.fault(f)
+			f.Word = strictyaml.Named(id)
+			key.Fault(f)
 		}
-		modes[id], _ = read(value, modeName)
+		modes[id], _ = strictyaml.Read(value, modeName)
 	})
 	return modes
 }

@@ -1,10 +1,14 @@
 package teams
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
 	"time"
+
+	"sluice/policy/strictyaml"
 )
 
 // Code is the machine-readable reason of a refusal. Package gateway/console has the HTTP status of each.
@@ -69,7 +73,7 @@ func notAllowed(code Code, field, given, allowed, advice string) *Problem {
 
 // problemOf is the first fault of a document that a change would make.
 func problemOf(err error) *Problem {
-	var all Faults
+	var all strictyaml.Faults
 	if !errors.As(err, &all) || len(all) == 0 {
 		return &Problem{Code: CodeInvalid, Text: err.Error()}
 	}
@@ -90,3 +94,22 @@ func shownID(id string) string {
 	}
 	return id
 }
+
+func noJSON(name string) error {
+	if !memberName.MatchString(name) {
+		name = "[hidden]"
+	}
+	return &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
+}
+
+// treeOf reads a value, with its numbers as they are.
+func treeOf(value json.RawMessage) (tree any, err error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
+		err = errors.New("more than one value")
+	}
+	return tree, err
+}
+
+var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)

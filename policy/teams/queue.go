@@ -3,6 +3,8 @@ package teams
 import (
 	"cmp"
 	"time"
+
+	"sluice/policy/strictyaml"
 )
 
 const (
@@ -28,15 +30,15 @@ func (q Queue) Most() int { return cmp.Or(q.Depth, defaultDepth) }
 func (t *Team) Weight() float64 { return float64(max(t.Share, 1)) }
 
 // patience is how long requests wait. Preferences of clients have no parts of a second.
-var patience = form[time.Duration]{allowed: `whole seconds from "1s" to "60s"`, parse: func(text string) (time.Duration, bool) {
+var patience = strictyaml.Form[time.Duration]{Allowed: `whole seconds from "1s" to "60s"`, Parse: func(text string) (time.Duration, bool) {
 	wait, err := time.ParseDuration(text)
 	return wait, err == nil && wait >= time.Second && wait <= longestWait && wait%time.Second == 0
 }}
 
 // fields are those of a queue, which replace those of the defaults.
-func (q *Queue) fields() []field {
-	return []field{
-		may("wait", oneOrNone(&q.Wait, patience)),
-		may("depth", oneOrNone(&q.Depth, whole(1, maxDepth))),
+func (q *Queue) fields() []strictyaml.Field {
+	return []strictyaml.Field{
+		strictyaml.May("wait", strictyaml.OneOrNone(&q.Wait, patience)),
+		strictyaml.May("depth", strictyaml.OneOrNone(&q.Depth, strictyaml.Whole(1, maxDepth))),
 	}
 }

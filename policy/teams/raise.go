@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -46,7 +47,7 @@ func (r Raise) MarshalJSON() ([]byte, error) {
 	if r.Unit != UnitSpend {
 		text.Money = unit.Nanos
 	}
-	return encode(text), nil
+	return strictyaml.Encode(text), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. It ignores members that it does not know: a later version may write more.
@@ -80,10 +81,10 @@ func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 	r := Raise{ID: id, Team: team.ID, Money: team.Money, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
 	ends, ok := endOfPeriod(o.Period, now)
 	if !ok {
-		return r, notAllowed(CodeUnfit, "period", shown(string(o.Period)), anyOf(Periods[:]), "")
+		return r, notAllowed(CodeUnfit, "period", strictyaml.Shown(string(o.Period)), strictyaml.AnyOf(Periods[:]), "")
 	}
 	if unit.Index(o.Unit) < 0 {
-		return r, notAllowed(CodeUnfit, "unit", shown(string(o.Unit)), anyOf(Units[:]), "")
+		return r, notAllowed(CodeUnfit, "unit", strictyaml.Shown(string(o.Unit)), strictyaml.AnyOf(Units[:]), "")
 	}
 	at := slices.IndexFunc(team.Quotas, func(q Quota) bool { return q.Unit == o.Unit && q.Period == o.Period })
 	if at < 0 {
@@ -115,7 +116,7 @@ func (r *Raise) count(text string, limit int64) (err error) {
 		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", r.Money.Digits(), most)
 	}
 	if r.Amount = amount; !ok || amount <= 0 || amount > MaxAmount-limit {
-		err = notAllowed(CodeUnfit, "amount", shown(text), allowed, "")
+		err = notAllowed(CodeUnfit, "amount", strictyaml.Shown(text), allowed, "")
 	}
 	return err
 }
@@ -129,7 +130,7 @@ func quotasOf(team *Team) string {
 	if len(names) == 0 {
 		return "none, because the team has no quota"
 	}
-	return anyOf(names)
+	return strictyaml.AnyOf(names)
 }
 
 // endOfPeriod is the end of the period that runs at a moment.

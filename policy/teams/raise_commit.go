@@ -3,6 +3,8 @@ package teams
 import (
 	"context"
 	"slices"
+
+	"sluice/policy/strictyaml"
 )
 
 // RaiseChange is one change of the raises: one that is made, or one that ends early.
@@ -22,7 +24,7 @@ func (c AddRaise) apply(list []Raise) ([]Raise, Entry, error) {
 	if len(own) >= maxRaises {
 		return nil, Entry{}, &Problem{Code: CodeConflict, Text: "the team has 100 raises at the moment, the most that it may have", Advice: "end one of them"}
 	}
-	return append(slices.Clone(list), c.Raise), Entry{What: "raise.add", Team: c.Raise.Team, After: encode(c.Raise)}, nil
+	return append(slices.Clone(list), c.Raise), Entry{What: "raise.add", Team: c.Raise.Team, After: strictyaml.Encode(c.Raise)}, nil
 }
 
 // EndRaise ends a raise before its time.
@@ -34,7 +36,7 @@ func (c EndRaise) apply(list []Raise) ([]Raise, Entry, error) {
 		return nil, Entry{}, &Problem{Code: CodeMissing, Field: "raise", Text: "the team has no such raise at the moment", Advice: "look at the team's raises"}
 	}
 	ended := list[at]
-	return slices.Delete(slices.Clone(list), at, at+1), Entry{What: "raise.end", Team: ended.Team, Before: encode(ended)}, nil
+	return slices.Delete(slices.Clone(list), at, at+1), Entry{What: "raise.end", Team: ended.Team, Before: strictyaml.Encode(ended)}, nil
 }
 
 // CommitRaise changes the raises that the store has and writes them with their entry, as [Commit] does with the directory, whose
@@ -60,7 +62,7 @@ func CommitRaise(ctx context.Context, store Store, order Order, change RaiseChan
 func (s State) withRaises(list []Raise, entry *Entry) State {
 	sortRaises(list)
 	if s.Raises = []byte("[]"); len(list) > 0 {
-		s.Raises = encode(list)
+		s.Raises = strictyaml.Encode(list)
 	}
 	entry.Raises = hexOf(s.Raises)
 	return s

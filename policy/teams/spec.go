@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/policy/event"
+	"sluice/policy/strictyaml"
 )
 
 // Spec is a team as its owner wrote it, without the defaults: in the teams file, in the directory, in the console's API and on
@@ -26,15 +27,15 @@ type Spec struct {
 }
 
 // specOf is a team that the strict reader accepted.
-func specOf(n node, team *Team) Spec {
+func specOf(n strictyaml.Node, team *Team) Spec {
 	s := Spec{ID: team.ID, Owner: team.Owner, Keys: team.Keys, Members: map[string]json.RawMessage{}}
-	n.pairs("", func(name string, _, value node) {
-		if name != "id" && name != "keys" && !value.isNull() { // null equals no member
-			s.Members[name] = appendJSON(nil, value.ast)
+	n.Pairs("", func(name string, _, value strictyaml.Node) {
+		if name != "id" && name != "keys" && !value.IsNull() { // null equals no member
+			s.Members[name] = value.JSON()
 		}
 		if name == "keys" {
 			at := 0
-			value.items("", func(item node) { s.Keys[at].Members, at = keyMembersOf(item), at+1 })
+			value.Items("", func(item strictyaml.Node) { s.Keys[at].Members, at = keyMembersOf(item), at+1 })
 		}
 	})
 	return s
@@ -42,9 +43,9 @@ func specOf(n node, team *Team) Spec {
 
 // MarshalJSON writes id, keys and then the other members by name, as in a document.
 func (s Spec) MarshalJSON() ([]byte, error) {
-	out := append([]byte(`{"id":`), encode(s.ID)...)
+	out := append([]byte(`{"id":`), strictyaml.Encode(s.ID)...)
 	if len(s.Keys) > 0 {
-		out = append(append(out, `,"keys":`...), encode(s.Keys)...)
+		out = append(append(out, `,"keys":`...), strictyaml.Encode(s.Keys)...)
 	}
 	return append(s.AppendMembers(out), '}'), nil
 }
@@ -57,7 +58,7 @@ func (s Spec) AppendMembers(object []byte) []byte {
 // appendMembers appends members to an object that is being written, by name.
 func appendMembers(object []byte, members map[string]json.RawMessage) []byte {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		object = append(append(append(append(object, ','), encode(name)...), ':'), members[name]...)
+		object = append(append(append(append(object, ','), strictyaml.Encode(name)...), ':'), members[name]...)
 	}
 	return object
 }
@@ -110,7 +111,7 @@ func (s Spec) Words(name string) (all []string) {
 
 // ETag is a strong tag of all that the team's owner wrote, quoted as in HTTP.
 func (s Spec) ETag() string {
-	sum := sha256.Sum256(append([]byte("etag "), encode(s)...))
+	sum := sha256.Sum256(append([]byte("etag "), strictyaml.Encode(s)...))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/event"
+	"sluice/policy/strictyaml"
 	"sluice/policy/unit"
 )
 
@@ -138,81 +139,80 @@ const unreadTag = "?"
 
 // shared are the fields that a team and the defaults have in common. They replace what t has of the defaults, and set where
 // tag_quotas is.
-func (t *Team) shared(tagQuotas *node) []field {
-	return []field{
-		may("models", some(&t.Models, "model patterns", modelPattern)),
-		may("regions", some(&t.Regions, "regions", ownID)),
-		may("endpoints", some(&t.Endpoints, "endpoints", choice(policy.Endpoints...))),
-		may("rates", group(rateFields(&t.Rates)...)),
-		may("quotas", group(quotaFields(&t.Quotas)...)),
-		may("concurrent", oneOrNone(&t.Concurrent, whole(1, maxCount))),
-		may("open_tasks", oneOrNone(&t.OpenTasks, whole(1, maxCount))),
-		may("queue", group(t.Queue.fields()...)),
-		may("share", oneOrNone(&t.Share, whole(1, maxShare))),
-		may("shadow", one(&t.Shadow, flag)),
-		may("tag_key", func(n node) {
-			if t.TagKey = unreadTag; n.isNone() {
+func (t *Team) shared(tagQuotas *strictyaml.Node) []strictyaml.Field {
+	return []strictyaml.Field{
+		strictyaml.May("models", strictyaml.Some(&t.Models, "model patterns", modelPattern)),
+		strictyaml.May("regions", strictyaml.Some(&t.Regions, "regions", ownID)),
+		strictyaml.May("endpoints", strictyaml.Some(&t.Endpoints, "endpoints", strictyaml.Choice(policy.Endpoints...))),
+		strictyaml.May("rates", strictyaml.Group(rateFields(&t.Rates)...)),
+		strictyaml.May("quotas", strictyaml.Group(quotaFields(&t.Quotas)...)),
+		strictyaml.May("concurrent", strictyaml.OneOrNone(&t.Concurrent, strictyaml.Whole(1, maxCount))),
+		strictyaml.May("open_tasks", strictyaml.OneOrNone(&t.OpenTasks, strictyaml.Whole(1, maxCount))),
+		strictyaml.May("queue", strictyaml.Group(t.Queue.fields()...)),
+		strictyaml.May("share", strictyaml.OneOrNone(&t.Share, strictyaml.Whole(1, maxShare))),
+		strictyaml.May("shadow", strictyaml.One(&t.Shadow, strictyaml.Flag)),
+		strictyaml.May("tag_key", func(n strictyaml.Node) {
+			if t.TagKey = unreadTag; n.IsNone() {
 				t.TagKey = ""
-			} else if name, ok := read(n, tagName); ok {
+			} else if name, ok := strictyaml.Read(n, tagName); ok {
 				t.TagKey = name
 			}
 		}),
-		may("tag_quotas", func(n node) {
+		strictyaml.May("tag_quotas", func(n strictyaml.Node) {
 			*tagQuotas = n
-			n.fields(quotaFields(&t.TagQuotas)...)
+			n.Fields(quotaFields(&t.TagQuotas)...)
 		}),
-		may("key_days", oneOrNone(&t.KeyDays, whole(1, maxKeyDays))),
-		may("hooks", func(n node) { t.Hooks = readHooks(n) }),
-		may("alert", func(n node) { t.Alert = readAlert(n) }),
-		may("rules", func(n node) { t.Modes = t.Modes.Override(readModes(n)) }),
+		strictyaml.May("key_days", strictyaml.OneOrNone(&t.KeyDays, strictyaml.Whole(1, maxKeyDays))),
+		strictyaml.May("hooks", func(n strictyaml.Node) { t.Hooks = readHooks(n) }),
+		strictyaml.May("alert", func(n strictyaml.Node) { t.Alert = readAlert(n) }),
+		strictyaml.May("rules", func(n strictyaml.Node) { t.Modes = t.Modes.Override(readModes(n)) }),
 	}
 }
 
 // needTagKey refuses quotas for the values of a tag if no tag is named.
-func (t *Team) needTagKey(n node) {
+func (t *Team) needTagKey(n strictyaml.Node) {
 	if len(t.TagQuotas) > 0 && t.TagKey == "" {
-		n.fault(Fault{Given: "tag_quotas without a tag_key", Allowed: "with a tag_key, which names the tag that they count by"})
+		n.Fault(strictyaml.Fault{Given: "tag_quotas without a tag_key", Allowed: "with a tag_key, which names the tag that they count by"})
 		t.TagKey = unreadTag // one fault is enough
 	}
 }
 
-// readTeams reads the list of teams, each starting from the defaults.
-func readTeams(n node, defaults Team) (all []*Team) {
+// readTeams reads the list of an owner's teams, each starting from the defaults, with their places in the document.
+func readTeams(n strictyaml.Node, defaults Team, owner Owner) (all []*Team, places []strictyaml.Node) {
 	const allowed = "a list of teams, [] for none"
-	if n.isNull() {
-		n.wrongKind(allowed)
+	if n.IsNull() {
+		n.WrongKind(allowed)
 	}
-	n.items(allowed, func(item node) {
-		n.places = append(n.places, item)
-		all = append(all, readTeam(item, defaults))
+	n.Items(allowed, func(item strictyaml.Node) {
+		places = append(places, item)
+		all = append(all, readTeam(item, defaults, owner))
 	})
-	return all
+	return all, places
 }
 
-func readTeam(n node, defaults Team) *Team {
+func readTeam(n strictyaml.Node, defaults Team, owner Owner) *Team {
 	t, tagQuotas := defaults, n
-	t.Owner = OwnerFile
-	known := []field{
-		must("id", unique(&t.ID, "team id", ownID)),
-		may("description", one(&t.Description, prose)),
-		may("members", func(v node) {
-			t.Members = list(v, "groups and e-mails", member, "each group and e-mail once")
-			v.atMost(maxMembers, len(t.Members), "groups and e-mails")
+	t.Owner = owner
+	known := []strictyaml.Field{
+		strictyaml.Must("id", strictyaml.Unique(&t.ID, "team id", ownID)),
+		strictyaml.May("description", strictyaml.One(&t.Description, prose)),
+		strictyaml.May("members", func(v strictyaml.Node) {
+			t.Members = strictyaml.List(v, "groups and e-mails", member, "each group and e-mail once")
+			v.AtMost(maxMembers, len(t.Members), "groups and e-mails")
 		}),
-		may("self_service", one(&t.SelfService, flag)),
-		may("disabled", one(&t.Disabled, flag)),
-		may("keys", func(v node) {
-			v.items("a list of keys", func(item node) { t.Keys = append(t.Keys, readKey(item)) })
+		strictyaml.May("self_service", strictyaml.One(&t.SelfService, strictyaml.Flag)),
+		strictyaml.May("disabled", strictyaml.One(&t.Disabled, strictyaml.Flag)),
+		strictyaml.May("keys", func(v strictyaml.Node) {
+			v.Items("a list of keys", func(item strictyaml.Node) { t.Keys = append(t.Keys, readKey(item)) })
 			t.counted = countedOf(t.Keys)
 		}),
 	}
-	if n.directory {
-		t.Owner = OwnerDirectory
-		known = append(known, may("removing", one(&t.Removing, flag)))
+	if owner == OwnerDirectory {
+		known = append(known, strictyaml.May("removing", strictyaml.One(&t.Removing, strictyaml.Flag)))
 	}
-	n.fields(append(known, t.shared(&tagQuotas)...)...)
+	n.Fields(append(known, t.shared(&tagQuotas)...)...)
 	if t.Removing && !t.Disabled {
-		n.fault(Fault{Given: "removing without disabled", Allowed: "both, or neither to keep the team"})
+		n.Fault(strictyaml.Fault{Given: "removing without disabled", Allowed: "both, or neither to keep the team"})
 	}
 	if t.Owner == OwnerDirectory && t.TagKey == "" {
 		// The file's defaults change without regard to the directory's teams. Refusing its document for one team without a tag

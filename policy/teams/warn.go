@@ -6,23 +6,23 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/price"
+	"sluice/policy/strictyaml"
 )
 
 // warn warns of settings that are legal but maybe not meant.
-func (f *File) warn(r *reader) {
-	n := r.root
+func (f *File) warn(n strictyaml.Node, places []strictyaml.Node) {
 	if len(f.List) == 0 {
-		n.warn("no teams: every request will be refused")
+		n.Warn("no teams: every request will be refused")
 	}
 	spends := slices.ContainsFunc(f.List, (*Team).Spends) || f.House.Spends()
 	switch priced := f.Prices.Covers("*", everyDay); {
 	case !priced && f.House.Spends():
-		n.warn("no price for *: the house has a spend quota, so other models are refused to every team")
+		n.Warn("no price for *: the house has a spend quota, so other models are refused to every team")
 	case !priced && (spends || len(f.Prices) > 0):
-		n.warn("no price for *: other models count as free, and a team with a spend quota may not use them")
+		n.Warn("no price for *: other models count as free, and a team with a spend quota may not use them")
 	}
 	if (spends || len(f.Prices) > 0) && f.Currency == "" {
-		n.warn("no currency: reports will show amounts without a currency")
+		n.Warn("no currency: reports will show amounts without a currency")
 	}
 	identified := map[string]bool{} // the teams that tokens can name
 	for _, issuer := range f.Issuers {
@@ -32,26 +32,23 @@ func (f *File) warn(r *reader) {
 	}
 	for i, team := range f.List {
 		if len(team.Keys) == 0 && !team.Disabled && !identified[team.ID] {
-			n.places[i].warn(team.ID + " has no key")
+			places[i].Warn(team.ID + " has no key")
 		}
-		team.warn(n.places[i], f.Prices)
+		team.warn(places[i], f.Prices)
 		for _, text := range f.House.beyond(team) {
-			n.places[i].warn(text)
+			places[i].Warn(text)
 		}
-	}
-	for _, w := range r.warnings.sorted() {
-		f.warnings = append(f.warnings, w.String())
 	}
 }
 
 // warn warns of what a team cannot do although the file seems to allow it.
-func (t *Team) warn(n node, prices price.List) {
+func (t *Team) warn(n strictyaml.Node, prices price.List) {
 	if t.MayUse(policy.EndpointImage) && !t.MayUse(policy.EndpointTasks) {
-		n.warn(t.ID + " can create image tasks but not poll them: add tasks to its endpoints")
+		n.Warn(t.ID + " can create image tasks but not poll them: add tasks to its endpoints")
 	}
 	for _, rate := range t.Rates {
 		if rate.Unit == UnitImages && rate.Burst < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
-			n.warn(t.ID + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
+			n.Warn(t.ID + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
 				" images: its images rate holds " + strconv.FormatInt(rate.Burst, 10))
 		}
 	}
@@ -72,37 +69,37 @@ func (t *Team) warn(n node, prices price.List) {
 }
 
 // warnPrices warns of models that a quota of spend refuses, because they may have no price. Nil: all models.
-func warnPrices(n node, who string, models []policy.Pattern, prices price.List) {
+func warnPrices(n strictyaml.Node, who string, models []policy.Pattern, prices price.List) {
 	if models == nil {
 		models = []policy.Pattern{"*"}
 	}
 	for _, model := range models {
 		if !prices.Covers(model, everyDay) {
-			n.warn(who + " has a spend quota and no single price covers " + shown(string(model)) + ": models without a price are refused")
+			n.Warn(who + " has a spend quota and no single price covers " + strictyaml.Shown(string(model)) + ": models without a price are refused")
 		}
 	}
 }
 
 // warnQuotas warns of quotas that can never be used up, or never let some requests pass.
-func (t *Team) warnQuotas(n node, who string) {
+func (t *Team) warnQuotas(n strictyaml.Node, who string) {
 	for _, q := range t.Quotas {
 		if q.Unit == UnitImages && q.Limit > 0 && q.Limit < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
-			n.warn(who + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
+			n.Warn(who + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
 				" images: its quota " + q.named() + " is " + strconv.FormatInt(q.Limit, 10))
 		}
 		month := slices.IndexFunc(t.Quotas, func(m Quota) bool { return m.Unit == q.Unit && m.Period == PeriodMonth })
 		if q.Period == PeriodDay && month >= 0 && q.Limit > t.Quotas[month].Limit {
-			n.warn(who + " can never use its quota " + q.named() + ": that per month is smaller")
+			n.Warn(who + " can never use its quota " + q.named() + ": that per month is smaller")
 		}
 	}
 }
 
 // warnKeys warns of limits of keys that the team's own make useless.
-func (t *Team) warnKeys(n node) {
+func (t *Team) warnKeys(n strictyaml.Node) {
 	for i := range t.Keys {
 		k := &t.Keys[i]
 		beyond := func(limit string) {
-			n.warn("key " + k.ID + " of " + t.ID + " has a larger " + limit + " than its team, whose own counts")
+			n.Warn("key " + k.ID + " of " + t.ID + " has a larger " + limit + " than its team, whose own counts")
 		}
 		for _, q := range k.Quotas {
 			if of := slices.IndexFunc(t.Quotas, func(o Quota) bool { return o.Unit == q.Unit && o.Period == q.Period }); of >= 0 && q.Limit > t.Quotas[of].Limit {
@@ -120,7 +117,7 @@ func (t *Team) warnKeys(n node) {
 		}
 		for _, m := range k.Models {
 			if t.Models != nil && !slices.ContainsFunc(t.Models, func(p policy.Pattern) bool { return p.Match(string(m)) || m.Match(string(p)) }) {
-				n.warn("key " + k.ID + " of " + t.ID + " may never use " + shown(string(m)) + ": its team may not")
+				n.Warn("key " + k.ID + " of " + t.ID + " may never use " + strictyaml.Shown(string(m)) + ": its team may not")
 			}
 		}
 	}

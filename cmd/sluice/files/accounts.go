@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/upstream"
 	"sluice/policy/account"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -28,12 +29,12 @@ func (l *Look) Upstream() (u Upstream, bad error) {
 	if l.AccountsErr != nil {
 		return u, l.AccountsErr
 	}
-	var faults teams.Faults
+	var faults strictyaml.Faults
 	u = Upstream{l.Accounts, map[string]upstream.Secret{}}
 	for i, a := range l.Accounts.List {
 		key := l.Keys[a.ID]
 		u.Keys[a.ID] = key.Secret
-		fault := teams.Fault{Field: fmt.Sprintf("accounts[%d].key_file", i), Allowed: "a readable file with nothing but the account's key"}
+		fault := strictyaml.Fault{Field: fmt.Sprintf("accounts[%d].key_file", i), Allowed: "a readable file with nothing but the account's key"}
 		switch {
 		case key.Err != nil:
 			fault.Text = a.ID + ": " + key.Err.Error()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -130,7 +131,7 @@ func TestKeysThatCannotBeSent(t *testing.T) {
 		at := dir(t, map[string]string{"a.yaml": "accounts: [{id: main, key_file: key}]", "key": key + "\n"})
 		l := At(Paths{Accounts: filepath.Join(at, "a.yaml")}, Look{})
 		_, err := l.Upstream()
-		if bad, ok := errors.AsType[teams.Faults](err); (err == nil) != want || !want && (!ok || bad[0].Field != "accounts[0].key_file") {
+		if bad, ok := errors.AsType[strictyaml.Faults](err); (err == nil) != want || !want && (!ok || bad[0].Field != "accounts[0].key_file") {
 			t.Errorf("%q: %v", key, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
@@ -76,7 +77,7 @@ func (l *Live) SetDirectory(s teams.State) error {
 // join joins the file with the directory of a state.
 func (l *Live) join(s teams.State) error {
 	joined := l.file
-	var ignored teams.Faults
+	var ignored strictyaml.Faults
 	if s.Document != nil {
 		var err error
 		joined, ignored, err = l.file.Join(s.Document, l.upstream...)

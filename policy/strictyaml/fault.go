@@ -1,4 +1,4 @@
-package teams
+package strictyaml
 
 import (
 	"cmp"
@@ -115,11 +115,11 @@ func masked(input string) string {
 	return clean[:end] + "…"
 }
 
-// shown returns input for a fault, quoted.
-func shown(input string) string { return strconv.Quote(masked(input)) }
+// Shown returns input for a fault, quoted.
+func Shown(input string) string { return strconv.Quote(masked(input)) }
 
-// named returns input for a field's name or a caret's line: as shown, but a plain word has no quotes.
-func named(input string) string {
+// Named returns input for a field's name or a caret's line: as shown, but a plain word has no quotes.
+func Named(input string) string {
 	clean := masked(input)
 	if quoted := strconv.Quote(clean); clean == "" || quoted[1:len(quoted)-1] != clean || strings.ContainsAny(clean, " :") {
 		return quoted
@@ -127,8 +127,8 @@ func named(input string) string {
 	return clean
 }
 
-// anyOf renders alternatives: "a, b or c".
-func anyOf[T ~string](words []T) string {
+// AnyOf renders alternatives: "a, b or c".
+func AnyOf[T ~string](words []T) string {
 	text := ""
 	for i, word := range words {
 		switch {
@@ -143,8 +143,8 @@ func anyOf[T ~string](words []T) string {
 	return text
 }
 
-// meant advises the known word that was probably meant, if there is one.
-func meant(word string, known []string) string {
+// Meant advises the known word that was probably meant, if there is one.
+func Meant(word string, known []string) string {
 	if near := spelling.Nearest(word, known); near != "" {
 		return "meant " + near + "?"
 	}

@@ -1,4 +1,4 @@
-package teams
+package strictyaml
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a teams file. The YAML library takes time in the square of the depth, and stack in the depth.
+// Bounds of a document. The YAML library takes time in the square of the depth, and stack in the depth.
 const (
-	maxTeamsFile = 8 << 20 // bytes; ten thousand teams are about five million
+	maxDocument = 8 << 20 // bytes; ten thousand teams are about five million
 	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
 )
 
 // document finds the root; false: there is not exactly one.
-func (r *reader) document(doc []byte) bool {
+func (r *Reader) document(doc []byte) bool {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	r.plainKeys(doc)
 	file, fault := parse(doc)
@@ -36,16 +36,16 @@ func (r *reader) document(doc []byte) bool {
 		return false
 	}
 	if len(docs) > 1 {
-		node{r, docs[1].Body, ""}.fault(Fault{Given: "a second document", Allowed: "one"})
+		Node{r, docs[1].Body, ""}.Fault(Fault{Given: "a second document", Allowed: "one"})
 	}
-	r.root = node{r, docs[0].Body, ""}
+	r.Root = Node{r, docs[0].Body, ""}
 	return len(docs) == 1
 }
 
 // notText is the fault of a document that is no text file: too long, not UTF-8, or with control characters.
 func notText(doc []byte) *Fault {
-	if len(doc) > maxTeamsFile {
-		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d", maxTeamsFile)}
+	if len(doc) > maxDocument {
+		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d", maxDocument)}
 	}
 	strange := func(c rune) bool {
 		return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r'
@@ -58,15 +58,15 @@ func notText(doc []byte) *Fault {
 	return nil
 }
 
-// plainKey is a whole key of Sluice's own form.
-var plainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
+// PlainKey is a whole key of Sluice's own form.
+var PlainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
 
 // HasPlainKey reports whether a text contains a whole key of Sluice's own form.
-func HasPlainKey(text []byte) bool { return plainKey.Match(text) }
+func HasPlainKey(text []byte) bool { return PlainKey.Match(text) }
 
-// plainKeys notes every whole key in the file, also in comments: every reader of the file could use it.
-func (r *reader) plainKeys(doc []byte) {
-	for _, at := range plainKey.FindAllIndex(doc, -1) {
+// plainKeys notes every whole key in the file, also in comments: everybody who reads the file could use it.
+func (r *Reader) plainKeys(doc []byte) {
+	for _, at := range PlainKey.FindAllIndex(doc, -1) {
 		f := faultAt(doc, at[0])
 		f.Given, f.Allowed = "a plain key (not shown)", "its SHA-256; this key has been seen, so mint another"
 		r.faults = append(r.faults, f)
@@ -157,26 +157,26 @@ func appendJSON(out []byte, n ast.Node) []byte {
 			name, _ := scalar(pair.Key)
 			members[name] = appendJSON(nil, pair.Value)
 		}
-		return append(out, encode(members)...)
+		return append(out, Encode(members)...)
 	case *ast.SequenceNode:
 		items := make([]json.RawMessage, len(n.Values))
 		for i, item := range n.Values {
 			items[i] = appendJSON(nil, item)
 		}
-		return append(out, encode(items)...)
+		return append(out, Encode(items)...)
 	}
 	text, ok := scalar(n)
 	switch {
 	case !ok:
 		return append(out, "null"...)
-	case !isQuoted(n) && (text == "true" || text == "false" || jsonNumber.MatchString(text)):
+	case !isQuoted(n) && (text == "true" || text == "false" || Number.MatchString(text)):
 		return append(out, text...)
 	}
-	return append(out, encode(text)...)
+	return append(out, Encode(text)...)
 }
 
-// encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
-func encode(value any) []byte {
+// Encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
+func Encode(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -185,22 +185,3 @@ func encode(value any) []byte {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
-
-func noJSON(name string) error {
-	if !memberName.MatchString(name) {
-		name = "[hidden]"
-	}
-	return &Problem{Code: CodeInvalid, Field: name, Text: "got no JSON"}
-}
-
-// treeOf reads a value, with its numbers as they are.
-func treeOf(value json.RawMessage) (tree any, err error) {
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if err = d.Decode(&tree); err == nil && !json.Valid(value) {
-		err = errors.New("more than one value")
-	}
-	return tree, err
-}
-
-var memberName = regexp.MustCompile(`^[a-z_]{1,32}$`)
