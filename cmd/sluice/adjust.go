@@ -9,6 +9,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/console"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
@@ -37,7 +38,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	case faulty != nil:
 		return faulty
 	case s.RedisURL == "":
-		return errors.New(prefix + "REDIS_URL is not set: only usage that is kept in Redis can be adjusted")
+		return errors.New(settings.Prefix + "REDIS_URL is not set: only usage that is kept in Redis can be adjusted")
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
@@ -52,9 +53,9 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	accounts, kept := redisstore.New(client), s.directoryStore(client)
+	accounts, kept := redisstore.New(client), directoryStore(s, client)
 	accounts.Money = money
-	if err := cmp.Or(a.find(ctx, s.fileOrNone(), accounts, kept),
+	if err := cmp.Or(a.find(ctx, fileOrNone(s), accounts, kept),
 		flagged(c.FindAccount(ctx, a.Team, files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 	}
 	known, err := accounts.Knows(ctx, a.Team)
 	if err == nil && !known {
-		err = fmt.Errorf("team %s is not in %sTEAMS_FILE or the directory and never made a request", a.Team, prefix)
+		err = fmt.Errorf("team %s is not in %sTEAMS_FILE or the directory and never made a request", a.Team, settings.Prefix)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -82,7 +83,7 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 		t.Fatal(err)
 	}
 	c.teams = read.List
-	s, _ := loadSettings(nil)
+	s, _ := settings.Load(nil)
 	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
 	for range replicas {
 		log := slog.New(slog.DiscardHandler)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
 	"sluice/policy"
 	"sluice/policy/account"
@@ -35,10 +36,10 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		return policy.WriteRules(p.stdout, s.HeaderPrefix)
 	}
 	c, err := loadConfiguration(p.environ)
-	var fs faults
+	var fs settings.Faults
 	_ = errors.As(err, &fs)
 	var text strings.Builder
-	writeSettings(&text, c.settings, fs)
+	writeSettings(&text, c.Settings, fs)
 	switch {
 	case err == nil:
 		for _, line := range c.Upstream.Lines(c.UpstreamURL) {
@@ -63,11 +64,11 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 // fit checks that amounts can count as the teams file says, and that accounts and teams fit together, those of the directory, too. If not all teams are known, the accounts may name others.
 func (c *configuration) fit(joined *teams.File, whole bool) error {
 	misfits, unknown := account.Fit(c.Upstream.File, joined)
-	fs := append(c.counted, documentFaults(prefix+"TEAMS_FILE", misfits)...)
+	fs := append(c.counted, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", misfits)...)
 	if whole {
-		fs = append(fs, documentFaults(prefix+"ACCOUNTS_FILE", unknown)...)
+		fs = append(fs, settings.DocumentFaults(settings.Prefix+"ACCOUNTS_FILE", unknown)...)
 	}
-	return fs.err()
+	return fs.Err()
 }
 
 // withDirectory adds the directory to the teams file and reports what it ignores. An unreadable directory is not a configuration
@@ -81,15 +82,15 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))
 	}
 	if err != nil {
-		c.warnings = append(c.warnings, "the directory cannot be read: "+brief(err).Error())
+		c.warnings = append(c.warnings, "the directory cannot be read: "+settings.Brief(err).Error())
 		return c.teams, false
 	}
 	for _, fault := range ignored {
 		c.warnings = append(c.warnings, fault.String())
 	}
-	c.warnings = append(append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
+	c.warnings = append(append(c.warnings, shutOut(c.Settings, joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
 	for _, text := range account.Warnings(c.Upstream.File, joined) { // those of the teams file are there already
-		if text = prefix + "ACCOUNTS_FILE: " + text; !slices.Contains(c.warnings, text) {
+		if text = settings.Prefix + "ACCOUNTS_FILE: " + text; !slices.Contains(c.warnings, text) {
 			c.warnings = append(c.warnings, text)
 		}
 	}
@@ -102,18 +103,18 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 	defer cancel()
 	var client *redisclient.Client
 	if c.RedisURL != "" {
-		s := c.settings
+		s := c.Settings
 		s.RedisTimeout = directoryCall
 		client = openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 		defer func() { _ = client.Close() }()
 	}
-	s, err := c.directoryStore(client).Read(ctx)
+	s, err := directoryStore(c.Settings, client).Read(ctx)
 	if err != nil {
 		return teams.Document{}, err
 	}
 	if client != nil {
 		if err := redisstore.CheckMoney(ctx, client, c.teams.Money); err != nil {
-			c.counted = faults{{Name: prefix + "TEAMS_FILE", Text: err.Error()}}
+			c.counted = settings.Faults{{Name: settings.Prefix + "TEAMS_FILE", Text: err.Error()}}
 		}
 		c.warnings = append(c.warnings, admin.Unpriced(ctx, redisstore.New(client), c.teams, time.Now())...)
 	}
@@ -122,10 +123,10 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 
 // writeSettings writes an environment file of all settings in effect. A faulty value is not shown: it may be a secret in
 // the wrong variable.
-func writeSettings(w io.Writer, s settings, fs faults) {
-	values := s.values()
-	for _, name := range settingNames {
-		if fs.has(name) {
+func writeSettings(w io.Writer, s settings.Settings, fs settings.Faults) {
+	values := s.Values()
+	for _, name := range settings.Names {
+		if fs.Has(name) {
 			_, _ = fmt.Fprintf(w, "# faulty: %s\n", name)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/simulator"
 	"sluice/policy"
 	"sluice/policy/teams"
@@ -128,7 +129,7 @@ func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
 	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
 	var environ []string
 	for line := range strings.Lines(shown) {
-		if strings.HasPrefix(line, prefix) {
+		if strings.HasPrefix(line, settings.Prefix) {
 			environ = append(environ, strings.TrimSuffix(strings.Replace(line, "[redacted]", "sk-other", 1), "\n"))
 		}
 	}

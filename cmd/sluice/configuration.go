@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/hooks"
 	"sluice/policy/account"
 	"sluice/policy/teams"
@@ -17,7 +18,7 @@ import (
 
 // configuration is the settings and the content of the files that they name.
 type configuration struct {
-	settings
+	settings.Settings
 	// Upstream are the accounts at the service, and First the content that they and the teams were read from. They are exported because a
 	// secret hides itself from fmt only where fmt may call it.
 	Upstream files.Upstream
@@ -27,7 +28,7 @@ type configuration struct {
 	certificate *tls.Certificate // nil: no TLS
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
-	counted     faults           // why amounts cannot count as the teams file says; nil: they can, or it is not known
+	counted     settings.Faults  // why amounts cannot count as the teams file says; nil: they can, or it is not known
 	clock       func() time.Time // of accounts in memory; nil: the real one
 }
 
@@ -42,7 +43,7 @@ const (
 
 // consoleDoor returns the door that the environment selects: an operator who sets an address wants a console there.
 func consoleDoor(environ []string) door {
-	if isSet(environ, prefix+"CONSOLE_LISTEN") {
+	if isSet(environ, settings.Prefix+"CONSOLE_LISTEN") {
 		return doorMustOpen
 	}
 	return doorMayStayShut
@@ -59,44 +60,44 @@ func isSet(environ []string, names ...string) bool {
 // loadConfiguration reads the settings and their files and reports all faults together, as [faults]. With an error it returns
 // what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
-	s, err := loadSettings(environ)
-	c := configuration{settings: s, door: consoleDoor(environ)}
-	var fs faults
+	s, err := settings.Load(environ)
+	c := configuration{Settings: s, door: consoleDoor(environ)}
+	var fs settings.Faults
 	_ = errors.As(err, &fs)
-	c.First = files.At(s.watched(), files.Look{})
-	var bad faults
-	c.teams, c.Upstream, bad = s.judge(&c.First)
-	fs = append(fs, slices.DeleteFunc(bad, func(f fault) bool { return fs.has(f.Name) })...)
+	c.First = files.At(watchedFiles(s), files.Look{})
+	var bad settings.Faults
+	c.teams, c.Upstream, bad = judge(s, &c.First)
+	fs = append(fs, slices.DeleteFunc(bad, func(f settings.Fault) bool { return fs.Has(f.Name) })...)
 	c.loadCertificate(&fs)
 	for _, f := range telemetry.Faults() {
-		fs.add(f.Name, f.Text)
+		fs.Add(f.Name, f.Text)
 	}
 	c.warn()
 	if c.UpstreamProxy == "" && isSet(environ, "HTTPS_PROXY", "https_proxy") {
-		c.warnings = append(c.warnings, prefix+"UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used")
+		c.warnings = append(c.warnings, settings.Prefix+"UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used")
 	}
-	return c, fs.err()
+	return c, fs.Err()
 }
 
-// watched are the paths of the files that are read again while Sluice serves.
-func (s settings) watched() files.Paths {
+// watchedFiles are the paths of the files that are read again while Sluice serves.
+func watchedFiles(s settings.Settings) files.Paths {
 	return files.Paths{Teams: s.TeamsFile, Accounts: s.AccountsFile, Key: s.UpstreamKeyFile}
 }
 
 // judge reads what the watched files say, and checks that teams and accounts fit together.
-func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
-	var fs faults
-	up, err := s.upstreamIn(l)
+func judge(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, settings.Faults) {
+	var fs settings.Faults
+	up, err := upstreamIn(s, l)
 	if err != nil {
-		name := prefix + "UPSTREAM_KEY_FILE"
+		name := settings.Prefix + "UPSTREAM_KEY_FILE"
 		if s.AccountsFile != "" {
-			name = prefix + "ACCOUNTS_FILE"
+			name = settings.Prefix + "ACCOUNTS_FILE"
 		}
-		fs = contentFaults(name, err)
+		fs = settings.ContentFaults(name, err)
 	}
 	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
 	if fs = append(fs, bad...); file != nil {
-		fs = append(fs, documentFaults(prefix+"TEAMS_FILE", hooks.Faults(file, s.posting()))...)
+		fs = append(fs, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", hooks.Faults(file, posting(s)))...)
 	}
 	if file == nil || up.File == nil {
 		return file, up, fs
@@ -104,14 +105,14 @@ func (s settings) judge(l *files.Look) (*teams.File, files.Upstream, faults) {
 	if up.File.NoFile {
 		up.File.List[0].Limits = file.Account
 	} else if up.File, err = up.File.In(file.Money); err != nil {
-		return file, up, append(fs, contentFaults(prefix+"ACCOUNTS_FILE", err)...)
+		return file, up, append(fs, settings.ContentFaults(settings.Prefix+"ACCOUNTS_FILE", err)...)
 	}
 	misfits, _ := account.Fit(up.File, file)
-	return file, up, append(fs, documentFaults(prefix+"TEAMS_FILE", misfits)...)
+	return file, up, append(fs, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", misfits)...)
 }
 
 // upstreamIn are the accounts at the service.
-func (s settings) upstreamIn(l *files.Look) (files.Upstream, error) {
+func upstreamIn(s settings.Settings, l *files.Look) (files.Upstream, error) {
 	if s.AccountsFile != "" {
 		return l.Upstream()
 	}
@@ -126,40 +127,40 @@ func (s settings) upstreamIn(l *files.Look) (files.Upstream, error) {
 }
 
 // judgeTeams reads a teams file and refuses one that has a key of an account at the service as a team's key.
-func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, faults) {
-	const name = prefix + "TEAMS_FILE"
+func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, settings.Faults) {
+	const name = settings.Prefix + "TEAMS_FILE"
 	var file *teams.File
 	if err == nil {
 		file, err = teams.Parse(doc)
 	}
 	switch {
 	case err != nil:
-		return nil, contentFaults(name, err)
+		return nil, settings.ContentFaults(name, err)
 	case slices.ContainsFunc(keys, file.HasKey):
-		return nil, faults{{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"}}
+		return nil, settings.Faults{{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"}}
 	}
 	return file, nil
 }
 
 // loadCertificate reads the TLS files at the start, so that their faults are reported with all others.
-func (c *configuration) loadCertificate(fs *faults) {
+func (c *configuration) loadCertificate(fs *settings.Faults) {
 	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
 		return
 	}
 	read := func(name, path string) []byte {
 		content, err := files.Read(path)
 		if err != nil {
-			fs.add(name, err.Error()+"; allowed: "+allowed[name])
+			fs.Add(name, err.Error()+"; allowed: "+settings.Allowed[name])
 		}
 		return content
 	}
-	certificate, key := read(prefix+"TLS_CERT_FILE", c.TLSCertFile), read(prefix+"TLS_KEY_FILE", c.TLSKeyFile)
+	certificate, key := read(settings.Prefix+"TLS_CERT_FILE", c.TLSCertFile), read(settings.Prefix+"TLS_KEY_FILE", c.TLSKeyFile)
 	if certificate == nil || key == nil {
 		return
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		fs.add(prefix+"TLS_CERT_FILE", err.Error()+"; allowed: "+allowed[prefix+"TLS_CERT_FILE"])
+		fs.Add(settings.Prefix+"TLS_CERT_FILE", err.Error()+"; allowed: "+settings.Allowed[settings.Prefix+"TLS_CERT_FILE"])
 		return
 	}
 	c.certificate = &pair
@@ -177,9 +178,9 @@ func (c configuration) tlsConfig() *tls.Config {
 func (c *configuration) warn() {
 	if c.teams != nil {
 		for _, text := range c.teams.Warnings() {
-			c.warnings = append(c.warnings, prefix+"TEAMS_FILE: "+text)
+			c.warnings = append(c.warnings, settings.Prefix+"TEAMS_FILE: "+text)
 		}
-		c.warnings = append(c.warnings, c.shutOut(c.teams, teams.OwnerFile)...)
+		c.warnings = append(c.warnings, shutOut(c.Settings, c.teams, teams.OwnerFile)...)
 	}
 	for _, secret := range []struct{ name, path string }{
 		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile},
@@ -189,15 +190,15 @@ func (c *configuration) warn() {
 		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
 	} {
 		if files.IsOpen(secret.path) {
-			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
+			c.warnings = append(c.warnings, settings.Prefix+secret.name+": every user of this machine can read the file; chmod o-r")
 		}
 	}
 	if c.AccountsFile != "" && c.Upstream.File != nil {
 		for _, text := range c.Upstream.Warnings(c.teams) {
-			c.warnings = append(c.warnings, prefix+"ACCOUNTS_FILE: "+text)
+			c.warnings = append(c.warnings, settings.Prefix+"ACCOUNTS_FILE: "+text)
 		}
 	}
-	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+ownFiles
+	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+settings.OwnFiles
 	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
 	for _, w := range []struct {
 		mistake bool
@@ -209,19 +210,19 @@ func (c *configuration) warn() {
 		{c.RedisURL == "", "REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends"},
 		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},
-		{c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
-		{u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
-		{c.AdminPprof && !isLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + prefix + "ADMIN_LISTEN is not loopback"},
+		{c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
+		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
+		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
 		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 	} {
 		if w.mistake {
-			c.warnings = append(c.warnings, prefix+w.text)
+			c.warnings = append(c.warnings, settings.Prefix+w.text)
 		}
 	}
 }
 
 // shutOut warns of forwarded paths that an owner's teams without endpoints used to have and may no longer use.
-func (s settings) shutOut(file *teams.File, owner teams.Owner) []string {
+func shutOut(s settings.Settings, file *teams.File, owner teams.Owner) []string {
 	var ids []string
 	for _, team := range file.List {
 		if team.Owner == owner && team.Endpoints == nil {
@@ -231,6 +232,6 @@ func (s settings) shutOut(file *teams.File, owner teams.Owner) []string {
 	if len(s.ForwardPaths) == 0 || len(ids) == 0 {
 		return nil
 	}
-	return []string{prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +
+	return []string{settings.Prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +
 		"; name other in the endpoints of those that shall"}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
@@ -64,16 +65,16 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	registry, numbers := p.registry(), p.figures()
 	c := &consoleServer{
 		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt,
-		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
+		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && settings.IsLoopback(hostIn(p.ConsoleListen)),
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
 	}
-	proxies := prefixes(p.TrustedProxies)
+	proxies := settings.Prefixes(p.TrustedProxies)
 	c.server = wire.NewServer(console.New(console.Deps{
-		Access: c.access, URL: p.consoleURL(), Stopping: stopping, Log: p.log,
+		Access: c.access, URL: p.ConsoleAddress(), Stopping: stopping, Log: p.log,
 		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.Door(), Pictures: wordsOf(p.ResultHosts),
 		Client:  func(r *http.Request) string { return wire.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
@@ -138,7 +139,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	}
 	if p.OIDCIssuer != "" {
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Proxy: p.tunnel().Proxy,
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Proxy: tunnel(&p.Settings).Proxy,
 		})
 	}
 	return deps
@@ -147,9 +148,9 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 // shown returns the settings as sluice check prints them.
 func (p consoleParts) shown() pages.Config {
 	out := pages.Config{Version: readBuild().version, Warnings: p.warnings}
-	empty, _ := loadSettings(nil) // its faults are the required settings
-	values, defaults := p.values(), empty.values()
-	for _, name := range settingNames {
+	empty, _ := settings.Load(nil) // its faults are the required settings
+	values, defaults := p.Values(), empty.Values()
+	for _, name := range settings.Names {
 		out.Settings = append(out.Settings, pages.Setting{Name: name, Value: values[name], Set: values[name] != defaults[name]})
 	}
 	return out

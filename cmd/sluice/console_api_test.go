@@ -35,7 +35,7 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 	_, service := newService(t, simulator.Config{Pending: time.Hour})
 	c, err := loadConfiguration(servingEnviron(t, service.URL, append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=error"}, variables...)...))
 	must(t, err)
-	log := openLog(c.settings, io.Discard)
+	log := openLog(c.Settings, io.Discard)
 	process, err := open(t.Context(), c, log, start{})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())

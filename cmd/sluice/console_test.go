@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/browsertest"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/simulator"
 	"sluice/telemetry"
 )
@@ -288,7 +289,7 @@ func TestATakenPort(t *testing.T) {
 	} {
 		var said strings.Builder
 		log := telemetry.NewLog(telemetry.LogConfig{Writer: &said, Level: slog.LevelInfo, Now: time.Now})
-		c := configuration{settings: settings{ConsoleListen: taken.Addr().String()}, door: d}
+		c := configuration{Settings: settings.Settings{ConsoleListen: taken.Addr().String()}, door: d}
 		got := "none"
 		listener, err := listenConsole(t.Context(), c, log.Logger())
 		if err != nil {
@@ -305,7 +306,7 @@ func TestATakenPort(t *testing.T) {
 			t.Errorf("readiness: %v", state)
 		}
 	}
-	for environ, want := range map[string]door{"SLUICE_CONSOLE_LISTEN=" + defaultConsole: doorMustOpen, "SLUICE_CONSOLE_LISTEN=": doorMayStayShut, "PATH=/bin": doorMayStayShut} {
+	for environ, want := range map[string]door{"SLUICE_CONSOLE_LISTEN=" + settings.DefaultConsole: doorMustOpen, "SLUICE_CONSOLE_LISTEN=": doorMayStayShut, "PATH=/bin": doorMayStayShut} {
 		if got := consoleDoor([]string{environ}); got != want {
 			t.Errorf("%s: %d", environ, got)
 		}

@@ -71,7 +71,7 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 	c, err := loadConfiguration(servingEnviron(t, service.URL, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
 		"SLUICE_REDIS_URL="+store.url(), "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_LOG_LEVEL=error"))
 	must(t, err)
-	log := openLog(c.settings, io.Discard)
+	log := openLog(c.Settings, io.Discard)
 	process, err := open(t.Context(), c, log, start{})
 	must(t, err)
 	process.kept.redis.AddHook(tripsHook{})

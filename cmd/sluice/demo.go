@@ -16,6 +16,7 @@ import (
 
 	"sluice/cmd/sluice/demo"
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream"
@@ -44,10 +45,10 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	if d.Traffic {
 		past := &demo.Clock{}
 		c.clock, s.fill = past.Now, func(ctx context.Context, k *kept) error {
-			return demo.MakePast(ctx, demo.Past{Teams: c.teams, Directory: c.directoryStore(nil), Accounts: k.accounts, Recent: k.collector, Clock: past})
+			return demo.MakePast(ctx, demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: k.accounts, Recent: k.collector, Clock: past})
 		}
 	}
-	log := openLog(c.settings, p.stderr)
+	log := openLog(c.Settings, p.stderr)
 	defer closeLog(log)
 	state, err := os.MkdirTemp("", "sluice-demo-") // its directory of teams ends with it
 	if err != nil {
@@ -92,16 +93,16 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 	return net.JoinHostPort(host, "0")
 }
 
-var loopback = network(netip.MustParsePrefix("127.0.0.0/8"))
+var loopback = settings.Network(netip.MustParsePrefix("127.0.0.0/8"))
 
 // demoConfiguration returns the default one, for a service at that address.
 func demoConfiguration(t demo.Teams, service net.Addr, listen string) configuration {
-	s, _ := loadSettings(nil) // its faults are the required settings, which are set here
+	s, _ := settings.Load(nil) // its faults are the required settings, which are set here
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
-	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []network{loopback}
+	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []settings.Network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
+	return configuration{Settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
 }

@@ -127,11 +127,11 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	clock := &demo.Clock{}
 	c := demoConfiguration(made, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, "127.0.0.1:0")
 	c.clock, c.DirectoryFile = clock.Now, filepath.Join(t.TempDir(), "directory.json")
-	log := openLog(c.settings, io.Discard)
+	log := openLog(c.Settings, io.Discard)
 	defer closeLog(log)
 	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil})
 	must(t, err)
-	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: c.directoryStore(nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
+	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
 
 	now := time.Now().UTC()
 	newest, err := p.lately.Requests(t.Context(), recent.Filter{Size: 1})

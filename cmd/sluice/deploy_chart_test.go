@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/cmd/sluice/settings"
 )
 
 // manifest is one document of the chart's output, and pod the part of the Deployment's template that the tests read.
@@ -141,7 +143,7 @@ func TestChartPassesTheLinter(t *testing.T) {
 
 // Numbers reach Sluice as written, whatever YAML makes of them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
-	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
+	file := write(t, "Settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
 	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
 	if err != nil {
 		t.Fatal(err)
@@ -246,14 +248,14 @@ func TestChartKnowsEverySetting(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?m)(?:^  |set \$own )"([A-Z_]+)"`).FindAllStringSubmatch(readRoot(t, "deploy/chart/templates/_pod.tpl"), -1) {
 		known = append(known, match[1])
 	}
-	for _, secret := range secretNames {
-		known = append(known, strings.TrimPrefix(secret, prefix))
+	for _, secret := range settings.Secrets {
+		known = append(known, strings.TrimPrefix(secret, settings.Prefix))
 	}
 	for i := range known {
-		known[i] = prefix + known[i]
+		known[i] = settings.Prefix + known[i]
 	}
 	slices.Sort(known)
-	if diff := cmp.Diff(slices.Sorted(slices.Values(settingNames)), known); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(settings.Names)), known); diff != "" {
 		t.Errorf("settings and the chart differ (-settings +chart):\n%s", diff)
 	}
 }

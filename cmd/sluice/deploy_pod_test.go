@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/cmd/sluice/settings"
 )
 
 func TestChartMakesAPodThatIsSafe(t *testing.T) {
@@ -46,7 +48,7 @@ func TestChartMakesAPodThatIsSafe(t *testing.T) {
 				t.Error("no Secret is mounted")
 			}
 			for _, variable := range c.Env {
-				if slices.Contains(secretNames, variable.Name) || variable.ValueFrom != nil {
+				if slices.Contains(settings.Secrets, variable.Name) || variable.ValueFrom != nil {
 					t.Errorf("%s is in the environment; secrets are mounted", variable.Name)
 				}
 			}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"sluice/cmd/sluice/settings"
 )
 
 // deployed is the directory with the files from which an operator starts.
@@ -59,7 +61,7 @@ func TestDeployNamesOnlySettingsThereAre(t *testing.T) {
 		files++
 		content, err := os.ReadFile(path)
 		for _, name := range named.FindAllString(string(content), -1) {
-			if !slices.Contains(settingNames, name) {
+			if !slices.Contains(settings.Names, name) {
 				t.Errorf("%s names %s, an unknown setting", path, name)
 			}
 		}

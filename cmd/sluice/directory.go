@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
@@ -28,7 +29,7 @@ type exportCommand struct{}
 
 // Run writes the directory.
 func (exportCommand) Run(ctx context.Context, p program) error {
-	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept teams.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, _ settings.Settings, kept teams.Store) error {
 		s, err := kept.Read(ctx)
 		if err != nil {
 			return fmt.Errorf("read the directory: %w", err)
@@ -57,14 +58,14 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 	}
 	given, err := teams.ReadDocument(text)
 	if bad := strictyaml.Faults(nil); errors.As(err, &bad) {
-		return documentFaults("directory", bad)
+		return settings.DocumentFaults("directory", bad)
 	} else if err != nil {
 		return err
 	}
-	return withDirectory(ctx, p, func(ctx context.Context, s settings, kept teams.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, s settings.Settings, kept teams.Store) error {
 		var was int64
 		order := commandOrder(c.Reason)
-		order.Money = s.fileOrNone().Money
+		order.Money = fileOrNone(s).Money
 		d, err := teams.Commit(ctx, kept, order, func(d teams.Document) (teams.Change, error) {
 			was = d.Version
 			return teams.Import{Document: given, Force: c.Force}, nil
@@ -92,8 +93,8 @@ func contentIn(file string) ([]byte, error) {
 
 // warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is taken for
 // another machine's.
-func warnOfOwners(w io.Writer, s settings, d teams.Document) {
-	_, ignored, err := s.fileOrNone().Join(d.Text())
+func warnOfOwners(w io.Writer, s settings.Settings, d teams.Document) {
+	_, ignored, err := fileOrNone(s).Join(d.Text())
 	if err == nil && len(ignored) > 0 {
 		for line := range strings.Lines(ignored.Error() + "\n") {
 			_, _ = io.WriteString(w, "warning: "+line)
@@ -102,7 +103,7 @@ func warnOfOwners(w io.Writer, s settings, d teams.Document) {
 }
 
 // withDirectory calls do with the directory of the environment's settings.
-func withDirectory(ctx context.Context, p program, do func(context.Context, settings, teams.Store) error) error {
+func withDirectory(ctx context.Context, p program, do func(context.Context, settings.Settings, teams.Store) error) error {
 	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "DIRECTORY_FILE", "TEAMS_FILE")
 	if err != nil {
 		return err
@@ -110,11 +111,11 @@ func withDirectory(ctx context.Context, p program, do func(context.Context, sett
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
 	if s.RedisURL == "" {
-		return do(ctx, s, s.directoryStore(nil))
+		return do(ctx, s, directoryStore(s, nil))
 	}
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	return do(ctx, s, s.directoryStore(client))
+	return do(ctx, s, directoryStore(s, client))
 }
 
 // commandOrder is an order by the user who runs a command.
@@ -135,7 +136,7 @@ type auditCommand struct {
 
 // Run prints the audit of the directory, or proves it.
 func (a auditCommand) Run(ctx context.Context, p program) error {
-	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept teams.Store) error {
+	return withDirectory(ctx, p, func(ctx context.Context, _ settings.Settings, kept teams.Store) error {
 		if a.Verify {
 			return verifyAudit(ctx, p.stdout, kept)
 		}

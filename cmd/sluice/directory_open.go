@@ -10,13 +10,14 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
 
 // directoryStore is where the directory is: in Redis if its address is set, else in a file.
-func (s settings) directoryStore(client *redisclient.Client) teams.Store {
+func directoryStore(s settings.Settings, client *redisclient.Client) teams.Store {
 	switch {
 	case s.RedisURL != "":
 		return store.NewRedis(client)
@@ -57,7 +58,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			if text := d.watch.lack.Note(up, file); text != "" {
 				parts.log.Warn("directory", "warning", text)
 			}
-			for _, warning := range c.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
+			for _, warning := range shutOut(c.Settings, file, teams.OwnerDirectory) { // the directory may be read long after the start
 				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
 			}
 		}
@@ -66,7 +67,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
 	upstream, apply := applyWith(c.Upstream)
-	d.store, d.joined = c.directoryStore(parts.kept.redis), store.NewLive(c.teams, upstream, time.Now, apply)
+	d.store, d.joined = directoryStore(c.Settings, parts.kept.redis), store.NewLive(c.teams, upstream, time.Now, apply)
 	d.setFile = func(file *teams.File, up files.Upstream) {
 		upstream, apply := applyWith(up)
 		d.joined.SetFile(file, upstream, apply)

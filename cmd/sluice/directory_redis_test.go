@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/simulator"
 	"sluice/policy/teams"
@@ -66,7 +67,7 @@ type redisDirectory struct {
 
 func openDirectoryIn(t *testing.T, url string) redisDirectory {
 	t.Helper()
-	s, _ := loadSettings(nil)
+	s, _ := settings.Load(nil)
 	s.RedisURL, s.RedisTimeout = gateway.Secret(url), patience
 	client := openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 	t.Cleanup(func() { _ = client.Close() })

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
@@ -48,7 +49,7 @@ func (w *directoryWatch) start(ctx context.Context) {
 			err = w.joined.SetDirectory(s)
 		}
 		if err != nil {
-			w.log.Warn("directory", "warning", "the copy in "+prefix+"STATE_DIR is not used: "+brief(err).Error())
+			w.log.Warn("directory", "warning", "the copy in "+settings.Prefix+"STATE_DIR is not used: "+settings.Brief(err).Error())
 		}
 	}
 	w.look(ctx)
@@ -126,7 +127,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known teams.State) {
 		return
 	}
 	if err := store.Save(w.copy, s); err != nil {
-		w.log.Warn("directory", "warning", "the copy in "+prefix+"STATE_DIR cannot be written: "+err.Error())
+		w.log.Warn("directory", "warning", "the copy in "+settings.Prefix+"STATE_DIR cannot be written: "+err.Error())
 	}
 }
 
@@ -151,7 +152,7 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 
 // refuse notes a fault of the content, and logs it once.
 func (w *directoryWatch) refuse(what string, err error) {
-	text := what + ": " + brief(err).Error()
+	text := what + ": " + settings.Brief(err).Error()
 	if was := w.bad.Swap(&text); was == nil || *was != text {
 		w.log.Error("directory refused, the one before stays in force", "fault", text)
 	}
@@ -266,7 +267,7 @@ func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 		r.log.Info("team removed", "team", id, "version", d.Version)
 		return d.Version
 	case !errors.Is(err, errOtherVersion):
-		r.log.Warn("directory", "warning", "team "+id+" cannot be removed yet: "+brief(err).Error())
+		r.log.Warn("directory", "warning", "team "+id+" cannot be removed yet: "+settings.Brief(err).Error())
 	}
 	return version
 }

@@ -11,18 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 )
 
 // faultsOf loads the environment and returns its faults by variable.
 func faultsOf(t *testing.T, environ []string) map[string]string {
 	t.Helper()
-	_, err := loadSettings(environ)
+	_, err := settings.Load(environ)
 	texts := make(map[string]string)
 	if err == nil {
 		return texts
 	}
-	var fs faults
+	var fs settings.Faults
 	if !errors.As(err, &fs) {
 		t.Fatalf("the error is a %T, want faults", err)
 	}
@@ -33,13 +34,13 @@ func faultsOf(t *testing.T, environ []string) map[string]string {
 }
 
 func TestEveryFaultIsListedAtOnce(t *testing.T) {
-	_, err := loadSettings([]string{
+	_, err := settings.Load([]string{
 		"SLUICE_LISTEN=nowhere",
 		"SLUICE_POLL_INTERVAL=soon",
 		"SLUICE_MAX_BODY=lots",
 		"SLUICE_UPSTEAM_URL=https://service.example/api/v1",
 	})
-	var fs faults
+	var fs settings.Faults
 	if !errors.As(err, &fs) {
 		t.Fatalf("got %v, want faults", err)
 	}
@@ -89,7 +90,7 @@ func TestNamesThatKubernetesInjectsAreNoSettings(t *testing.T) {
 }
 
 func TestSetButEmptyIsUnset(t *testing.T) {
-	s, err := loadSettings(with("SLUICE_LISTEN=", "SLUICE_TEAMS_POLL=", "SLUICE_REDIS_URL=", "SLUICE_REDIS_URL_FILE="))
+	s, err := settings.Load(with("SLUICE_LISTEN=", "SLUICE_TEAMS_POLL=", "SLUICE_REDIS_URL=", "SLUICE_REDIS_URL_FILE="))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,12 +116,12 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 		"sk-filed\n":   "sk-filed",
 		"sk-filed\r\n": "sk-filed",
 	} {
-		s, err := loadSettings([]string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + write(t, content)})
+		s, err := settings.Load([]string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + write(t, content)})
 		if err != nil || s.UpstreamKey != want {
 			t.Errorf("%q gives the key %q and error %v, want %q", content, s.UpstreamKey.Reveal(), err, want.Reveal())
 		}
 	}
-	s, err := loadSettings(with("SLUICE_REDIS_URL_FILE=" + write(t, "rediss://:pass@redis.example\n")))
+	s, err := settings.Load(with("SLUICE_REDIS_URL_FILE=" + write(t, "rediss://:pass@redis.example\n")))
 	if err != nil || s.RedisURL != "rediss://:pass@redis.example" {
 		t.Errorf("the address of Redis was not read from its file: %v", err)
 	}
@@ -190,7 +191,7 @@ func TestExampleEnvListsEverySettingAndNoOther(t *testing.T) {
 		listed = append(listed, name)
 	}
 	slices.Sort(listed)
-	if diff := cmp.Diff(slices.Sorted(slices.Values(settingNames)), listed); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(settings.Names)), listed); diff != "" {
 		t.Errorf("settings and config.example.env differ (-settings +file):\n%s", diff)
 	}
 }
@@ -214,7 +215,7 @@ func TestExampleEnvIsAccepted(t *testing.T) {
 			environ = append(environ, name+"="+value)
 		}
 	}
-	if _, err := loadSettings(environ); err != nil {
+	if _, err := settings.Load(environ); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/hooks"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
@@ -20,7 +21,7 @@ type hookCommand struct {
 }
 
 // again has an event in Redis delivered again.
-func (c hookCommand) again(ctx context.Context, p program, s settings) error {
+func (c hookCommand) again(ctx context.Context, p program, s settings.Settings) error {
 	if s.RedisURL == "" {
 		return hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend)
 	}
@@ -39,7 +40,7 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if c.Resend != "" {
-		if err = c.again(ctx, p, conf.settings); errors.Is(err, event.ErrID) {
+		if err = c.again(ctx, p, conf.Settings); errors.Is(err, event.ErrID) {
 			err = badUsage{fmt.Errorf("--resend: %w", err)}
 		}
 		return err
@@ -49,5 +50,5 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return badUsage{err}
 	}
-	return hooks.Test(ctx, p.stdout, hooks.NewPoster(conf.posting()), c.Team, list, time.Now())
+	return hooks.Test(ctx, p.stdout, hooks.NewPoster(posting(conf.Settings)), c.Team, list, time.Now())
 }

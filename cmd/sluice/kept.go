@@ -11,6 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	roster "sluice/gateway/accounts"
 	"sluice/gateway/admin"
@@ -93,7 +94,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
-	} else if err := k.inRedis(ctx, c.settings, c.teams, parts); err != nil {
+	} else if err := k.inRedis(ctx, c.Settings, c.teams, parts); err != nil {
 		return nil, err
 	}
 	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
@@ -106,16 +107,16 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 }
 
 // inRedis keeps it in Redis.
-func (k *kept) inRedis(ctx context.Context, s settings, file *teams.File, parts keptParts) error {
+func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.File, parts keptParts) error {
 	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file))
-	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
+	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", settings.ShowDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
-		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
+		return settings.Faults{{Name: settings.Prefix + "REDIS_URL", Text: err.Error()}}
 	}
 	if err := redisstore.CheckMoney(ctx, client, file.Money); err != nil {
 		_ = client.Close()
-		return faults{{Name: prefix + "TEAMS_FILE", Text: err.Error()}}
+		return settings.Faults{{Name: settings.Prefix + "TEAMS_FILE", Text: err.Error()}}
 	}
 	shared := sharedAccounts(client, s, file.Money, parts.log, time.Now)
 	tasks := cache.NewRedis(cache.RedisConfig{
@@ -181,10 +182,10 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 
 // openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's
 // memory the teams may take; 0: not known.
-func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
+func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
+		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
 		Away: limit.ErrAway, Busy: limit.ErrBusy, Aside: errAside,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {
@@ -204,12 +205,12 @@ func forPeople(server *http.Server) {
 	server.BaseContext = func(net.Listener) context.Context { return redisclient.Aside(context.Background()) }
 }
 
-// rereadRedis reads the address from its file again, which may have a new password by now.
-func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
-	if s.RedisURLFile == "" {
+// rereadRedis reads the address from its file again, if it has one: there may be a new password by now.
+func rereadRedis(file string) (a redisclient.Address, ok bool) {
+	if file == "" {
 		return a, false
 	}
-	secret, err := files.Secret(s.RedisURLFile)
+	secret, err := files.Secret(file)
 	if err != nil {
 		return a, false
 	}
@@ -217,12 +218,12 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 }
 
 // sharedAccounts are the accounts in Redis.
-func sharedAccounts(c *redisclient.Client, s settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
+func sharedAccounts(c *redisclient.Client, s settings.Settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	accounts := failover.New(failover.Config{
-		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: func(away bool, lasted time.Duration) {
 			if away {
 				log.Error("Redis is away")
@@ -244,7 +245,7 @@ func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	}
 	if f.MaxMemory > 0 && f.MaxMemory < need {
 		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: when its memory is full, Redis counts as away; "+
-			"raise maxmemory", byteSize(f.MaxMemory), byteSize(need)))
+			"raise maxmemory", settings.ByteSize(f.MaxMemory), settings.ByteSize(need)))
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/wire"
 )
 
@@ -21,12 +22,12 @@ type listeners struct {
 
 // openListeners opens them all, or none.
 func openListeners(ctx context.Context, c configuration, log *slog.Logger) (l listeners, err error) {
-	public, err := listen(ctx, prefix+"LISTEN", c.Listen)
+	public, err := listen(ctx, settings.Prefix+"LISTEN", c.Listen)
 	if err != nil {
 		return l, err
 	}
 	l.public = &acceptor{Listener: public, log: log}
-	if l.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen); err == nil {
+	if l.admin, err = listen(ctx, settings.Prefix+"ADMIN_LISTEN", c.AdminListen); err == nil {
 		l.console, err = listenConsole(ctx, c, log)
 	}
 	if err != nil {
@@ -50,10 +51,10 @@ func (l listeners) close() {
 
 // listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.
 func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.Listener, error) {
-	if c.ConsoleListen == consoleOff {
+	if c.ConsoleListen == settings.ConsoleOff {
 		return nil, nil
 	}
-	listener, err := listen(ctx, prefix+"CONSOLE_LISTEN", c.ConsoleListen)
+	listener, err := listen(ctx, settings.Prefix+"CONSOLE_LISTEN", c.ConsoleListen)
 	switch {
 	case err == nil || c.door == doorMustOpen:
 		return listener, err
@@ -93,8 +94,8 @@ func addressless(err error) error {
 
 // consoleState is the console's line in readiness.
 func (l listeners) consoleState(setting string) error {
-	if l.console == nil && setting != consoleOff {
-		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
+	if l.console == nil && setting != settings.ConsoleOff {
+		return errors.New("there is none, because its port was taken; set " + settings.Prefix + "CONSOLE_LISTEN")
 	}
 	return nil
 }

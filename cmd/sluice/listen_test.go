@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/simulator"
 )
 
@@ -24,7 +25,7 @@ func TestConnectionsForTheDescriptors(t *testing.T) {
 		files uint64
 		want  int
 	}{{0, 1}, {40, 10}, {512, 128}, {1024, 352}, {20_000, 9_840}, {1 << 20, 16_384}, {1<<64 - 1, 16_384}} {
-		if got := connectionsFor(tt.files); got != tt.want {
+		if got := settings.ConnectionsFor(tt.files); got != tt.want {
 			t.Errorf("%d files: %d connections, want %d", tt.files, got, tt.want)
 		}
 	}
@@ -44,8 +45,8 @@ func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
 		most                           int // of one address
 	}{
 		{"public", h.public, "/", "SLUICE_MAX_CONNECTIONS is 8", 2},
-		{"admin", h.admin, "/healthz", "64", adminConnections / 4},
-		{"console", string(match[1]), "/login", "128", consoleConnections / 4},
+		{"admin", h.admin, "/healthz", "64", settings.AdminConnections / 4},
+		{"console", string(match[1]), "/login", "128", settings.ConsoleConnections / 4},
 	} {
 		for range tt.most {
 			conn := dial(t, tt.address)
@@ -111,10 +112,10 @@ func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
 			"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
 			"GET /api/v1/tasks" + announced + "\r\n{",
 		}},
-		{"admin", h.admin, "/healthz", adminConnections / 4, []string{
+		{"admin", h.admin, "/healthz", settings.AdminConnections / 4, []string{
 			"GET /healthz" + announced + "\r\n{", "POST /metrics" + announced + "\r\n{", "GET /sluice/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
 		}},
-		{"console", string(match[1]), "/login", consoleConnections / 4, []string{
+		{"console", string(match[1]), "/login", settings.ConsoleConnections / 4, []string{
 			"POST /login" + announced + "Content-Type: application/x-www-form-urlencoded\r\n\r\nt", "GET /" + announced + "\r\n{",
 		}},
 	} {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"sluice/cmd/sluice/settings"
 )
 
 func main() {
@@ -31,7 +33,7 @@ func main() {
 // forgetSecrets removes the secrets from the process's environment once they are read, so that child processes and dumps do
 // not have them. They stay in /proc/PID/environ: prefer the _FILE forms.
 func forgetSecrets() {
-	for _, name := range secretNames {
+	for _, name := range settings.Secrets {
 		_ = os.Unsetenv(name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/teams"
 )
 
@@ -52,7 +53,7 @@ func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 	named := regexp.MustCompile(`\bSLUICE_[A-Z][A-Z_]*\b`)
 	for page, text := range documents(t) {
 		for _, name := range named.FindAllString(text, -1) {
-			if !slices.Contains(settingNames, name) && !slices.ContainsFunc(injected, func(start string) bool { return strings.HasPrefix(name, start) }) {
+			if !slices.Contains(settings.Names, name) && !slices.ContainsFunc(settings.Injected, func(start string) bool { return strings.HasPrefix(name, start) }) {
 				t.Errorf("%s names %s, an unknown setting", page, name)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+
+	"sluice/cmd/sluice/settings"
 )
 
 // Exit codes.
@@ -30,7 +32,7 @@ func (b badInput) Unwrap() error { return b.error }
 
 // report writes an error and returns its exit code.
 func report(stderr io.Writer, err error) int {
-	var fs faults
+	var fs settings.Faults
 	var usage badUsage
 	var input badInput
 	switch {

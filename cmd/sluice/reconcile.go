@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
 	"sluice/policy/invoice"
 	"sluice/telemetry"
@@ -34,7 +35,7 @@ type reconcileCommand struct {
 func (c reconcileCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
 	if err == nil && c.Report != 0 && (c.Report < time.Minute || s.RedisURL == "") {
-		err = badUsage{errors.New("--report: allowed: a time of at least 1m, with " + prefix + "REDIS_URL")}
+		err = badUsage{errors.New("--report: allowed: a time of at least 1m, with " + settings.Prefix + "REDIS_URL")}
 	}
 	if err != nil {
 		return err

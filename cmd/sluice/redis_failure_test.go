@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"sluice/cache"
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/limit"
 )
 
@@ -293,7 +294,7 @@ func TestANewPasswordNeedsNoRestart(t *testing.T) {
 	server := startRedis(t)
 	server.do("ACL", "SETUSER", "sluice", "on", ">old", "~sl1:*", "+@all")
 	path := write(t, "redis://sluice:old@"+server.address()+"\n")
-	k := openReplica(t, "redis://sluice:old@"+server.address(), func(s *settings) { s.RedisURLFile = path }, generous)
+	k := openReplica(t, "redis://sluice:old@"+server.address(), func(s *settings.Settings) { s.RedisURLFile = path }, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	server.do("ACL", "SETUSER", "sluice", "resetpass", ">new")
 	server.do("CLIENT", "KILL", "USER", "sluice")
@@ -349,7 +350,7 @@ func TestTheLibrarysLogIsBounded(t *testing.T) {
 func TestRefuseWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	k := openReplica(t, server.url(), func(s *settings) { s.OnStateLoss = stateRefuse }, generous)
+	k := openReplica(t, server.url(), func(s *settings.Settings) { s.OnStateLoss = settings.StateRefuse }, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	server.signal(syscall.SIGSTOP)
 	var asking sync.WaitGroup

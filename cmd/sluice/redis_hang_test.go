@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/limit"
 )
 
@@ -141,7 +142,7 @@ func TestPacketsVanish(t *testing.T) {
 func TestBackOverASlowNetwork(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 300 * time.Millisecond }, generous)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings.Settings) { s.RedisTimeout = 300 * time.Millisecond }, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	k.eventually(patience, "spare connections", func() bool {
 		return connectionsOf(t, server.do("INFO", "stats").(string)) >= redisclient.SpareConnections

@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -162,18 +163,18 @@ type ledgerkeeper struct {
 }
 
 // unhurried is for tests in which Redis either answers or is absent: a busy machine makes none of their calls too slow.
-func unhurried(s *settings) { s.RedisTimeout = patience }
+func unhurried(s *settings.Settings) { s.RedisTimeout = patience }
 
 // openReplica opens accounts and does their background work, as a process does; the work begins before the first request.
-func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
+func openReplica(t *testing.T, url string, change func(s *settings.Settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
 	return openReplicaBy(t, time.Now, url, change, teamLines...)
 }
 
 // openReplicaBy is openReplica with another clock.
-func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
+func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s *settings.Settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
-	s, _ := loadSettings(nil)
+	s, _ := settings.Load(nil)
 	s.RedisURL = gateway.Secret(url)
 	if change != nil {
 		change(&s)

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/limit"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestRedisIsSlow(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) {
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings.Settings) {
 		if !isLong() {
 			s.RedisTimeout = 2 * time.Second
 		}
@@ -151,7 +152,7 @@ func TestASlowNetworkAnswers(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	toxic(t, proxy, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d,"jitter":0}}`, trip.Milliseconds()))
-	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = timeout }, generous)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings.Settings) { s.RedisTimeout = timeout }, generous)
 	const workers = 32
 	var l load
 	var refused, local, degraded int

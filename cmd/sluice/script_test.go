@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"sluice/cmd/sluice/settings"
 )
 
 // patience bounds every wait of a script. Only a failing test takes that long.
@@ -115,7 +117,7 @@ var errEnded = errors.New("the process has ended")
 func startChild(ts *testscript.TestScript, name string, args []string) {
 	c := &child{process: exec.Command(args[0], args[1:]...), stdout: newTranscript(), all: newTranscript()}
 	c.process.Dir = ts.MkAbs(".")
-	for _, variable := range append([]string{"PATH", "HOME", "TMPDIR", "GORACE"}, settingNames...) {
+	for _, variable := range append([]string{"PATH", "HOME", "TMPDIR", "GORACE"}, settings.Names...) {
 		if value := ts.Getenv(variable); value != "" {
 			c.process.Env = append(c.process.Env, variable+"="+value)
 		}

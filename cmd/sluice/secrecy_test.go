@@ -14,6 +14,7 @@ import (
 
 	"sluice/cmd/sluice/demo"
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
@@ -25,7 +26,7 @@ var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)s
 func TestSecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
-		reflect.TypeFor[settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
+		reflect.TypeFor[settings.Settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
 		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[files.Key](), reflect.TypeFor[files.Upstream](),
 	} {
 		for field := range kind.Fields() {
@@ -38,7 +39,7 @@ func TestSecretsHaveTheirType(t *testing.T) {
 			}
 		}
 	}
-	if redis, _ := reflect.TypeFor[settings]().FieldByName("RedisURL"); redis.Type != reflect.TypeFor[gateway.Secret]() {
+	if redis, _ := reflect.TypeFor[settings.Settings]().FieldByName("RedisURL"); redis.Type != reflect.TypeFor[gateway.Secret]() {
 		t.Error("an address that may hold a password must be a gateway.Secret")
 	}
 	if found < 5 {
@@ -52,14 +53,14 @@ func TestTheConfigurationPrintsWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("configuration", "settings", c.settings, "all", c)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("configuration", "settings", c.Settings, "all", c)
 	encoded, err := json.Marshal(c.UpstreamKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := []string{log.String(), string(encoded), fmt.Sprint(c.values())}
+	texts := []string{log.String(), string(encoded), fmt.Sprint(c.Values())}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		texts = append(texts, fmt.Sprintf(verb, c.settings), fmt.Sprintf(verb, c))
+		texts = append(texts, fmt.Sprintf(verb, c.Settings), fmt.Sprintf(verb, c))
 	}
 	for _, text := range texts {
 		if strings.Contains(text, "CANARY") {
@@ -74,7 +75,7 @@ func TestNoValueShows(t *testing.T) {
 	const canary = "CANARY-4f1e9b"
 	teams := "SLUICE_TEAMS_FILE=" + write(t, someTeams)
 	listeners := []string{"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0"}
-	for _, name := range settingNames {
+	for _, name := range settings.Names {
 		for _, value := range []string{canary, " " + canary, canary + "\x01", canary + ":80", "redis://:" + canary + "@h"} {
 			environ := append(with(teams), append(listeners, name+"="+value)...)
 			if serve := command(stopped(), environ, "serve"); strings.Contains(serve.text(), canary) {
@@ -100,27 +101,27 @@ func TestNoValueShows(t *testing.T) {
 	}
 }
 
-func isSecretName(name string) bool { return slices.Contains(secretNames[:3], name) }
+func isSecretName(name string) bool { return slices.Contains(settings.Secrets[:3], name) }
 
 func TestSecretNamesAreThoseOfTheSecrets(t *testing.T) {
 	var names []string
-	for field := range reflect.TypeFor[settings]().Fields() {
+	for field := range reflect.TypeFor[settings.Settings]().Fields() {
 		if field.Type == reflect.TypeFor[gateway.Secret]() {
-			names = append(names, prefix+field.Tag.Get("env"))
+			names = append(names, settings.Prefix+field.Tag.Get("env"))
 		}
 	}
-	if !reflect.DeepEqual(names, secretNames) {
-		t.Errorf("secrets are %q, secretNames has %q", names, secretNames)
+	if !reflect.DeepEqual(names, settings.Secrets) {
+		t.Errorf("secrets are %q, secretNames has %q", names, settings.Secrets)
 	}
-	for _, name := range secretNames {
-		if allowed[name+"_FILE"] == "" {
+	for _, name := range settings.Secrets {
+		if settings.Allowed[name+"_FILE"] == "" {
 			t.Errorf("%s has no _FILE form", name)
 		}
 	}
 }
 
 func TestSecretsLeaveTheEnvironment(t *testing.T) {
-	for _, name := range secretNames {
+	for _, name := range settings.Secrets {
 		t.Setenv(name, "CANARY")
 	}
 	forgetSecrets()

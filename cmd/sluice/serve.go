@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/pace"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/gateway/hooks"
@@ -40,7 +41,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	defer pace.For(p.environ, pace.ContainerLimit("")).Set()()
-	log := openLog(c.settings, p.stdout)
+	log := openLog(c.Settings, p.stdout)
 	defer closeLog(log)
 	slog.SetDefault(log.Logger()) // libraries log here too, not to standard error
 	b := readBuild()
@@ -85,9 +86,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	logger, used, force := log.Logger(), &teams.LastUse{}, &inForce{}
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
-	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Proxy: p.tunnel().Proxy, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Proxy: tunnel(&p.Settings).Proxy, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
-		p.telemetry, err = openTelemetry(ctx, c.settings, log)
+		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
 	if err == nil {
 		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics})
@@ -131,22 +132,22 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, logger})
-		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: consoleConnections, Proxies: prefixes(c.TrustedProxies), Log: logger})
+		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: settings.ConsoleConnections, Proxies: settings.Prefixes(c.TrustedProxies), Log: logger})
 		p.works = append(p.works, p.console.works...)
 	}
 	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
 	p.public.TLSConfig = c.tlsConfig()
 	connections.Bound(p.public, wire.Config{
-		Listener: "public", Setting: prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
+		Listener: "public", Setting: settings.Prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: settings.Prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
 	})
-	connections.Bound(p.admin, wire.Config{Listener: "admin", Most: adminConnections, Log: logger})
+	connections.Bound(p.admin, wire.Config{Listener: "admin", Most: settings.AdminConnections, Log: logger})
 	return p, p.telemetry.Metrics.Watch(watched)
 }
 
 // hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(p.posting()), Life: p.EventTTL, Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Life: p.EventTTL, Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)
@@ -160,7 +161,7 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	server := wire.NewServer(admin.New(admin.Deps{
 		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
-	server.IdleTimeout = adminIdle
+	server.IdleTimeout = settings.AdminIdle
 	forPeople(server)
 	return server
 }
@@ -196,7 +197,7 @@ func (p *process) serve(ctx context.Context) error {
 	// connections that close after them. Then requests have ShutdownGrace to end.
 	p.phase.enter("stopping")
 	p.gateway.BeginDrain()
-	logger.Info("stopping", "delay", showDuration(p.ShutdownDelay), "grace", showDuration(p.ShutdownGrace))
+	logger.Info("stopping", "delay", settings.ShowDuration(p.ShutdownDelay), "grace", settings.ShowDuration(p.ShutdownGrace))
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -206,7 +207,7 @@ func (p *process) serve(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
 	defer cancel()
 	if err := p.public.Shutdown(grace); err != nil {
-		return fmt.Errorf("requests ran longer than %sSHUTDOWN_GRACE and were cut: %w", prefix, err)
+		return fmt.Errorf("requests ran longer than %sSHUTDOWN_GRACE and were cut: %w", settings.Prefix, err)
 	}
 	logger.Info("stopped")
 	return nil
@@ -246,13 +247,13 @@ func (c configuration) gatewayConfig() gateway.Config {
 		Workspace:      c.Workspace,
 		DataInspection: c.DataInspection,
 		ForwardPaths:   wordsOf(c.ForwardPaths),
-		TrustedProxies: prefixes(c.TrustedProxies),
+		TrustedProxies: settings.Prefixes(c.TrustedProxies),
 		CORSOrigins:    wordsOf(c.CORSOrigins),
 		ResultHosts:    c.ResultHosts,
-		ResultNetworks: prefixes(c.ResultNetworks),
+		ResultNetworks: settings.Prefixes(c.ResultNetworks),
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
-		Tunnel:         c.tunnel(),
+		Tunnel:         tunnel(&c.Settings),
 		ConnectTimeout: c.ConnectTimeout,
 		HeaderTimeout:  c.HeaderTimeout,
 		IdleTimeout:    c.IdleTimeout,
@@ -273,7 +274,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 }
 
 // tunnel is the way to the service and to issuers; nil: direct.
-func (s *settings) tunnel() *upstream.Tunnel {
+func tunnel(s *settings.Settings) *upstream.Tunnel {
 	tunnel, _ := upstream.ParseTunnel(s.UpstreamProxy, s.NoProxy) // validate has looked at it
 	return tunnel
 }

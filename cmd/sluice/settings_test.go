@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 )
@@ -33,14 +34,14 @@ func with(variables ...string) []string { return append(append([]string{}, enoug
 // defaults are the default values by variable, as text.
 func defaults() map[string]string {
 	texts := make(map[string]string)
-	for field := range reflect.TypeFor[settings]().Fields() {
-		texts[prefix+field.Tag.Get("env")] = field.Tag.Get("envDefault")
+	for field := range reflect.TypeFor[settings.Settings]().Fields() {
+		texts[settings.Prefix+field.Tag.Get("env")] = field.Tag.Get("envDefault")
 	}
 	return texts
 }
 
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
-	s, err := loadSettings(enough)
+	s, err := settings.Load(enough)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,15 +53,15 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"LISTEN", s.Listen, ":8080"},
 		{"ADMIN_LISTEN", s.AdminListen, "127.0.0.1:8081"},
 		{"ADMIN_PPROF", s.AdminPprof, false},
-		{"TRUSTED_PROXIES", s.TrustedProxies, []network(nil)},
-		{"CORS_ORIGINS", s.CORSOrigins, []origin(nil)},
+		{"TRUSTED_PROXIES", s.TrustedProxies, []settings.Network(nil)},
+		{"CORS_ORIGINS", s.CORSOrigins, []settings.Origin(nil)},
 		{"RESULT_HOSTS", s.ResultHosts, []upstream.Host(nil)},
-		{"RESULT_NETWORKS", s.ResultNetworks, []network(nil)},
-		{"HOOK_NETWORKS", s.HookNetworks, []network(nil)},
+		{"RESULT_NETWORKS", s.ResultNetworks, []settings.Network(nil)},
+		{"HOOK_NETWORKS", s.HookNetworks, []settings.Network(nil)},
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},
 		{"DATA_INSPECTION", s.DataInspection, "strip"},
-		{"FORWARD_PATHS", s.ForwardPaths, []forwardPath(nil)},
+		{"FORWARD_PATHS", s.ForwardPaths, []settings.ForwardPath(nil)},
 		{"TEAMS_FILE", s.TeamsFile, "teams.yaml"},
 		{"TEAMS_POLL", s.TeamsPoll, 500 * time.Millisecond},
 		{"REDIS_TIMEOUT", s.RedisTimeout, 250 * time.Millisecond},
@@ -71,8 +72,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"TASK_QUERY_RATE", s.TaskQueryRate, 20},
 		{"TASK_TTL", s.TaskTTL, 24 * time.Hour},
 		{"TASK_TIMEZONE", offset, 8 * 60 * 60},
-		{"MAX_BODY", s.MaxBody, byteSize(64 << 20)},
-		{"BODY_BUDGET", s.BodyBudget, byteSize(512 << 20)},
+		{"MAX_BODY", s.MaxBody, settings.ByteSize(64 << 20)},
+		{"BODY_BUDGET", s.BodyBudget, settings.ByteSize(512 << 20)},
 		{"CONNECT_TIMEOUT", s.ConnectTimeout, 5 * time.Second},
 		{"HEADER_TIMEOUT", s.HeaderTimeout, 300 * time.Second},
 		{"IDLE_TIMEOUT", s.IdleTimeout, 300 * time.Second},
@@ -96,22 +97,22 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 }
 
 func TestEverySettingSaysWhatIsAllowed(t *testing.T) {
-	for _, name := range settingNames {
-		if name == prefix || allowed[name] == "" {
+	for _, name := range settings.Names {
+		if name == settings.Prefix || settings.Allowed[name] == "" {
 			t.Errorf("the field of %q lacks a tag", name)
 		}
 	}
 }
 
 func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
-	s, err := loadSettings(with(
+	s, err := settings.Load(with(
 		"SLUICE_FORWARD_PATHS=uploads, services/embeddings",
 		"SLUICE_VISION_MODELS=llm-vl-*, llm-omni*",
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []forwardPath{"uploads", "services/embeddings"}; !reflect.DeepEqual(s.ForwardPaths, want) {
+	if want := []settings.ForwardPath{"uploads", "services/embeddings"}; !reflect.DeepEqual(s.ForwardPaths, want) {
 		t.Errorf("FORWARD_PATHS: %q, want %q", s.ForwardPaths, want)
 	}
 	if want := []policy.Pattern{"llm-vl-*", "llm-omni*"}; !reflect.DeepEqual(s.VisionModels, want) {
@@ -121,13 +122,13 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 
 // TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for fields that stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
-	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
+	s, err := settings.Load(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
 		"SLUICE_RULES=text.top_p=off", "SLUICE_UPSTREAM_PROXY=http://proxy.example:3128",
 		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := configuration{settings: s}.gatewayConfig()
+	config := configuration{Settings: s}.gatewayConfig()
 	for _, part := range []any{config, config.Families} {
 		for field, value := range reflect.ValueOf(part).Fields() {
 			if field.IsExported() && value.IsZero() { // the others are for tests

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
@@ -31,12 +32,12 @@ func (p *process) measured() []telemetry.Account {
 }
 
 // openTelemetry makes the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
-func openTelemetry(ctx context.Context, s settings, log *telemetry.Log) (*telemetry.Telemetry, error) {
+func openTelemetry(ctx context.Context, s settings.Settings, log *telemetry.Log) (*telemetry.Telemetry, error) {
 	b := readBuild()
 	t, err := telemetry.Open(ctx, telemetry.Config{
 		Logger: log.Logger(), Version: b.version, Revision: b.revision, GoVersion: b.goVersion,
 		Provider: s.ProviderName, Upstream: s.UpstreamURL,
-		Join: s.TraceContext == contextJoin, SendUpstream: s.TraceUpstream, Capture: s.CaptureContent,
+		Join: s.TraceContext == settings.ContextJoin, SendUpstream: s.TraceUpstream, Capture: s.CaptureContent,
 	})
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func closeLog(log *telemetry.Log) {
 
 // openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
 // for its output.
-func openLog(s settings, w io.Writer) *telemetry.Log {
+func openLog(s settings.Settings, w io.Writer) *telemetry.Log {
 	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
 }
 

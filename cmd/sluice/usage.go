@@ -13,6 +13,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
@@ -68,7 +69,7 @@ func (u usageCommand) division() admin.Division {
 }
 
 // report reads the ledger, in Redis or from the process at the environment's admin listener.
-func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings, err error) {
+func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings.Settings, err error) {
 	from, to, err := u.span(time.Now().UTC())
 	if err != nil {
 		return report, s, badUsage{err}
@@ -113,25 +114,25 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 }
 
 // settingsFor reads the environment for a command that needs some settings. Faults of others are ignored.
-func settingsFor(environ []string, names ...string) (settings, error) {
-	s, err := loadSettings(environ)
-	var all, ours faults
+func settingsFor(environ []string, names ...string) (settings.Settings, error) {
+	s, err := settings.Load(environ)
+	var all, ours settings.Faults
 	_ = errors.As(err, &all)
 	for _, f := range all {
 		for _, name := range names {
-			if f.Name == prefix+name {
+			if f.Name == settings.Prefix+name {
 				ours = append(ours, f)
 			}
 		}
 	}
-	return s, ours.err()
+	return s, ours.Err()
 }
 
-func (u usageCommand) readLedger(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
+func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	file := s.fileOrNone()
+	file := fileOrNone(s)
 	in := file.In()
 	if m, known, err := redisstore.CountsIn(ctx, client); known && err == nil {
 		in.Money = m
@@ -143,20 +144,20 @@ func (u usageCommand) readLedger(ctx context.Context, s settings, from, to strin
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
 	report = admin.NewUsageReport(in, from, to, rows, u.division() == admin.ByKind)
-	inForce := store.InForce(ctx, s.directoryStore(client), file, time.Now())
+	inForce := store.InForce(ctx, directoryStore(s, client), file, time.Now())
 	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 		return redisstore.LookInside(ctx, accounts, t, k, at)
 	})
 }
 
 // openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.
-func openPatient(s settings) *redisclient.Client {
+func openPatient(s settings.Settings) *redisclient.Client {
 	s.RedisTimeout = usageTimeout
 	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 }
 
 // fileOrNone is the teams file; one without teams if it cannot be read.
-func (s settings) fileOrNone() *teams.File {
+func fileOrNone(s settings.Settings) *teams.File {
 	content, _ := files.Read(s.TeamsFile)
 	if file, bad := judgeTeams(content, nil, nil); bad == nil {
 		return file
@@ -165,7 +166,7 @@ func (s settings) fileOrNone() *teams.File {
 }
 
 // fetch reads the ledger of a process that keeps it in memory.
-func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
+func (u usageCommand) fetch(ctx context.Context, s settings.Settings, from, to string) (report admin.UsageReport, err error) {
 	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
 	if u.division() == admin.ByKind {
 		query.Set("kinds", "")
@@ -173,7 +174,7 @@ func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (r
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {
-		return report, fmt.Errorf("ask the gateway at %sADMIN_LISTEN, since %sREDIS_URL is not set: %w", prefix, prefix, err)
+		return report, fmt.Errorf("ask the gateway at %sADMIN_LISTEN, since %sREDIS_URL is not set: %w", settings.Prefix, settings.Prefix, err)
 	}
 	return report, json.Unmarshal(content, &report)
 }

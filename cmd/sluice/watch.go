@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -25,7 +26,7 @@ const (
 // watch keeps the gateway's teams, accounts and their keys in step with their files. A faulty content is not applied; the log and
 // readiness report it.
 type watch struct {
-	settings
+	settings.Settings
 	apply func(*teams.File, files.Upstream)
 	count func(ok bool) // counts every content, applied or refused
 	log   *slog.Logger
@@ -38,7 +39,7 @@ type watch struct {
 }
 
 func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, files.Upstream), count func(ok bool)) *watch {
-	return &watch{settings: c.settings, apply: apply, count: count, log: log, last: c.First, money: c.teams.Money, seen: c.First.Sum()}
+	return &watch{Settings: c.Settings, apply: apply, count: count, log: log, last: c.First, money: c.teams.Money, seen: c.First.Sum()}
 }
 
 // run looks at every interval and at every signal, until ctx ends.
@@ -59,17 +60,17 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 
 // look applies a new content, or reports its faults. An unchanged content is looked at again only on a signal.
 func (w *watch) look(ctx context.Context, signalled bool) {
-	l := files.At(w.watched(), w.last)
+	l := files.At(watchedFiles(w.Settings), w.last)
 	if l.Sum() == w.seen && !signalled {
 		return
 	}
 	l = w.settled(ctx, l)
 	w.last, w.seen = l, l.Sum()
-	teams, up, bad := w.judge(&l)
+	teams, up, bad := judge(w.Settings, &l)
 	if teams != nil && teams.Money != w.money {
-		bad.add(prefix+"TEAMS_FILE", teams.Money.Fixed(w.money).Error())
+		bad.Add(settings.Prefix+"TEAMS_FILE", teams.Money.Fixed(w.money).Error())
 	}
-	if err := bad.err(); err != nil {
+	if err := bad.Err(); err != nil {
 		w.refuse(err)
 		return
 	}
@@ -93,7 +94,7 @@ func (w *watch) settled(ctx context.Context, l files.Look) files.Look {
 			return l
 		case <-time.After(settle):
 		}
-		again := files.At(w.watched(), l)
+		again := files.At(watchedFiles(w.Settings), l)
 		if again.Sum() == l.Sum() {
 			return l
 		}
@@ -106,8 +107,8 @@ func (w *watch) refuse(err error) {
 	w.faulty.Add(1)
 	w.count(false)
 	text := err.Error()
-	if fs, ok := errors.AsType[faults](err); ok {
-		text = fs.oneLine()
+	if fs, ok := errors.AsType[settings.Faults](err); ok {
+		text = fs.OneLine()
 	}
 	w.fault.Store(&text)
 	w.log.Error("teams file refused, the previous one stays in force", "fault", text)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/policy/teams"
 )
@@ -38,13 +39,13 @@ type watched struct {
 // watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are already in force.
 func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	t.Helper()
-	return watchSettings(t, settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond})
+	return watchSettings(t, settings.Settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond})
 }
 
 // watchSettings starts a watch of the files that settings name.
-func watchSettings(t *testing.T, s settings) *watched {
+func watchSettings(t *testing.T, s settings.Settings) *watched {
 	t.Helper()
-	c := configuration{settings: s, teams: &teams.File{}, First: files.At(s.watched(), files.Look{})}
+	c := configuration{Settings: s, teams: &teams.File{}, First: files.At(watchedFiles(s), files.Look{})}
 	w := &watched{hangups: make(chan os.Signal, 1), ended: make(chan struct{})}
 	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, up files.Upstream) {
 		w.teams, w.upstream, w.key = file, up, up.First()
@@ -259,7 +260,7 @@ func TestNewAccountsAreTakenOver(t *testing.T) {
 	one := "accounts:\n  - {id: main, key_file: " + main + "}\n"
 	accounts := write(t, one)
 	synctest.Test(t, func(t *testing.T) {
-		w := watchSettings(t, settings{TeamsFile: path, AccountsFile: accounts, TeamsPoll: 500 * time.Millisecond})
+		w := watchSettings(t, settings.Settings{TeamsFile: path, AccountsFile: accounts, TeamsPoll: 500 * time.Millisecond})
 		defer w.end()
 		aSecond()
 		two := one + "  - {id: spare, key_file: " + spare + ", weight: 0}\n"

@@ -1,4 +1,6 @@
-package main
+// Package settings reads the environment: [Load] returns a process's [Settings], or all [Faults] of them together. A fault never quotes a
+// value: it may be a secret in the wrong variable.
+package settings
 
 import (
 	"log/slog"
@@ -10,14 +12,14 @@ import (
 	"sluice/policy"
 )
 
-// prefix begins the name of every variable that Sluice reads.
-const prefix = "SLUICE_"
+// Prefix begins the name of every variable that Sluice reads.
+const Prefix = "SLUICE_"
 
-// settings are the operator's settings, one field for each variable, in the order of config.example.env. The tags are the
+// Settings are the operator's settings, one field for each variable, in the order of config.example.env. The tags are the
 // variable, its default, and the text of a fault about what is allowed.
 //
 // Secrets have type [gateway.Secret] and a second field whose variable ends in _FILE.
-type settings struct {
+type Settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
 	// AdminListen is for probes and operators: read-only and without a token, so loopback by default.
@@ -31,7 +33,7 @@ type settings struct {
 	// is left out.
 	ConsoleListen string `env:"CONSOLE_LISTEN" envDefault:"127.0.0.1:8082" allow:"host:port or :port other than SLUICE_LISTEN and SLUICE_ADMIN_LISTEN, such as 127.0.0.1:8082; off for no console"`
 	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
-	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
+	ConsoleURL Origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
 	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: no token.
 	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 22 visible ASCII characters, or of at least 32 hexadecimal digits"`
 	// OIDCIssuer is the OpenID Connect issuer with which people sign on. Empty: none.
@@ -55,10 +57,10 @@ type settings struct {
 
 	// TrustedProxies are networks whose X-Forwarded-For names the client's address in the log, and whose connections are not
 	// limited by address. Empty: the peer is the client.
-	TrustedProxies []network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+	TrustedProxies []Network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// CORSOrigins are the origins whose pages may call Listen from a browser. Empty: none.
-	CORSOrigins []origin `env:"CORS_ORIGINS" allow:"comma-separated origins such as https://chat.example,http://localhost:3000, each a scheme, a host, and a port if it is not the scheme's own, without path; * and null are refused, because any page could then use a key that it gets hold of"`
+	CORSOrigins []Origin `env:"CORS_ORIGINS" allow:"comma-separated origins such as https://chat.example,http://localhost:3000, each a scheme, a host, and a port if it is not the scheme's own, without path; * and null are refused, because any page could then use a key that it gets hold of"`
 
 	// UpstreamURL is the service's base address with its version prefix. Required.
 	UpstreamURL *url.URL `env:"UPSTREAM_URL" allow:"an absolute http or https address that ends in /api/v1, without user, query or fragment; required"`
@@ -81,7 +83,7 @@ type settings struct {
 	// DataInspection is the same for <prefix>DataInspection.
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// ForwardPaths are path prefixes below the version prefix that are forwarded unread, for teams that name other. Empty: none.
-	ForwardPaths []forwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
+	ForwardPaths []ForwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`
@@ -118,9 +120,9 @@ type settings struct {
 	// EventTTL is how long events are kept, and tried to be delivered.
 	EventTTL time.Duration `env:"EVENT_TTL" envDefault:"72h" allow:"a duration between 1m and 720h, such as 72h"`
 	// MaxBody is the most bytes of one request's body.
-	MaxBody byteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
+	MaxBody ByteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
 	// BodyBudget is the most bytes that all request bodies together may take in memory; one team may have half of it.
-	BodyBudget byteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
+	BodyBudget ByteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
 	// ConnectTimeout bounds connecting to the service, TLS included.
 	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
 	// HeaderTimeout bounds the wait for the service's response header after the request's last byte.
@@ -153,10 +155,10 @@ type settings struct {
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port if it is not the scheme's own, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
-	ResultNetworks []network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
-	HookNetworks []network `env:"HOOK_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -21,27 +21,27 @@ import (
 // parsers read the types of settings beyond numbers, words and durations. Their errors are hidden, except faults of rules, where
 // policy decides which part of a value to quote.
 var parsers = map[reflect.Type]env.ParserFunc{
-	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
+	reflect.TypeFor[ByteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
 	reflect.TypeFor[policy.Pattern](): parseWord[policy.Pattern],
-	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
+	reflect.TypeFor[ForwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
-	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
+	reflect.TypeFor[Origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[upstream.Host]():  func(v string) (any, error) { return upstream.ParseHost(strings.TrimSpace(v)) },
 	reflect.TypeFor[member]():         parseWord[member],
-	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
+	reflect.TypeFor[Network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 
 var errValue = errors.New("not allowed")
 
-// byteSize is a number of bytes. It is written as a whole number with one of the units B (or none), KiB, MiB and GiB.
-type byteSize int64
+// ByteSize is a number of bytes. It is written as a whole number with one of the units B (or none), KiB, MiB and GiB.
+type ByteSize int64
 
 var sizeForm = regexp.MustCompile(`^([0-9]{1,18})(B|KiB|MiB|GiB)?$`)
 
-func parseSize(text string) (byteSize, error) {
+func parseSize(text string) (ByteSize, error) {
 	parts := sizeForm.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, errValue
@@ -51,11 +51,11 @@ func parseSize(text string) (byteSize, error) {
 	if err != nil || n > math.MaxInt64>>shift {
 		return 0, errValue
 	}
-	return byteSize(n << shift), nil
+	return ByteSize(n << shift), nil
 }
 
 // String writes the size in the largest unit that divides it.
-func (b byteSize) String() string {
+func (b ByteSize) String() string {
 	for _, unit := range []struct {
 		name  string
 		shift int
@@ -79,20 +79,20 @@ func parseOffset(text string) (time.Location, error) {
 	return *time.FixedZone(text, seconds), nil
 }
 
-// network is a range of addresses, such as 10.0.0.0/8.
-type network netip.Prefix
+// Network is a range of addresses, such as 10.0.0.0/8.
+type Network netip.Prefix
 
 // String writes it as it is read.
-func (n network) String() string { return netip.Prefix(n).String() }
+func (n Network) String() string { return netip.Prefix(n).String() }
 
 // parseNetwork reads one element of a list. One with bits beyond its length is refused: it may mean one address or the whole
 // network. IPv4 in the form of IPv6 is refused too, because a client's IPv4 address never matches it.
-func parseNetwork(text string) (network, error) {
+func parseNetwork(text string) (Network, error) {
 	read, err := netip.ParsePrefix(strings.TrimSpace(text))
 	if err != nil || read != read.Masked() || read.Addr().Is4In6() {
-		return network{}, errValue
+		return Network{}, errValue
 	}
-	return network(read), nil
+	return Network(read), nil
 }
 
 // member is a group or an e-mail address of the issuer.
@@ -107,8 +107,8 @@ func parseWord[T ~string](text string) (any, error) {
 	return T(text), nil
 }
 
-// forwardPath is a path prefix relative to the version prefix, no slash at either end.
-type forwardPath string
+// ForwardPath is a path prefix relative to the version prefix, no slash at either end.
+type ForwardPath string
 
 // Segments of dots only, and characters that need escaping, are refused: servers read them differently.
 var forwardForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
@@ -124,7 +124,7 @@ var answered = []string{
 	"services/aigc/image2image/image-synthesis",
 }
 
-func parseForwardPath(text string) (forwardPath, error) {
+func parseForwardPath(text string) (ForwardPath, error) {
 	text = strings.TrimSpace(text)
 	if !forwardForm.MatchString(text) {
 		return "", errValue
@@ -134,7 +134,7 @@ func parseForwardPath(text string) (forwardPath, error) {
 			return "", errValue
 		}
 	}
-	return forwardPath(text), nil
+	return ForwardPath(text), nil
 }
 
 // covers reports whether path is prefix or lies below it. Case is ignored: the service may ignore it, too.
@@ -156,9 +156,9 @@ func parseHostName(text string) (hostName, error) {
 	return hostName(text), nil
 }
 
-// origin is the address of a page's site as browsers send it in the Origin header: scheme, host, and a port if it is not the
+// Origin is the address of a page's site as browsers send it in the Origin header: scheme, host, and a port if it is not the
 // scheme's own.
-type origin string
+type Origin string
 
 var (
 	// Desktop programs and extensions have schemes that are not a web page's.
@@ -171,7 +171,7 @@ var (
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // parseOrigin reads one element of a list. It refuses what a browser never sends, since it would never match.
-func parseOrigin(text string) (origin, error) {
+func parseOrigin(text string) (Origin, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || !schemeForm.MatchString(scheme) || scheme == "file" { // a file's origin is null
@@ -189,7 +189,7 @@ func parseOrigin(text string) (origin, error) {
 	if !originHostForm.MatchString(host) && !isBracketed(host) {
 		return "", errValue
 	}
-	return origin(text), nil
+	return Origin(text), nil
 }
 
 // isBracketed reports whether host is an IPv6 address in its shortest form.
@@ -212,7 +212,7 @@ func parseTraceTemplate(text string) (traceTemplate, error) {
 	return traceTemplate(text), nil
 }
 
-func prefixes(networks []network) []netip.Prefix {
+func Prefixes(networks []Network) []netip.Prefix {
 	all := make([]netip.Prefix, len(networks))
 	for i, network := range networks {
 		all[i] = netip.Prefix(network)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -21,17 +21,17 @@ import (
 // The values of ON_STATE_LOSS.
 const (
 	stateLocal  = "local"
-	stateRefuse = "refuse"
+	StateRefuse = "refuse"
 )
 
 // The values of TRACE_CONTEXT.
 const (
 	contextLink = "link"
-	contextJoin = "join"
+	ContextJoin = "join"
 )
 
 // validate checks parsed settings. A setting that could not be parsed has its fault already.
-func (s *settings) validate(fs *faults) {
+func (s *Settings) validate(fs *Faults) {
 	fs.require([]requirement{
 		{"LISTEN", isAddress(s.Listen)},
 		{"ADMIN_LISTEN", isAddress(s.AdminListen) && (s.AdminListen != s.Listen || freePort(s.Listen))},
@@ -49,7 +49,7 @@ func (s *settings) validate(fs *faults) {
 		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each poll reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
-		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, stateRefuse)},
+		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, StateRefuse)},
 		{"OUTAGE_BRIDGE", s.OutageBridge >= time.Minute && s.OutageBridge <= time.Hour},
 		{"REPLICAS", s.Replicas >= 1},
 		{"POLL_INTERVAL", s.PollInterval >= 100*time.Millisecond},
@@ -58,7 +58,7 @@ func (s *settings) validate(fs *faults) {
 		{"BODY_BUDGET", s.BodyBudget > 0 && s.BodyBudget/2 >= s.MaxBody},
 		{"SHUTDOWN_DELAY", s.ShutdownDelay >= 0},
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
-		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, contextJoin)},
+		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, ContextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
 		// An endless wait holds memory, connections and tasks forever.
 		{"REDIS_TIMEOUT", s.RedisTimeout > 0},
@@ -80,10 +80,10 @@ type requirement struct {
 	ok   bool
 }
 
-func (fs *faults) require(all []requirement) {
+func (fs *Faults) require(all []requirement) {
 	for _, r := range all {
 		if !r.ok {
-			fs.add(prefix+r.name, "allowed: "+allowed[prefix+r.name])
+			fs.Add(Prefix+r.name, "allowed: "+Allowed[Prefix+r.name])
 		}
 	}
 }
@@ -133,19 +133,19 @@ func isVisible(text string, from byte) bool {
 
 func isOneOf(word string, words ...string) bool { return slices.Contains(words, word) }
 
-// fault is one fault of the configuration. It names the setting and what is allowed, never the value: a value in the wrong
+// Fault is one fault of the configuration. It names the setting and what is allowed, never the value: a value in the wrong
 // variable may be a secret. Ids and modes of rules are shown if they have the form of one.
-type fault struct {
+type Fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
 	Text string // the allowed values, or the fault
 	Mark string // the faulty part of a file with carets under it, in whole lines; empty: not shown
 }
 
-// faults are all faults of the configuration. As an error they make the program exit with code 2.
-type faults []fault
+// Faults are all faults of the configuration. As an error they make the program exit with code 2.
+type Faults []Fault
 
 // Error lists one fault a line, and its mark below it.
-func (fs faults) Error() string {
+func (fs Faults) Error() string {
 	lines := make([]string, 0, len(fs))
 	for _, f := range fs {
 		lines = append(lines, f.Name+": "+f.Text)
@@ -156,8 +156,8 @@ func (fs faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine is Error in one line, for the log and for readiness.
-func (fs faults) oneLine() string {
+// OneLine is Error in one line, for the log and for readiness.
+func (fs Faults) OneLine() string {
 	texts := make([]string, len(fs))
 	for i, f := range fs {
 		texts[i] = f.Name + ": " + f.Text
@@ -165,25 +165,25 @@ func (fs faults) oneLine() string {
 	return strings.Join(texts, "; ")
 }
 
-// documentFaults are the faults of a document, with the faulty words marked.
-func documentFaults(name string, bad strictyaml.Faults) faults {
-	fs := make(faults, len(bad))
+// DocumentFaults are the faults of a document, with the faulty words marked.
+func DocumentFaults(name string, bad strictyaml.Faults) Faults {
+	fs := make(Faults, len(bad))
 	for i, f := range bad {
-		fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
+		fs[i] = Fault{Name: name, Text: f.String(), Mark: f.Caret()}
 	}
 	return fs
 }
 
-// contentFaults are the faults of a watched file, whether it can be read or not.
-func contentFaults(name string, err error) faults {
+// ContentFaults are the faults of a watched file, whether it can be read or not.
+func ContentFaults(name string, err error) Faults {
 	if bad, ok := errors.AsType[strictyaml.Faults](err); ok {
-		return documentFaults(name, bad)
+		return DocumentFaults(name, bad)
 	}
-	return faults{{Name: name, Text: err.Error() + "; allowed: " + allowed[name]}}
+	return Faults{{Name: name, Text: err.Error() + "; allowed: " + Allowed[name]}}
 }
 
-// brief is an error in one line without paths.
-func brief(err error) error {
+// Brief is an error in one line without paths.
+func Brief(err error) error {
 	var all strictyaml.Faults
 	if errors.As(err, &all) {
 		return errors.New(strings.ReplaceAll(all.Error(), "\n", "; "))
@@ -191,27 +191,27 @@ func brief(err error) error {
 	return err
 }
 
-// add notes a fault unless the setting has one already.
-func (fs *faults) add(name, text string) {
-	if !fs.has(name) {
-		*fs = append(*fs, fault{Name: name, Text: text})
+// Add notes a fault unless the setting has one already.
+func (fs *Faults) Add(name, text string) {
+	if !fs.Has(name) {
+		*fs = append(*fs, Fault{Name: name, Text: text})
 	}
 }
 
-func (fs faults) has(name string) bool {
-	return slices.ContainsFunc(fs, func(f fault) bool { return f.Name == name })
+func (fs Faults) Has(name string) bool {
+	return slices.ContainsFunc(fs, func(f Fault) bool { return f.Name == name })
 }
 
-// err is fs as an error; nil: no fault.
-func (fs faults) err() error {
+// Err is fs as an error; nil: no fault.
+func (fs Faults) Err() error {
 	if len(fs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(fs, func(a, b fault) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(fs, func(a, b Fault) int { return cmp.Compare(a.Name, b.Name) })
 	return fs
 }
 
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

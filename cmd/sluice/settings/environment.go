@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -23,40 +23,40 @@ import (
 
 // Kubernetes sets variables of these names in every pod that shares a namespace with a Service called "sluice". They
 // are neither settings nor misspelled ones.
-var injected = []string{prefix + "SERVICE_", prefix + "PORT"}
+var Injected = []string{Prefix + "SERVICE_", Prefix + "PORT"}
 
-// loadSettings reads the settings out of environ, which has the form of os.Environ. It reports all faults together, as [faults];
+// Load reads the settings out of environ, which has the form of os.Environ. It reports all faults together, as [Faults];
 // with an error it returns the settings that could be read.
-func loadSettings(environ []string) (settings, error) {
-	var s settings
-	var fs faults
+func Load(environ []string) (Settings, error) {
+	var s Settings
+	var fs Faults
 	variables := ours(environ, &fs)
 	parse(&s, variables, &fs)
-	if variables[prefix+"MAX_CONNECTIONS"] == "" {
-		s.MaxConnections = connectionsFor(files.Allowed())
+	if variables[Prefix+"MAX_CONNECTIONS"] == "" {
+		s.MaxConnections = ConnectionsFor(files.Allowed())
 	}
 	s.readSecretFiles(&fs)
 	s.validate(&fs)
-	return s, fs.err()
+	return s, fs.Err()
 }
 
 // ours picks Sluice's own variables. An empty one counts as unset: compose files and charts set variables to nothing when
 // they have no value for them.
-func ours(environ []string, fs *faults) map[string]string {
+func ours(environ []string, fs *Faults) map[string]string {
 	variables := make(map[string]string)
 	for _, assignment := range environ {
 		name, value, _ := strings.Cut(assignment, "=")
 		switch {
-		case !strings.HasPrefix(name, prefix) || slices.ContainsFunc(injected, func(start string) bool { return strings.HasPrefix(name, start) }):
-		case allowed[name] == "":
+		case !strings.HasPrefix(name, Prefix) || slices.ContainsFunc(Injected, func(start string) bool { return strings.HasPrefix(name, start) }):
+		case Allowed[name] == "":
 			text := "is not a setting; config.example.env lists all"
-			if nearest := spelling.Nearest(name, settingNames); nearest != "" {
+			if nearest := spelling.Nearest(name, Names); nearest != "" {
 				text = "is not a setting; the nearest is " + nearest
 			}
-			fs.add(name, text)
+			fs.Add(name, text)
 		case value == "":
 		case strings.TrimSpace(value) != value:
-			fs.add(name, "begins or ends with white space; allowed: "+allowed[name])
+			fs.Add(name, "begins or ends with white space; allowed: "+Allowed[name])
 		default:
 			variables[name] = value
 		}
@@ -66,8 +66,8 @@ func ours(environ []string, fs *faults) map[string]string {
 
 // parse fills s. The library's errors quote the value, which may be a secret, so only the field is shown; of rules also the
 // fault that policy found.
-func parse(s *settings, variables map[string]string, fs *faults) {
-	err := env.ParseWithOptions(s, env.Options{Environment: variables, Prefix: prefix, FuncMap: parsers})
+func parse(s *Settings, variables map[string]string, fs *Faults) {
+	err := env.ParseWithOptions(s, env.Options{Environment: variables, Prefix: Prefix, FuncMap: parsers})
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return
@@ -77,31 +77,31 @@ func parse(s *settings, variables map[string]string, fs *faults) {
 		if !errors.As(err, &bad) {
 			panic("settings: a tag is wrong: " + err.Error()) // of the struct, before any value was looked at
 		}
-		field, _ := reflect.TypeFor[settings]().FieldByName(bad.Name)
-		name := prefix + field.Tag.Get("env")
-		fs.add(name, parseFault(name, bad))
+		field, _ := reflect.TypeFor[Settings]().FieldByName(bad.Name)
+		name := Prefix + field.Tag.Get("env")
+		fs.Add(name, parseFault(name, bad))
 	}
 }
 
 func parseFault(name string, bad env.ParseError) string {
 	var named strictyaml.Faults
 	if !errors.As(bad.Err, &named) {
-		return "allowed: " + allowed[name]
+		return "allowed: " + Allowed[name]
 	}
-	return brief(named).Error()
+	return Brief(named).Error()
 }
 
-// settingNames are the variables in the order of the struct, and allowed describes the values of each.
-var settingNames, allowed = describeSettings()
+// Names are the variables in the order of the struct, and allowed describes the values of each.
+var Names, Allowed = describeSettings()
 
-// secretNames are the variables that hold a secret themselves.
-var secretNames = []string{prefix + "OIDC_CLIENT_SECRET", prefix + "UPSTREAM_KEY", prefix + "UPSTREAM_PROXY", prefix + "REDIS_URL"}
+// Secrets are the variables that hold a secret themselves.
+var Secrets = []string{Prefix + "OIDC_CLIENT_SECRET", Prefix + "UPSTREAM_KEY", Prefix + "UPSTREAM_PROXY", Prefix + "REDIS_URL"}
 
 func describeSettings() ([]string, map[string]string) {
 	var names []string
 	texts := make(map[string]string)
-	for field := range reflect.TypeFor[settings]().Fields() {
-		name := prefix + field.Tag.Get("env")
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		name := Prefix + field.Tag.Get("env")
 		names = append(names, name)
 		texts[name] = field.Tag.Get("allow")
 	}
@@ -109,37 +109,37 @@ func describeSettings() ([]string, map[string]string) {
 }
 
 // readSecretFiles fills every secret whose _FILE twin is set.
-func (s *settings) readSecretFiles(fs *faults) {
+func (s *Settings) readSecretFiles(fs *Faults) {
 	for _, twin := range []struct {
 		name, file string
 		secret     *gateway.Secret
 	}{
-		{prefix + "UPSTREAM_KEY", s.UpstreamKeyFile, &s.UpstreamKey},
-		{prefix + "UPSTREAM_PROXY", s.UpstreamProxyFile, &s.UpstreamProxy},
-		{prefix + "REDIS_URL", s.RedisURLFile, &s.RedisURL},
-		{prefix + "OIDC_CLIENT_SECRET", s.OIDCClientSecretFile, &s.OIDCClientSecret},
+		{Prefix + "UPSTREAM_KEY", s.UpstreamKeyFile, &s.UpstreamKey},
+		{Prefix + "UPSTREAM_PROXY", s.UpstreamProxyFile, &s.UpstreamProxy},
+		{Prefix + "REDIS_URL", s.RedisURLFile, &s.RedisURL},
+		{Prefix + "OIDC_CLIENT_SECRET", s.OIDCClientSecretFile, &s.OIDCClientSecret},
 	} {
 		name := twin.name + "_FILE"
 		if twin.file == "" || twin.secret == &s.UpstreamKey && s.AccountsFile != "" {
 			continue
 		}
 		if *twin.secret != "" {
-			fs.add(name, twin.name+" is set too; allowed: one of the two")
+			fs.Add(name, twin.name+" is set too; allowed: one of the two")
 			continue
 		}
 		secret, err := files.Secret(twin.file)
 		if err != nil {
-			fs.add(name, err.Error()+"; allowed: "+allowed[name])
+			fs.Add(name, err.Error()+"; allowed: "+Allowed[name])
 		}
 		*twin.secret = secret
 	}
 }
 
-// values are settings as text, by variable, the way the environment has them. A secret that is set is "[redacted]".
-func (s settings) values() map[string]string {
+// Values are settings as text, by variable, the way the environment has them. A secret that is set is "[redacted]".
+func (s Settings) Values() map[string]string {
 	texts := make(map[string]string)
 	for field, value := range reflect.ValueOf(s).Fields() {
-		texts[prefix+field.Tag.Get("env")] = show(value.Interface())
+		texts[Prefix+field.Tag.Get("env")] = show(value.Interface())
 	}
 	return texts
 }
@@ -155,7 +155,7 @@ func show(value any) string {
 			return ""
 		}
 	case time.Duration:
-		return showDuration(v)
+		return ShowDuration(v)
 	case policy.Modes:
 		return showModes(v)
 	case slog.Level:
@@ -179,8 +179,8 @@ func showModes(modes policy.Modes) string {
 	return strings.Join(pairs, ",")
 }
 
-// showDuration leaves out the zeros that the standard form ends in: 24h, not 24h0m0s.
-func showDuration(d time.Duration) string {
+// ShowDuration leaves out the zeros that the standard form ends in: 24h, not 24h0m0s.
+func ShowDuration(d time.Duration) string {
 	text := d.String()
 	for _, zeros := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zeros) {
@@ -191,21 +191,21 @@ func showDuration(d time.Duration) string {
 }
 
 const (
-	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
+	// OwnFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
 	// and files.
-	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
+	OwnFiles = AdminConnections + ConsoleConnections + redisclient.Connections + 48
 	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
 	mostByDefault = 16_384
-	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
-	adminConnections = 64
-	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
-	consoleConnections = 128
-	// adminIdle is how long a connection stays open there without a request. Probes make a new one each time.
-	adminIdle = 5 * time.Second
+	// AdminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
+	AdminConnections = 64
+	// ConsoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
+	ConsoleConnections = 128
+	// AdminIdle is how long a connection stays open there without a request. Probes make a new one each time.
+	AdminIdle = 5 * time.Second
 )
 
-// connectionsFor returns how many client connections fit into a limit of open files: each may need one to the service, too.
-func connectionsFor(files uint64) int {
-	half := (max(files, ownFiles) - ownFiles) / 2
+// ConnectionsFor returns how many client connections fit into a limit of open files: each may need one to the service, too.
+func ConnectionsFor(files uint64) int {
+	half := (max(files, OwnFiles) - OwnFiles) / 2
 	return int(max(1, min(max(half, files/4), mostByDefault)))
 }
