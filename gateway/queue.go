@@ -28,6 +28,9 @@ func (a *admission) pass(w *reply, r *http.Request, s *requestState) error {
 	p := &passage{admission: a, w: w, r: r, s: s}
 	wire.Apart(p.begin)
 	if p.waiter != nil {
+		if s.slotless {
+			a.throttle.freed(s) // a slot may have come back between its try and its place in the queue
+		}
 		p.out, p.failed = p.waiter.Await(r.Context(), p.tryApart)
 	}
 	return p.end()
