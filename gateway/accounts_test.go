@@ -20,22 +20,31 @@ import (
 // keyOf is the key of an account at the service.
 func keyOf(id string) string { return "sk-canary-" + id + "-0123456789abcdef" }
 
-// upstreamOf is the accounts of a list in an accounts file, one a line.
+// accountsOf is the accounts of a list in an accounts file, one a line.
 func accountsOf(t testing.TB, lines ...string) gateway.Upstream {
 	t.Helper()
+	u, err := readAccounts(lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// readAccounts is the same for a process that is no test.
+func readAccounts(lines ...string) (gateway.Upstream, error) {
 	doc := "accounts:\n"
 	for _, line := range lines {
 		doc += "  - {key_file: /key, " + line + "}\n"
 	}
 	file, err := teams.ParseAccounts([]byte(doc))
 	if err != nil {
-		t.Fatal(err)
+		return gateway.Upstream{}, err
 	}
 	u := gateway.Upstream{File: file, Keys: map[string]gateway.Secret{}}
 	for _, a := range file.List {
 		u.Keys[a.ID] = gateway.Secret(keyOf(a.ID))
 	}
-	return u
+	return u, nil
 }
 
 // shared is a harness whose gateway has several accounts at one simulator. Both have the same clock, which the test moves.

@@ -12,6 +12,9 @@ import (
 // benchQueue makes requests of a child's team wait for their turn. With "slots" there is one place in flight.
 const benchQueue = "BENCH_QUEUE"
 
+// benchAccounts gives a child that many accounts at the service; absent: one, without a file.
+const benchAccounts = "BENCH_ACCOUNTS"
+
 // benchQueues are the lines of the teams file for it.
 var benchQueues = map[string]string{
 	"idle":  "    queue: {wait: 60s, depth: 10000}\n    share: 2\n",
@@ -29,13 +32,19 @@ func BenchmarkQueue(b *testing.B) {
 // Two hundred requests that wait, and a thousand with LONG=1, cost at most 20 KB each beside their bodies: live heap and stacks of the
 // process. What their connections cost, which were open before and had an answer, is said besides.
 func TestMemoryOfWaitingRequests(t *testing.T) {
+	for name, accounts := range map[string]string{"one account": "", "four accounts": "4"} {
+		t.Run(name, func(t *testing.T) { memoryOfWaiting(t, benchAccounts+"="+accounts) })
+	}
+}
+
+func memoryOfWaiting(t *testing.T, accounts string) {
 	const size, most = 1024, 20 << 10
 	waiting := 200 // on a busy machine a thousand take longer to come than the first of them waits
 	if os.Getenv("LONG") != "" {
 		waiting = 1000
 	}
 	upstream := startChild(t, "hanging", "", 1)
-	gate := startChild(t, "gateway", upstream.address, 1, benchQueue+"=slots")
+	gate := startChild(t, "gateway", upstream.address, 1, benchQueue+"=slots", accounts)
 	request := postOf(textPath, padded(size), "")
 	open := func(n int) (conns []*benchConn) {
 		for range n { // an answer each, so that net/http has what it needs for them

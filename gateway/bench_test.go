@@ -257,12 +257,29 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	log.Tee(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: gateway.OneAccount("upstream"), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: benchUpstreams(), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
 	})
 	benchGate.Store(g)
 	go g.Work(context.Background())
 	return g
+}
+
+// benchUpstreams are the child's accounts at the service.
+func benchUpstreams() gateway.Upstream {
+	n, _ := strconv.Atoi(os.Getenv(benchAccounts))
+	if n == 0 {
+		return gateway.OneAccount("upstream")
+	}
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(`id: account-%d, rates: [{models: ["*"], requests: {per: 1s, limit: 1000000}}]`, i))
+	}
+	up, err := readAccounts(lines...)
+	if err != nil {
+		panic(err)
+	}
+	return up
 }
 
 func benchBase() *url.URL {
