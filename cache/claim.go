@@ -56,6 +56,7 @@ type Hold struct {
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
 	House    bool            `json:",omitzero"`  // the account of all teams together holds them, too
 	Counted  bool            `json:",omitzero"`  // and the quotas of the account at the service
+	Governed bool            `json:",omitzero"`  // it was made on a forwarded path whose form is known, and costs what it used
 }
 
 // Final reports whether the task has ended.

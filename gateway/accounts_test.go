@@ -126,7 +126,7 @@ func TestNewWorkGoesWhereThereIsWeight(t *testing.T) {
 // A forwarded path names no model: every account serves it, whatever models it lists.
 func TestAForwardedPathIsServedByAccountsThatListModels(t *testing.T) {
 	h, _ := shared(t, []string{`id: a, models: ["llm-*"], weight: 0`, `id: b, models: ["gen*"]`}, func(p *plan) {
-		p.config.ForwardPaths = []string{"uploads"}
+		p.config.ForwardPaths = pathsOf("uploads")
 		p.limits = []string{"endpoints: [text, other]"}
 	})
 	if got := h.ask("GET", "/api/v1/uploads?action=getPolicy", ""); h.served() != "b:1" {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/policy/forms"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -22,9 +23,21 @@ func limited(lines ...string) func(*plan) {
 // forwarding opens paths that Sluice does not know to team search.
 func forwarding(paths ...string) func(*plan) {
 	return func(p *plan) {
-		p.config.ForwardPaths = paths
+		p.config.ForwardPaths = pathsOf(paths...)
 		p.limits = append(p.limits, "endpoints: [text, multimodal, image, tasks, other]")
 	}
+}
+
+// pathsOf are forwarded paths, each as prefix or prefix=form.
+func pathsOf(texts ...string) (all []forms.Path) {
+	for _, text := range texts {
+		p, ok := forms.ReadPath(text)
+		if !ok {
+			panic(text)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // A refusal by a rate reports the amount left and when the request fits, and costs upstream nothing.

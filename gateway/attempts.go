@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/accounts"
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 	"sluice/policy/account"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
@@ -90,7 +91,7 @@ func (s *requestState) readRefusal(answer *http.Response) error {
 	case answer.StatusCode >= http.StatusBadRequest:
 		_, err := readWhole(answer)
 		return err
-	case isStream(answer.Header):
+	case wire.IsStream(answer.Header):
 		upstream.Glance(answer, s.mayRefuse)
 	}
 	return nil

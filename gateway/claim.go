@@ -14,6 +14,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/policy/limit"
 )
 
@@ -96,7 +97,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	if s.held != nil {
 		claim.Hold = cache.Hold{
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			Images: s.size[limit.Images], House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount),
+			Images: s.size[limit.Images], House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount), Governed: s.route.reads.Governed(),
 		}
 		s.terms.Keep(&claim.Hold)
 	}
@@ -160,5 +161,5 @@ func (k *claims) claimUnseen(s *requestState) {
 
 // mayName reports whether the answer may name a task.
 func (s *requestState) mayName() bool {
-	return s.creates || s.Kind == string(policy.KindInterleaved)
+	return s.creates || s.Kind == string(policy.KindInterleaved) || s.route.reads == forms.Native
 }

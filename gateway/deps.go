@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/event"
+	"sluice/policy/forms"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -32,10 +33,10 @@ const (
 type Config struct {
 	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1; an account may have another
 
-	HeaderPrefix   string   // the service's header word with its dashes, "X-Service-"
-	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
-	DataInspection string   // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
-	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
+	HeaderPrefix   string       // the service's header word with its dashes, "X-Service-"
+	Workspace      string       // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
+	DataInspection string       // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
+	ForwardPaths   []forms.Path // extra path prefixes to forward, with the forms of their bodies; may be empty
 
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
 	CORSOrigins    []string       // origins whose pages may call from a browser, as browsers write them; empty: none

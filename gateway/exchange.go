@@ -9,6 +9,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/account"
+	"sluice/policy/forms"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -24,6 +25,9 @@ func (u *service) try(out *http.Request, s *requestState) (*http.Response, error
 	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.meter = meters.Get().(*meter.Meter)
 		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
+		if s.route.reads.Governed() && s.route.reads != forms.Native {
+			s.meter.Speaks(meter.Dialect(s.route.reads))
+		}
 	}
 	return answer, nil
 }
@@ -100,6 +104,6 @@ func (s *requestState) use(attempt accounts.Attempt) { s.attempt, s.Account = at
 
 // want is the work for which an account is chosen.
 func (s *requestState) want() account.Want {
-	unpriced := s.terms.Price == nil && s.route.endpoint != policy.EndpointOther
+	unpriced := s.terms.Price == nil && !nameless(s)
 	return account.Want{Model: s.Model, Unpriced: unpriced, Team: s.Team, Regions: s.team.Regions}
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/telemetry"
 )
 
@@ -67,9 +68,9 @@ func (f *forward) receive(answer *http.Response) error {
 		return err
 	}
 	switch {
-	case answer.StatusCode >= http.StatusBadRequest, isStream(answer.Header):
+	case answer.StatusCode >= http.StatusBadRequest, wire.IsStream(answer.Header):
 		return nil
-	case s.creates && s.route.prefix:
+	case s.route.prefix && (s.creates || s.route.reads == forms.Native):
 		return f.claims.claimForwarded(answer, s)
 	case s.creates:
 		return f.claims.claimWhole(answer, s)

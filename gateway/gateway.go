@@ -69,8 +69,8 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
-	for _, prefix := range g.config.ForwardPaths {
-		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
+	for _, p := range g.config.ForwardPaths {
+		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})
 	}
 	return table
 }

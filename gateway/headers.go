@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/forms"
 )
 
 // headers knows the service's own headers: their names, in the canonical form that net/http uses, so that a look-up costs
@@ -85,6 +86,10 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 		copyOne(o, s.header, "Accept")
 		copyOne(o, s.header, "Content-Type")
 		copyOne(o, s.header, "Content-Encoding")
+		if s.route.reads == forms.Messages {
+			copyOne(o, s.header, "Anthropic-Version")
+			copyOne(o, s.header, "Anthropic-Beta")
+		}
 	case len(s.body) > 0:
 		o.set("Content-Type", "application/json")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/wire"
 )
 
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
@@ -255,6 +256,6 @@ func (f *firstRun) loseAnswer(s *requestState, why string) {
 	if s.claimed {
 		message = "The answer to the first request " + like + " " + why + "; it made the task " + s.Task + ", and the request is not run again."
 	}
-	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, errorBody(refuseAnswer.code, message, s.ID)
+	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, wire.ErrorBody(refuseAnswer.code, message, s.ID)
 	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
 }

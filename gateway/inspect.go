@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"sluice/gateway/billing"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -24,7 +26,7 @@ func (n *inspection) declared(next handler) handler {
 		switch {
 		case s.route.form:
 			judge = formed
-		case s.route.endpoint == policy.EndpointOther:
+		case s.route.opaque(), s.route.prefix && !hasBody(r):
 			judge = described
 		}
 		if err := judge(r.Header); err != nil {
@@ -90,22 +92,75 @@ type inspection struct {
 	buffers *wire.Buffers
 }
 
-// inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged.
+// inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged; if its form is known, what it may cost
+// is read.
 func (n *inspection) inspect(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if err := readBody(w, r, s, n.buffers); err != nil {
 			return err
 		}
-		if s.route.endpoint == policy.EndpointOther {
-			s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
-			s.size = limit.Amounts{limit.Requests: 1}
-			return next(w, r, s)
+		err := error(nil)
+		if s.route.prefix {
+			err = n.govern(r, s)
+		} else {
+			err = n.judgeFor(w, s)
 		}
-		if err := n.judgeFor(w, s); err != nil {
+		if err != nil {
 			return err
 		}
 		return next(w, r, s)
 	}
+}
+
+// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model; if
+// that is to matter, its team may only use some.
+func (n *inspection) govern(r *http.Request, s *requestState) error {
+	s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
+	s.size = limit.Amounts{limit.Requests: 1}
+	switch {
+	case s.route.opaque():
+		return nil
+	case len(s.body) > 0 || r.Method != http.MethodGet && r.Method != http.MethodDelete:
+		q, err := forms.Read(s.route.reads, n.headers.policyCall(s), s.body)
+		if err == nil {
+			return n.price(s, &q)
+		}
+		if errors.Is(err, forms.ErrModel) {
+			return refuse(refuseBody).say("%s.", err.Error()).at("model")
+		}
+		return refuseLoose(err)
+	case s.team.Models != nil || s.limits.Models != nil:
+		return refuse(refuseModel).say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).at("model")
+	}
+	return nil
+}
+
+// refuseLoose is the refusal of a body that two parsers could read differently.
+func refuseLoose(err error) error {
+	return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
+}
+
+// price checks that the team may use the request's model, and works out what the request may cost.
+func (n *inspection) price(s *requestState, q *policy.Request) error {
+	s.Model, s.Label = q.Model, s.teams.Label(q.Model)
+	if err := mayUseModel(s, s.team, s.limits); err != nil {
+		return err
+	}
+	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
+	if s.terms.Price == nil {
+		if err := unpaid(s); err != nil {
+			return err
+		}
+	}
+	if policy.IsSize(q.Size) {
+		s.terms.Size = q.Size
+	}
+	s.inputTokens, s.guessed, s.stream = q.TextLength, q.Guessed, q.Stream
+	if s.Span.Recording() {
+		s.parameters = spanParameters(q, s.body)
+	}
+	s.size = limit.Estimate(q, s.team, s.limits, s.terms.Price)
+	return nil
 }
 
 // judgeFor is judge, for a request that may wait on another stack: this one's would stay as large as long as it waits.
@@ -122,18 +177,12 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	request := &s.room.judged
 	*request, err = policy.Read(&n.config.Families, n.headers.policyCall(s), s.body)
 	if err != nil {
-		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
+		return refuseLoose(err)
 	}
 	defer request.Release()
-	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
-	if err := mayUseModel(s, s.team, s.limits); err != nil {
+	s.Kind = string(request.Kind)
+	if err := n.price(s, request); err != nil {
 		return err
-	}
-	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
-	if s.terms.Price == nil {
-		if err := unpaid(s); err != nil {
-			return err
-		}
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {
@@ -149,21 +198,13 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if len(violations) > 0 {
 		return refuse(refuseRules).say("%s", strings.Join(violations, "; ")).at(verdict.Violations[0].Field)
 	}
-	s.inputTokens, s.guessed, s.stream = request.TextLength, request.Guessed, request.Stream
-	if policy.IsSize(request.Size) {
-		s.terms.Size = request.Size
-	}
-	if s.Span.Recording() {
-		s.parameters = spanParameters(request, s.body)
-	}
-	s.size = limit.Estimate(request, s.team, s.limits, s.terms.Price)
 	return nil
 }
 
 // mayUseModel refuses a model that a team, or a key with these limits, may not use.
 func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) error {
 	switch {
-	case s.route.endpoint == policy.EndpointOther: // it names none
+	case s.route.opaque(): // it names none
 	case !team.MayUseModel(s.Model):
 		return refuse(refuseModel).say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).at("model")
 	case !limits.MayUseModel(s.Model):

@@ -298,7 +298,7 @@ func TestARememberedRefusalIsWaitedFor(t *testing.T) {
 // Clients of OpenAI's interface wait as well, and so do creations, streams and forwarded paths.
 func TestEveryGenerationWaits(t *testing.T) {
 	h := build(t, func(p *plan) {
-		p.config.OpenAI, p.config.ForwardPaths = true, []string{"services/other"}
+		p.config.OpenAI, p.config.ForwardPaths = true, pathsOf("services/other")
 		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, other]", "queue: {wait: 5s}"}
 		p.sim = simulator.Config{Keys: []string{upstreamKey}, TaskRate: -1}
 	})

@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"sluice/gateway/turn"
@@ -146,24 +143,4 @@ func asRefusal(err error) *refusal {
 		return refuse(refuseSilent).say("The service did not answer in time; whether it ran the request is unknown.").because(failed)
 	}
 	return refuse(refuseAnswer).say("The service's answer was lost; whether it ran the request is unknown.").because(failed)
-}
-
-// errorBody writes {"code":…,"message":…,"request_id":…}, in this order because some clients match the beginning.
-func errorBody(code, message, id string) []byte {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(struct {
-		Code      string `json:"code"`
-		Message   string `json:"message"`
-		RequestID string `json:"request_id"`
-	}{code, message, id}) // strings always encode
-	return []byte(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// retryAfter is the value of Retry-After, in seconds: never earlier than after, and spread over a further 20 % (at least 1 s, at most
-// 60 s), so that clients do not all return together. luck is in [0,1).
-func retryAfter(after time.Duration, luck float64) int {
-	spread := min(max(after/5, time.Second), time.Minute)
-	return int(math.Ceil(after.Seconds())) + int(luck*(math.Floor(spread.Seconds())+1))
 }

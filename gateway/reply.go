@@ -61,7 +61,7 @@ func (w *reply) header(status int, now time.Time) {
 	if !w.state.bodyEnded {
 		w.leaveBody(now)
 	}
-	w.begins = w.alone && isStream(w.Header())
+	w.begins = w.alone && wire.IsStream(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 	w.written()
 }
@@ -238,9 +238,9 @@ func writeRefusal(w *reply, s *requestState, r *refusal) {
 		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
 	}
 	if r.after > 0 || r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
-		h.Set("Retry-After", strconv.Itoa(retryAfter(r.after, rand.Float64())))
+		h.Set("Retry-After", strconv.Itoa(wire.RetryAfter(r.after, rand.Float64())))
 	}
-	body := errorBody(r.code, r.message, s.ID)
+	body := wire.ErrorBody(r.code, r.message, s.ID)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(r.status)
 	_, _ = w.Write(body) // the Record notes that the client left

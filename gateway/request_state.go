@@ -130,16 +130,19 @@ func (s *requestState) ending() billing.Ending {
 	kind := policy.Kind(s.Kind)
 	return billing.Ending{
 		Reading: &s.reading, Status: s.UpstreamStatus, Reached: s.exchange.Reached, Whole: s.exchange.Whole, Clean: s.exchange.Clean,
-		Forwarded: s.route.prefix, Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
-		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat, // a guess is a chat that may have made images
+		Forwarded: s.route.opaque() || nameless(s), Governed: s.route.reads.Governed(), Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
+		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat || s.route.reads.Governed(), // a guess is a chat that may have made images
 		Pictures: s.size[limit.Images] > 0 && !s.guessed, Held: s.size, Input: s.inputTokens,
 	}
 }
 
 // unpriced reports whether a request is charged whose model has no price, although others have.
 func (s *requestState) unpriced() bool {
-	return s.terms.Price == nil && s.route.endpoint != policy.EndpointOther && len(s.teams.Prices) > 0 && s.mayHaveRun()
+	return s.terms.Price == nil && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
+
+// nameless reports whether a request is one of a forwarded path that names no model, and so needs no price.
+func nameless(s *requestState) bool { return s.route.prefix && s.Model == "" }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The
 // clients' libraries repeat a request after their own timeout and after most errors, and send no key.

@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/policy/teams"
 )
 
@@ -30,6 +31,7 @@ type route struct {
 	method   string          // "": any method that a forwarded path takes
 	path     string          // relative to the version prefix; {id} stands for a task id
 	prefix   bool            // path is a prefix that ends at a segment's border
+	reads    forms.Form      // of the bodies below the prefix
 	creates  bool            // it creates tasks; on a forwarded path the request decides
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
@@ -175,8 +177,14 @@ func chain(last handler, stages ...stage) handler {
 	return last
 }
 
-// mayUse checks that the team may use the route's endpoint.
+// opaque reports whether nothing of a request on the route is read: it names no model, and costs a request.
+func (r *route) opaque() bool { return r.prefix && !r.reads.Governed() }
+
+// mayUse checks that the team may use the route's endpoint. What is governed is open to a team without endpoints.
 func mayUse(to *route, team *teams.Team) error {
+	if team.Endpoints == nil && to.reads.Governed() {
+		return nil
+	}
 	if to.endpoint != "" && !team.MayUse(to.endpoint) {
 		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, to.endpoint)
 	}
@@ -185,5 +193,5 @@ func mayUse(to *route, team *teams.Team) error {
 
 // pictures reports whether requests of the route may be for pictures.
 func (r *route) pictures() bool {
-	return r.creates || r.repeats || r.endpoint == policy.EndpointMultimodal
+	return r.creates || r.repeats || r.endpoint == policy.EndpointMultimodal || r.reads.Governed()
 }

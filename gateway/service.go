@@ -18,7 +18,9 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
 )
@@ -110,7 +112,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 			return err
 		}
 		secrets.Redact(text)
-	case isStream(answer.Header):
+	case wire.IsStream(answer.Header):
 		answer.Body = upstream.NewStream(answer.Body, secrets, watch)
 	}
 	return nil
@@ -217,11 +219,6 @@ func setLength(answer *http.Response, room *values) {
 	}
 }
 
-func isStream(h http.Header) bool {
-	media, _, _ := strings.Cut(first(h["Content-Type"]), ";")
-	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
-}
-
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -263,7 +260,12 @@ func (s *requestState) operation() string {
 	case policy.KindText, policy.KindChat:
 		return telemetry.OperationChat
 	case policy.KindOther:
-		return telemetry.OperationNone
+		switch {
+		case s.Model == "":
+			return telemetry.OperationNone
+		case s.route.reads != forms.Native:
+			return telemetry.OperationChat
+		}
 	case "":
 		if s.method == get && s.route.endpoint == policy.EndpointTasks {
 			return telemetry.OperationFetch

@@ -32,7 +32,7 @@ const (
 	KindImage       Kind = "image"       // synchronous image: the picture's address is in the answer
 	KindInterleaved Kind = "interleaved" // a stream of text and images from the multimodal path
 	KindTask        Kind = "task"        // an asynchronous image task
-	KindOther       Kind = "other"       // an extra forwarded path, whose body is not read
+	KindOther       Kind = "other"       // an extra forwarded path; package forms reads what must be read there
 )
 
 // Pattern matches model names. * matches any run of characters, also an empty one; other characters match themselves. Names are
@@ -127,6 +127,11 @@ func (f *Families) of(model string) families {
 		thinking: MatchAny(f.Thinking, model), vision: MatchAny(f.Vision, model),
 		reasoning: MatchAny(f.Reasoning, model),
 	}
+}
+
+// creates reports whether the async header is on.
+func (c *Call) creates() bool {
+	return len(c.Async) > 0 && strings.EqualFold(strings.TrimSpace(c.Async[0]), "enable")
 }
 
 // inPlaceOf names the header that the client sent in place of the service's header with that word, or returns none.

@@ -58,11 +58,16 @@ func (q *Request) finish(f *Families, text strictjson.Count) {
 	q.Interleave = !q.facts.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == strictjson.True
 	q.Guessed = q.guessed()
 	q.Kind = q.kind()
-	q.TextLength = int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(q.Messages)*messageTokens
+	q.TextLength = Tokens(text) + int64(q.Messages)*messageTokens
 	q.countAnswers()
 	q.readParameters()
 	q.Stream = AcceptsStream(q.facts.call.Accept) ||
 		slices.ContainsFunc(q.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
+}
+
+// Tokens estimates the tokens of a text.
+func Tokens(text strictjson.Count) int64 {
+	return int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide)
 }
 
 // Release gives back the memory that Judge needs. The fields stay valid, but the request must not be judged any more. A caller
@@ -144,6 +149,7 @@ const (
 	absentInterleaved = 1 // n of an interleaved answer
 	absentMostImages  = 5 // max_images of an interleaved answer
 	absentTextAnswers = 1 // n of text models
+	absentOthers      = 1 // n on forwarded paths, whose models are unknown: most make one picture or film
 )
 
 // How text is estimated in tokens.
@@ -171,6 +177,11 @@ func (q *Request) countAnswers() {
 	case q.Kind == KindTask || q.Kind == KindImage:
 		q.N = v[fieldN].positive(AbsentImages)
 		q.Images = q.N
+	case q.Kind == KindOther:
+		q.N = v[fieldN].positive(absentOthers)
+		if q.facts.call.creates() || v[fieldSize].set() { // of the path nothing else is known
+			q.Images = q.N
+		}
 	}
 	q.Size = v[fieldSize].text
 }

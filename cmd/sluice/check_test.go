@@ -79,7 +79,7 @@ func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 	for _, tt := range []struct {
 		paths string
 		times int
-	}{{"", 0}, {"uploads", 1}} {
+	}{{"", 0}, {"uploads=native", 0}, {"uploads", 1}} {
 		environ := append(environ, "SLUICE_FORWARD_PATHS="+tt.paths)
 		h := serving(t, upstream.URL, environ[len(environ)-2:]...)
 		for where, text := range map[string]string{"check": command(t.Context(), environ, "check").stdout, "the log": string(h.log.bytes())} {

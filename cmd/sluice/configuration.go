@@ -12,6 +12,7 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/hooks"
 	"sluice/policy/account"
+	"sluice/policy/forms"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -199,7 +200,7 @@ func (c *configuration) warn() {
 		}
 	}
 	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+settings.OwnFiles
-	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
+	u, adminHost, unread := c.UpstreamURL, hostIn(c.AdminListen), opaque(c.ForwardPaths)
 	for _, w := range []struct {
 		mistake bool
 		text    string
@@ -213,12 +214,24 @@ func (c *configuration) warn() {
 		{c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
 		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
 		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
+		{unread != "", "FORWARD_PATHS: nothing but requests is governed below " + unread + ", neither models nor tokens, images and spend; give each a form, such as " + strings.Split(unread, ",")[0] + "=native, if its bodies have one"},
 		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 	} {
 		if w.mistake {
 			c.warnings = append(c.warnings, settings.Prefix+w.text)
 		}
 	}
+}
+
+// opaque lists the forwarded paths whose bodies are not read.
+func opaque(paths []forms.Path) string {
+	var texts []string
+	for _, p := range paths {
+		if !p.Form.Governed() {
+			texts = append(texts, p.Prefix)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // shutOut warns of forwarded paths that an owner's teams without endpoints used to have and may no longer use.
@@ -229,7 +242,7 @@ func shutOut(s settings.Settings, file *teams.File, owner teams.Owner) []string 
 			ids = append(ids, team.ID)
 		}
 	}
-	if len(s.ForwardPaths) == 0 || len(ids) == 0 {
+	if opaque(s.ForwardPaths) == "" || len(ids) == 0 {
 		return nil
 	}
 	return []string{settings.Prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +

@@ -246,7 +246,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		HeaderPrefix:   c.HeaderPrefix,
 		Workspace:      c.Workspace,
 		DataInspection: c.DataInspection,
-		ForwardPaths:   wordsOf(c.ForwardPaths),
+		ForwardPaths:   c.ForwardPaths,
 		TrustedProxies: settings.Prefixes(c.TrustedProxies),
 		CORSOrigins:    wordsOf(c.CORSOrigins),
 		ResultHosts:    c.ResultHosts,

@@ -20,6 +20,7 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/forms"
 )
 
 // enough are the required variables.
@@ -61,7 +62,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},
 		{"DATA_INSPECTION", s.DataInspection, "strip"},
-		{"FORWARD_PATHS", s.ForwardPaths, []settings.ForwardPath(nil)},
+		{"FORWARD_PATHS", s.ForwardPaths, []forms.Path(nil)},
 		{"TEAMS_FILE", s.TeamsFile, "teams.yaml"},
 		{"TEAMS_POLL", s.TeamsPoll, 500 * time.Millisecond},
 		{"REDIS_TIMEOUT", s.RedisTimeout, 250 * time.Millisecond},
@@ -106,13 +107,13 @@ func TestEverySettingSaysWhatIsAllowed(t *testing.T) {
 
 func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 	s, err := settings.Load(with(
-		"SLUICE_FORWARD_PATHS=uploads, services/embeddings",
+		"SLUICE_FORWARD_PATHS=uploads, services/embeddings=native",
 		"SLUICE_VISION_MODELS=llm-vl-*, llm-omni*",
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []settings.ForwardPath{"uploads", "services/embeddings"}; !reflect.DeepEqual(s.ForwardPaths, want) {
+	if want := []forms.Path{{Prefix: "uploads", Form: forms.Opaque}, {Prefix: "services/embeddings", Form: forms.Native}}; !reflect.DeepEqual(s.ForwardPaths, want) {
 		t.Errorf("FORWARD_PATHS: %q, want %q", s.ForwardPaths, want)
 	}
 	if want := []policy.Pattern{"llm-vl-*", "llm-omni*"}; !reflect.DeepEqual(s.VisionModels, want) {

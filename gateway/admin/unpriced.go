@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
-// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, if the file says anything of money. Requests of
-// forwarded paths have no model, and those that the service refused need no price.
+// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, if the file says anything of money. Requests without a
+// model, and those that the service refused need no price.
 func Unpriced(ctx context.Context, ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }, file *teams.File, now time.Time,
@@ -31,7 +30,7 @@ func Unpriced(ctx context.Context, ledger interface {
 	for i := range rows {
 		row := &rows[i]
 		counts := row.Used[limit.Tokens] > 0 || row.Used[limit.Images] > 0
-		if counts && row.Endpoint != policy.EndpointOther && file.Prices.For(row.Model, today.Day) == nil {
+		if counts && row.Model != "" && row.Model != limit.AdjustedModel && file.Prices.For(row.Model, today.Day) == nil {
 			models[row.Model] = true
 		}
 	}

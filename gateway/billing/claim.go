@@ -30,7 +30,7 @@ func priceIn(hold *cache.Hold) *price.Price {
 	return p
 }
 
-// OfTask is the bill of a task for the pictures of its answer. A task of a forwarded path costs only its request.
+// OfTask is the bill of a task for the pictures of its answer. A task of a forwarded path that is not read costs only its request.
 func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
 	if Forwarded(hold) {
 		used = price.Usage{}
@@ -42,5 +42,7 @@ func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
 // HeldByTask is the bill of as many pictures as a task holds.
 func HeldByTask(hold *cache.Hold) price.Bill { return OfTask(hold, asked(hold.Images, hold.Size)) }
 
-// Forwarded reports whether a task was made on a forwarded path.
-func Forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }
+// Forwarded reports whether a task was made on a forwarded path whose bodies are not read.
+func Forwarded(hold *cache.Hold) bool {
+	return hold.Endpoint == string(policy.EndpointOther) && !hold.Governed
+}

@@ -24,7 +24,8 @@ type Ending struct {
 	Whole   bool           // the answer was read to its end
 	Clean   bool           // and the end cannot be a cut, because the answer was framed
 
-	Forwarded   bool // the request is of a forwarded path, which costs its request
+	Forwarded   bool // the request is of a forwarded path that is not read, and costs its request
+	Governed    bool // it is of one that is read: without a usage it costs what it held
 	Creates     bool // a success is a task
 	Claimed     bool // a task was claimed: its end settles the hold
 	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed
@@ -111,6 +112,8 @@ func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 	case known && complete:
 		t.charge(c, e.used(t))
 		return telemetry.FlagExact
+	case complete && e.Governed:
+		*c = limit.Charge{Held: c.Held, Amounts: e.Held}
 	case !complete && !known && read.Frames == 0:
 		return telemetry.FlagUnknown // cut before any content
 	case e.Pictures && !images && complete: // the images were not counted: as many as were held

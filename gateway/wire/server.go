@@ -2,9 +2,11 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -67,4 +69,33 @@ func Apart(part func()) {
 // does that, and no other call.
 func EndConnection(bare http.ResponseWriter) {
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(bare, io.NopCloser(strings.NewReader("x")), 0))
+}
+
+// ErrorBody writes {"code":…,"message":…,"request_id":…}, in this order because some clients match the beginning.
+func ErrorBody(code, message, id string) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(struct {
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		RequestID string `json:"request_id"`
+	}{code, message, id}) // strings always encode
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// RetryAfter is the value of Retry-After, in seconds: never earlier than after, and spread over a further 20 % (at least 1 s, at most
+// 60 s), so that clients do not all return together. luck is in [0,1).
+func RetryAfter(after time.Duration, luck float64) int {
+	spread := min(max(after/5, time.Second), time.Minute)
+	return int(math.Ceil(after.Seconds())) + int(luck*(math.Floor(spread.Seconds())+1))
+}
+
+// IsStream reports whether an answer is a stream of events, by its header.
+func IsStream(h http.Header) bool {
+	for _, given := range h["Content-Type"] {
+		media, _, _ := strings.Cut(given, ";")
+		return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
+	}
+	return false
 }

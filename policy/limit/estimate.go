@@ -27,15 +27,25 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 	a := Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
-		bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Asked: q.Size})
-		a = AmountsOf(&bill)
+		a = imagesOf(q, p)
 		if q.Guessed {
 			addText(&a, q, team, key, p)
 		}
+	case policy.KindOther:
+		if q.Images > 0 {
+			return imagesOf(q, p)
+		}
+		addText(&a, q, team, key, p)
 	case policy.KindText, policy.KindChat:
 		addText(&a, q, team, key, p)
 	}
 	return a
+}
+
+// imagesOf is the cost of a request's images.
+func imagesOf(q *policy.Request, p *price.Price) Amounts {
+	bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Asked: q.Size})
+	return AmountsOf(&bill)
 }
 
 // addText adds the estimate of a text. Its money counts if it is more than the images'.

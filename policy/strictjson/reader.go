@@ -194,7 +194,9 @@ func (r *Reader) Skip() {
 		if r.count == nil {
 			r.String()
 		} else {
-			r.count.Add(r.Text().Count)
+			if t := r.Text(); !isData(t.Raw) {
+				r.count.Add(t.Count)
+			}
 		}
 	case '{':
 		for r.Open(c); r.next('}'); r.Skip() {
@@ -215,11 +217,31 @@ func (r *Reader) Skip() {
 	}
 }
 
-// SkipCounting is Skip, and adds the characters of all strings in the value to count. Member names do not count.
+// SkipCounting is Skip, and adds the characters of all strings in the value to count, except those that are data: URIs or long runs of base64.
+// Member names do not count.
 func (r *Reader) SkipCounting(count *Count) {
 	r.count = count
 	r.Skip()
 	r.count = nil
+}
+
+// longRun is how many characters of base64 are no text.
+const longRun = 1024
+
+// isData reports whether a string, as it is written, is a data: URI or a long run of base64: a picture, and no text.
+func isData(raw []byte) bool {
+	if len(raw) < longRun {
+		return false
+	}
+	if bytes.HasPrefix(raw, []byte("data:")) {
+		return true
+	}
+	for _, c := range raw {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' && c != '-' && c != '_' && c != '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // Once reads the members of an object whose names must be unique, for documents that are not read strictly. It compares each name

@@ -18,7 +18,7 @@ import (
 // Bounds of a document. The YAML library takes time in the square of the depth, and stack in the depth.
 const (
 	maxDocument = 8 << 20 // bytes; ten thousand teams are about five million
-	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
+	maxNested   = 16      // brackets within brackets, or dashes in one line; the schema needs four
 )
 
 // document finds the root; false: there is not exactly one.

@@ -90,6 +90,8 @@ func (a *answer) takeString(p place, token []byte, tooLong bool) {
 		keepString(&a.TaskID, token)
 	case p == placeTaskStatus:
 		keepString(&a.TaskStatus, token)
+	case p == placeEndStatus:
+		a.finished = a.finished || string(token) != "in_progress" && string(token) != "queued"
 	case p == placeCode:
 		if len(token) > 0 {
 			a.failing.code = string(token)

@@ -7,6 +7,7 @@ const maxDepth = 12
 type document struct {
 	scan   scanner
 	answer *answer
+	root   place // of the whole document; nowhere: placeRoot
 	place  place // of the value that comes next or is being read
 	depth  int8
 	levels [maxDepth]level
@@ -24,7 +25,7 @@ type level struct {
 // restart begins another document.
 func (d *document) restart() {
 	d.scan.restart()
-	d.place, d.depth = placeRoot, 0
+	d.place, d.depth = max(d.root, placeRoot), 0
 }
 
 // read takes the next piece.
@@ -67,7 +68,7 @@ func (d *document) open() {
 	d.levels[d.depth] = level{place: p}
 	d.depth++
 	switch d.place = elements[p]; p {
-	case placeChoice:
+	case placeChoice, placeChatChoice:
 		d.answer.beginChoice()
 	case placeToolCall:
 		d.answer.Content = true
@@ -91,7 +92,7 @@ func (d *document) openUsage() {
 
 func (d *document) leave() {
 	d.depth--
-	if d.levels[d.depth].place == placeChoice {
+	if p := d.levels[d.depth].place; p == placeChoice || p == placeChatChoice {
 		d.answer.endChoice()
 	}
 	if d.depth > 0 {
@@ -142,10 +143,25 @@ func (d *document) takeWord() {
 	case placeUsage:
 		d.answer.Odd = d.answer.Odd || token[0] != 'n'
 	case placeNumber:
-		d.answer.takeNumber(d.path[:d.pathLen], token, d.scan.over)
+		d.answer.takeNumber(d.number(), token, d.scan.over)
 	default:
 		d.answer.takeWord(d.place, token)
 	}
+}
+
+// ours are the names of the service's usage for those of other dialects.
+var ours = map[string][]byte{"prompt_tokens": []byte("input_tokens"), "completion_tokens": []byte("output_tokens"), "cache_read_input_tokens": []byte("cached_tokens")}
+
+// number is the path of the usage number being read, in the service's names.
+func (d *document) number() []byte {
+	path := d.path[:d.pathLen]
+	if d.root == nowhere {
+		return path
+	}
+	if name, ok := ours[string(path)]; ok {
+		return name
+	}
+	return path
 }
 
 // place is the position of a value in an answer. The few places that are read are here; everything else is nowhere and is
@@ -157,8 +173,17 @@ const (
 
 	// Objects.
 	placeRoot
+	placeChat      // a document of OpenAI's chat completions
+	placeResponses // of OpenAI's Responses
+	placeMessages  // of Anthropic's Messages
+	placeResponse  // the whole answer in an event of Responses
+	placeMade      // of its output
+	placeBegun     // the message that an event of Messages begins
+	placeDelta     // what an event of Messages adds
+	placeError     // of these dialects
 	placeOutput
 	placeChoice
+	placeChatChoice // of chat completions, and of completions
 	placeMessage
 	placeItem // of a message's content
 	placeToolCall
@@ -168,6 +193,8 @@ const (
 
 	// Arrays.
 	placeChoices
+	placeChatChoices
+	placeMadeAll
 	placeContent // an array of items, or a string
 	placeToolCalls
 	placeResults
@@ -180,6 +207,7 @@ const (
 	placeTaskID
 	placeTaskStatus
 	placeFinished
+	placeEndStatus // of an answer of Responses
 	placeFinishReason
 	placeOutputReason // of an answer without choices
 	placeIndex
@@ -218,6 +246,22 @@ var members = [placeCount][]member{
 		{"code", placeCode}, // older tasks fail with code and message in here
 		{"message", placeErrorMessage},
 	},
+	placeChatChoice: {{"message", placeMessage}, {"delta", placeMessage}, {"text", placeText}, {"finish_reason", placeFinishReason}, {"index", placeIndex}},
+	placeChat:       {{"choices", placeChatChoices}, {"usage", placeUsage}, {"id", placeRequestID}, {"error", placeError}},
+	placeResponses: {
+		{"usage", placeUsage}, {"id", placeRequestID}, {"status", placeEndStatus}, {"output", placeMadeAll}, {"delta", placeText},
+		{"response", placeResponse}, {"error", placeError}, {"code", placeCode}, {"message", placeErrorMessage},
+	},
+	placeResponse: {{"usage", placeUsage}, {"id", placeRequestID}, {"status", placeEndStatus}, {"error", placeError}},
+	placeMade:     {{"content", placeContent}, {"arguments", placeArguments}},
+	placeMessages: {
+		{"usage", placeUsage}, {"id", placeRequestID}, {"stop_reason", placeOutputReason}, {"content", placeContent},
+		{"message", placeBegun}, {"delta", placeDelta}, {"error", placeError},
+	},
+	placeBegun: {{"usage", placeUsage}, {"id", placeRequestID}},
+	placeDelta: {{"text", placeText}, {"thinking", placeReasoning}, {"partial_json", placeArguments}, {"stop_reason", placeOutputReason}},
+	placeError: {{"code", placeCode}, {"type", placeCode}, {"message", placeErrorMessage}},
+
 	placeChoice:   {{"message", placeMessage}, {"finish_reason", placeFinishReason}, {"index", placeIndex}},
 	placeMessage:  {{"content", placeContent}, {"reasoning_content", placeReasoning}, {"tool_calls", placeToolCalls}},
 	placeItem:     {{"text", placeText}, {"image", placeImage}},
@@ -228,7 +272,7 @@ var members = [placeCount][]member{
 
 // elements is the place of an array's elements.
 var elements = [placeCount]place{
-	placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
+	placeChoices: placeChoice, placeChatChoices: placeChatChoice, placeMadeAll: placeMade, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
 }
 
 // into returns the place of the named member of an object at p.

@@ -22,6 +22,20 @@ const (
 	opaque             // not at all
 )
 
+// Dialect is the interface whose answers are read.
+type Dialect string
+
+// The dialects. Answers of the others come from paths that the service serves beside its own interface.
+const (
+	Service   Dialect = ""          // the service's own
+	Chat      Dialect = "openai"    // OpenAI's chat completions
+	Responses Dialect = "responses" // OpenAI's Responses
+	Messages  Dialect = "messages"  // Anthropic's Messages
+)
+
+// roots are the places of documents.
+var roots = map[Dialect]place{Service: placeRoot, Chat: placeChat, Responses: placeResponses, Messages: placeMessages}
+
 // Meter reads an answer on its way to the client. It gets the body's bytes in order, in pieces of any size, and the cuts
 // between the pieces make no difference. It keeps one short value at a time, so an answer of any size can be read.
 //
@@ -42,6 +56,9 @@ func New(contentType, contentEncoding string) *Meter {
 	m.Reset(contentType, contentEncoding)
 	return m
 }
+
+// Speaks makes the Meter, which has read nothing yet, one of answers in another dialect.
+func (m *Meter) Speaks(d Dialect) { m.document.root = roots[d] }
 
 // Reset makes the Meter ready for another answer. Readings of earlier ones stay valid.
 func (m *Meter) Reset(contentType, contentEncoding string) {
@@ -106,6 +123,9 @@ func (m *Meter) End() Reading {
 	answer := m.answer // a copy: more of an open frame may follow
 	closed := m.close(&answer)
 	r := answer.reading()
+	if m.document.root == placeMessages {
+		r.Usage.addCached()
+	}
 	r.Closed, r.Complete = closed, closed && (m.form == whole || answer.saysEnd())
 	return r
 }

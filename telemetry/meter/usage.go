@@ -130,6 +130,13 @@ func (u *Usage) Tokens() (int64, bool) {
 	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
 }
 
+// addCached adds to the input what hit a cache or made one: Messages counts them beside it.
+func (u *Usage) addCached() {
+	if u.present&(1<<InputTokens) != 0 {
+		u.values[InputTokens] = min(u.values[InputTokens]+u.values[CachedTokens]+u.values[CacheCreationTokens], maxNumber)
+	}
+}
+
 // Size returns the size of the pictures that were made: width × height, 0 if the answer does not say it, and the answer's word for it, which
 // is 1024*768 for a width and a height without a word. Of a stream it is the largest.
 func (u *Usage) Size() (pixels int64, word string) {

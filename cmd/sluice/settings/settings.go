@@ -10,6 +10,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/forms"
 )
 
 // Prefix begins the name of every variable that Sluice reads.
@@ -82,8 +83,9 @@ type Settings struct {
 	Workspace string `env:"WORKSPACE" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// DataInspection is the same for <prefix>DataInspection.
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
-	// ForwardPaths are path prefixes below the version prefix that are forwarded unread, for teams that name other. Empty: none.
-	ForwardPaths []ForwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
+	// ForwardPaths are path prefixes below the version prefix that are forwarded: with the form of their bodies under all limits, without one
+	// unread, for teams that name other. Empty: none.
+	ForwardPaths []forms.Path `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/video=native, each with one of the forms native, openai, responses, messages, opaque or none, none of them above, at or below a path that Sluice answers itself"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`

@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/policy/teams"
 )
 
@@ -24,7 +25,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[ByteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
 	reflect.TypeFor[policy.Pattern](): parseWord[policy.Pattern],
-	reflect.TypeFor[ForwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
+	reflect.TypeFor[forms.Path]():     func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
@@ -107,9 +108,6 @@ func parseWord[T ~string](text string) (any, error) {
 	return T(text), nil
 }
 
-// ForwardPath is a path prefix relative to the version prefix, no slash at either end.
-type ForwardPath string
-
 // Segments of dots only, and characters that need escaping, are refused: servers read them differently.
 var forwardForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 
@@ -124,17 +122,17 @@ var answered = []string{
 	"services/aigc/image2image/image-synthesis",
 }
 
-func parseForwardPath(text string) (ForwardPath, error) {
-	text = strings.TrimSpace(text)
-	if !forwardForm.MatchString(text) {
-		return "", errValue
+func parseForwardPath(text string) (forms.Path, error) {
+	p, known := forms.ReadPath(strings.TrimSpace(text))
+	if !known || !forwardForm.MatchString(p.Prefix) {
+		return forms.Path{}, errValue
 	}
 	for _, own := range answered {
-		if covers(text, own) || covers(own, text) {
-			return "", errValue
+		if covers(p.Prefix, own) || covers(own, p.Prefix) {
+			return forms.Path{}, errValue
 		}
 	}
-	return ForwardPath(text), nil
+	return p, nil
 }
 
 // covers reports whether path is prefix or lies below it. Case is ignored: the service may ignore it, too.

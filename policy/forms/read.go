@@ -1,0 +1,126 @@
+package forms
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+
+	"sluice/policy"
+	"sluice/policy/strictjson"
+)
+
+// ErrModel is the error of a document that names no model.
+var ErrModel = errors.New("model: no name of a model; allowed: the name of one, as a string of 1 to 128 bytes")
+
+// What is read of a body that is not in the service's own form.
+const (
+	fieldModel strictjson.Field = iota + 1
+	fieldText
+	fieldMost
+	fieldAnswers
+	fieldStream
+)
+
+// text are the members whose strings the model reads. Pictures in them do not count: see [strictjson.Reader.SkipCounting].
+var text = map[string]strictjson.Field{"model": fieldModel, "stream": fieldStream, "tools": fieldText}
+
+var places = map[Form]*strictjson.Names{
+	OpenAI: named(map[string]strictjson.Field{
+		"messages": fieldText, "prompt": fieldText, "functions": fieldText, "response_format": fieldText,
+		"max_tokens": fieldMost, "max_completion_tokens": fieldMost, "n": fieldAnswers,
+	}),
+	Responses: named(map[string]strictjson.Field{"input": fieldText, "instructions": fieldText, "text": fieldText, "max_output_tokens": fieldMost}),
+	Messages:  named(map[string]strictjson.Field{"messages": fieldText, "system": fieldText, "max_tokens": fieldMost}),
+}
+
+func named(own map[string]strictjson.Field) *strictjson.Names {
+	for name, field := range text {
+		own[name] = field
+	}
+	return strictjson.NewNames(own)
+}
+
+var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
+
+// Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form. The error
+// is a [*strictjson.Error] if the body is not one strict JSON object, or [ErrModel].
+func Read(form Form, call policy.Call, body []byte) (policy.Request, error) {
+	var q policy.Request
+	var err error
+	if form == Native {
+		q, err = policy.Read(&policy.Families{}, call, body)
+		q.Release()
+	} else {
+		q, err = read(places[form], body)
+	}
+	if err == nil && (q.Model == "" || len(q.Model) > mostName) {
+		err = ErrModel
+	}
+	q.Kind = policy.KindOther
+	return q, err
+}
+
+func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
+	r := readers.Get().(*strictjson.Reader)
+	defer func() {
+		r.Reset(nil)
+		readers.Put(r)
+	}()
+	r.Reset(body)
+	var count strictjson.Count
+	q.N = 1
+	for r.Document(known); r.Member(); {
+		switch r.Field {
+		case fieldModel:
+			if r.Kind() == '"' {
+				q.Model = nameOf(r.Identifier())
+			}
+		case fieldText:
+			r.SkipCounting(&count)
+		case fieldMost:
+			if n, ok := whole(r); ok && (!q.MaxTokens.Set || n > q.MaxTokens.Value) {
+				q.MaxTokens = policy.Maybe[int64]{Value: n, Set: true}
+			}
+		case fieldAnswers:
+			if n, ok := whole(r); ok && n > 0 {
+				q.N = int(min(n, mostAnswers))
+			}
+		case fieldStream:
+			q.Stream = r.Shape() == strictjson.True
+		}
+	}
+	if !r.End() {
+		return q, r.Err()
+	}
+	q.TextLength = policy.Tokens(count)
+	return q, nil
+}
+
+// mostAnswers bounds n, so that no estimate overflows.
+const mostAnswers = 1 << 20
+
+// whole reads a whole number from 0 on; ok is false for any other value.
+func whole(r *strictjson.Reader) (n int64, ok bool) {
+	if r.Shape() != strictjson.Number {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(r.Number()), 10, 64)
+	return n, err == nil && n >= 0
+}
+
+// mostName is how many bytes a model's name may have, as in the teams file, and mostWritten with escapes.
+const (
+	mostName    = 128
+	mostWritten = 6 * mostName
+)
+
+// nameOf is the name in a string; empty if it is too long for one.
+func nameOf(t strictjson.Text) string {
+	switch {
+	case len(t.Raw) > mostWritten:
+		return ""
+	case t.Escaped:
+		return string(strictjson.Unescape(nil, t.Raw, len(t.Raw)))
+	}
+	return string(t.Raw)
+}
