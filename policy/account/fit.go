@@ -96,10 +96,10 @@ func weighted(accounts []*teams.Account) []*teams.Account {
 func offered(file *teams.File) map[string]policy.Pattern {
 	named := map[string]policy.Pattern{}
 	for i, model := range file.Catalogue {
-		named[fmt.Sprintf("catalogue[%d]", i)] = policy.Pattern(model)
+		named[fmt.Sprintf("catalogue[%d]", i)] = policy.Pattern(model.ID)
 	}
-	for alias, model := range file.Aliases {
-		named["aliases."+alias] = policy.Pattern(model)
+	for _, a := range file.Aliases {
+		named["aliases."+string(a.Pattern)] = policy.Pattern(a.Model)
 	}
 	return named
 }

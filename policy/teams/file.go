@@ -14,10 +14,8 @@
 package teams
 
 import (
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sluice/policy"
 	"sluice/policy/event"
@@ -43,10 +41,10 @@ type File struct {
 	House *House
 	// Prices holds the prices in the order of the file; the first whose pattern matches and whose day has come counts. Nil: none.
 	Prices price.List
-	// Catalogue names models to list for clients of OpenAI's interface, beside those that the file names elsewhere.
-	Catalogue []string
-	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
-	Aliases map[string]string
+	// Catalogue has models to list for clients of the interfaces below /v1, beside those that the file names elsewhere.
+	Catalogue []Listed
+	// Aliases are other names of models, in the order of the file, which only those interfaces accept. See [File.Resolve].
+	Aliases []Alias
 	// Issuers are the parties whose tokens are accepted in place of keys. Nil: none.
 	Issuers []*Issuer
 	// Hooks are the operators' own: they get the events of all teams, and those of none. Nil: none.
@@ -83,32 +81,6 @@ func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
 func (f *File) HasKey(sum Digest) bool {
 	_, found := f.keys[sum]
 	return found
-}
-
-// Resolve returns the service's name of a model: that of an alias, any other name unchanged.
-func (f *File) Resolve(name string) string {
-	if model, ok := f.Aliases[name]; ok {
-		return model
-	}
-	return name
-}
-
-// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
-// prices and of the team that have no wildcard, without those that have no price on a day if the team needs one.
-func (f *File) Names(team *Team, day int) []string {
-	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
-	for _, p := range f.Prices {
-		names = append(names, string(p.Pattern))
-	}
-	for _, p := range team.Models {
-		names = append(names, string(p))
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		model := f.Resolve(name)
-		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) && f.Prices.For(model, day) == nil
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // Label is the label of a model in metrics: its name if the teams file has just that name as a pattern, else the first pattern
@@ -182,7 +154,7 @@ func (f *File) read(n strictyaml.Node) (places []strictyaml.Node) {
 		strictyaml.May("house", func(v strictyaml.Node) { f.House = readHouse(v) }),
 		strictyaml.Must("teams", func(v strictyaml.Node) { teams = &v }),
 		strictyaml.May("prices", func(v strictyaml.Node) { f.Prices = readPrices(v) }),
-		strictyaml.May("catalogue", func(v strictyaml.Node) { f.Catalogue = strictyaml.List(v, "model names", modelName, "each model once") }),
+		strictyaml.May("catalogue", func(v strictyaml.Node) { f.Catalogue = readCatalogue(v) }),
 		strictyaml.May("aliases", func(v strictyaml.Node) { f.Aliases = readAliases(v) }),
 		strictyaml.May("hooks", func(v strictyaml.Node) { f.Hooks = readHooks(v) }),
 		strictyaml.May("issuers", func(v strictyaml.Node) { f.Issuers = readIssuers(v) }),
@@ -216,5 +188,5 @@ func (f *File) index() {
 	for _, a := range f.Account {
 		patterns = append(patterns, a.Models...)
 	}
-	f.labels = label.New(f.Catalogue, patterns)
+	f.labels = label.New(f.listed(), patterns)
 }

@@ -1,21 +1,114 @@
 package teams
 
-import "sluice/policy/strictyaml"
+import (
+	"slices"
+	"strings"
 
-// readAliases reads other names of models, for clients that cannot use the service's.
-func readAliases(n strictyaml.Node) map[string]string {
-	aliases, places := map[string]string{}, map[string]strictyaml.Node{}
-	n.Pairs("names with the models that they stand for", func(name string, key, value strictyaml.Node) {
-		if _, ok := modelName.Parse(name); !ok {
-			key.Refuse(name, modelName.Allowed)
-		}
-		aliases[name], _ = strictyaml.Read(value, modelName)
-		places[name] = value
+	"sluice/policy"
+	"sluice/policy/strictyaml"
+)
+
+// Alias is another name of a model, or a pattern for other names, which only clients of the interfaces below /v1 may use.
+type Alias struct {
+	Pattern policy.Pattern
+	Model   string // the service's name
+}
+
+// Listed is a model of the catalogue.
+type Listed struct {
+	ID string
+	// MaxOutput is the most tokens that an answer of the model may have; 0: not known. What a client of the interfaces below /v1 asks for
+	// beyond it is lowered.
+	MaxOutput int64
+}
+
+// mostOutput bounds max_output, as the rule on max_tokens does.
+const mostOutput = 1 << 20
+
+// Resolve returns the service's name of a model: that of the first alias in the file that matches, any other name unchanged.
+func (f *File) Resolve(name string) string {
+	if i := slices.IndexFunc(f.Aliases, func(a Alias) bool { return a.Pattern.Match(name) }); i >= 0 {
+		return f.Aliases[i].Model
+	}
+	return name
+}
+
+// MaxOutput is the most tokens that an answer of a model may have, by the service's name; 0: the catalogue does not say.
+func (f *File) MaxOutput(model string) int64 {
+	if i := slices.IndexFunc(f.Catalogue, func(l Listed) bool { return l.ID == model }); i >= 0 {
+		return f.Catalogue[i].MaxOutput
+	}
+	return 0
+}
+
+// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
+// prices and of the team, all without a wildcard, without those that have no price on a day if the team needs one.
+func (f *File) Names(team *Team, day int) []string {
+	names := f.listed()
+	for _, a := range f.Aliases {
+		names = append(names, string(a.Pattern))
+	}
+	for _, p := range f.Prices {
+		names = append(names, string(p.Pattern))
+	}
+	for _, p := range team.Models {
+		names = append(names, string(p))
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		model := f.Resolve(name)
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || f.NeedsPrice(team) && f.Prices.For(model, day) == nil
 	})
-	for name, model := range aliases {
-		if _, again := aliases[model]; again {
-			places[name].Refuse(model, "a model of the service, not another alias")
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// listed are the names in the catalogue.
+func (f *File) listed() (names []string) {
+	for _, l := range f.Catalogue {
+		names = append(names, l.ID)
+	}
+	return names
+}
+
+// readCatalogue reads models to list, each as its name or with what is known of it.
+func readCatalogue(n strictyaml.Node) (all []Listed) {
+	n.Items("a list of model names", func(item strictyaml.Node) {
+		var l Listed
+		if _, plain := item.Text(); plain {
+			l.ID, _ = strictyaml.Read(item, modelName)
+		} else {
+			item.Fields(
+				strictyaml.Must("id", strictyaml.One(&l.ID, modelName)),
+				strictyaml.May("max_output", strictyaml.One(&l.MaxOutput, strictyaml.Whole[int64](1, mostOutput))),
+			)
+		}
+		if l.ID != "" && slices.ContainsFunc(all, func(o Listed) bool { return o.ID == l.ID }) {
+			item.Refuse(l.ID, "each model once")
+		}
+		all = append(all, l)
+	})
+	return all
+}
+
+// readAliases reads other names of models, for clients that cannot use the service's, in their order.
+func readAliases(n strictyaml.Node) (all []Alias) {
+	places := []strictyaml.Node{}
+	n.Pairs("names with the models that they stand for", func(name string, key, value strictyaml.Node) {
+		if _, ok := modelPattern.Parse(name); !ok {
+			key.Refuse(name, modelPattern.Allowed)
+		}
+		model, _ := strictyaml.Read(value, modelName)
+		all, places = append(all, Alias{policy.Pattern(name), model}), append(places, value)
+	})
+	for i, a := range all {
+		if slices.ContainsFunc(all, func(o Alias) bool { return string(o.Pattern) == a.Model }) {
+			places[i].Refuse(a.Model, "a model of the service, not another alias")
+		}
+		if slices.ContainsFunc(all[:i], func(o Alias) bool { return o.Pattern.Match(string(a.Pattern)) }) {
+			places[i].Warn(shownPattern(a.Pattern) + " is never used: an alias above it matches the same names")
 		}
 	}
-	return aliases
+	return all
 }
+
+func shownPattern(p policy.Pattern) string { return "the alias " + strictyaml.Shown(string(p)) }

@@ -11,8 +11,8 @@ import (
 )
 
 const catalogueDoc = `
-catalogue: [llm-max, gen2.6-image, llm-plus]
-aliases: {gpt-4o: llm-max, dall-e-3: gen2.6-image}
+catalogue: [{id: llm-max, max_output: 32768}, gen2.6-image, llm-plus]
+aliases: {gpt-4o: llm-max, dall-e-3: gen2.6-image, claude-haiku-*: llm-plus, "claude-*": llm-max}
 prices:
   - {model: llm-turbo, input_per_million: 1}
   - {model: "llm-*", input_per_million: 1}
@@ -35,9 +35,16 @@ func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
 			t.Errorf("team %s (-want +got):\n%s", team, diff)
 		}
 	}
-	for name, want := range map[string]string{"gpt-4o": "llm-max", "llm-max": "llm-max", "unknown": "unknown"} {
+	for name, want := range map[string]string{
+		"gpt-4o": "llm-max", "llm-max": "llm-max", "unknown": "unknown", "claude-haiku-4-5": "llm-plus", "claude-opus-4": "llm-max", "claude": "claude",
+	} {
 		if got := file.Resolve(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	for model, want := range map[string]int64{"llm-max": 32768, "llm-plus": 0, "gpt-4o": 0, "unknown": 0} {
+		if got := file.MaxOutput(model); got != want {
+			t.Errorf("an answer of %s has at most %d tokens, want %d", model, got, want)
 		}
 	}
 }
