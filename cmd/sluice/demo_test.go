@@ -129,7 +129,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	c.clock, c.DirectoryFile = clock.Now, filepath.Join(t.TempDir(), "directory.json")
 	log := openLog(c.Settings, io.Discard)
 	defer closeLog(log)
-	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil})
+	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil, nil})
 	must(t, err)
 	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
 

@@ -21,13 +21,13 @@ type hookCommand struct {
 }
 
 // again has an event in Redis delivered again.
-func (c hookCommand) again(ctx context.Context, p program, s settings.Settings) error {
+func (c hookCommand) again(ctx context.Context, p program, s settings.Settings, owners []string) error {
 	if s.RedisURL == "" {
-		return hooks.Again(ctx, p.stdout, nil, c.Team, c.Resend)
+		return hooks.Again(ctx, p.stdout, nil, owners, c.Resend)
 	}
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
-	return hooks.Again(ctx, p.stdout, outbox.New(client, event.Kept(s.EventTTL)), c.Team, c.Resend)
+	return hooks.Again(ctx, p.stdout, outbox.New(client, event.Kept(s.EventTTL)), owners, c.Resend)
 }
 
 // Run posts a ping, or has an event delivered again.
@@ -40,7 +40,7 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if c.Resend != "" {
-		if err = c.again(ctx, p, conf.Settings); errors.Is(err, event.ErrID) {
+		if err = c.again(ctx, p, conf.Settings, hooks.Owners(c.Team, conf.Upstream.File)); errors.Is(err, event.ErrID) {
 			err = badUsage{fmt.Errorf("--resend: %w", err)}
 		}
 		return err

@@ -81,6 +81,7 @@ type keptParts struct {
 	log     *slog.Logger
 	bounds  *bounds
 	metrics *telemetry.Metrics
+	alerts  limit.Alerts
 }
 
 // openKept opens what is kept: in Redis if its address is set, else in memory.
@@ -92,6 +93,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 			now = time.Now
 		}
 		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
+		memory.Alerts = parts.alerts
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.Settings, c.teams, parts); err != nil {
@@ -119,6 +121,7 @@ func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.Fil
 		return settings.Faults{{Name: settings.Prefix + "TEAMS_FILE", Text: err.Error()}}
 	}
 	shared := sharedAccounts(client, s, file.Money, parts.log, time.Now)
+	shared.Store.Alerts = parts.alerts
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})

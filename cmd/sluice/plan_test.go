@@ -91,8 +91,8 @@ var floorPlan = map[string]plan{
 	},
 	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML}, never: silent},
 	"policy/limit/redisstore": {
-		ours:      []string{"policy", "policy/event/outbox", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
-		testsOurs: []string{"policy/event", "policy/limit/limittest"},
+		ours:      []string{"policy", "policy/event", "policy/event/outbox", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
+		testsOurs: []string{"policy/limit/limittest"},
 		outside:   []string{goRedis, xSync},
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},
 	},

@@ -21,6 +21,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/hooks"
 	"sluice/gateway/oidc"
+	"sluice/gateway/quotas"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -91,7 +92,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
 	if err == nil {
-		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics})
+		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, hooks.Routes(force.file.Load))})
 	}
 	if err == nil && s.fill != nil {
 		err = s.fill(ctx, p.kept)

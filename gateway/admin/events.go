@@ -62,7 +62,7 @@ func deliveryOf(d *event.Delivery) delivery {
 		Event: d.Event.ID.String(), Type: d.Event.Type, Time: d.Event.Time.UTC(), Team: d.Event.Team, Owner: d.To.Owner, Hook: d.To.Hook, Path: d.Path,
 		State: d.State, Tries: d.Tries, Code: d.Code, Last: at(d.Last), Next: at(d.Next),
 	}
-	if shown.Team == event.Operators {
+	if event.OfOperators(shown.Team) {
 		shown.Team = ""
 	}
 	return shown

@@ -89,10 +89,27 @@ func answered(a *Answer) string {
 // mostShown is how many characters of an answer a line shows.
 const mostShown = 200
 
-// Again has an event of an owner delivered again to the hooks that it was for, and says so. Its error is [event.ErrID] for what is no id of
-// such an event, and [event.ErrGone] for one that is kept no more. A nil outbox has none.
-func Again(ctx context.Context, w io.Writer, outbox event.Outbox, owner, text string) error {
-	id, err := event.ParseID(text, owner)
+// Owners are those of the events that an owner sees: the operators' are also those of the accounts outside of the teams.
+func Owners(owner string, accounts *teams.Accounts) []string {
+	owners := []string{owner}
+	if owner == event.Operators {
+		owners = append(owners, teams.HouseID)
+		for _, a := range accounts.List {
+			owners = append(owners, teams.AccountQuotasID(a.ID))
+		}
+	}
+	return owners
+}
+
+// Again has an event of one of the owners delivered again to the hooks that it was for, and says so. Its error is [event.ErrID] for what is no
+// id of such an event, and [event.ErrGone] for one that is kept no more. A nil outbox has none.
+func Again(ctx context.Context, w io.Writer, outbox event.Outbox, owners []string, text string) error {
+	id, err := event.ID{}, event.ErrID
+	for _, owner := range owners {
+		if id, err = event.ParseID(text, owner); err == nil {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		return err

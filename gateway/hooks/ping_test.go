@@ -76,13 +76,13 @@ teams: [{id: a}, {id: b}, {id: c, hooks: [{id: own, url: "https://10.0.0.1/", se
 func TestAnEventIsDeliveredAgain(t *testing.T) {
 	var out strings.Builder
 	id := anEvent().ID.String()
-	if err := Again(t.Context(), &out, &box{}, "search", id); err != nil || out.String() != id+" is delivered again\n" {
+	if err := Again(t.Context(), &out, &box{}, []string{"house", "search"}, id); err != nil || out.String() != id+" is delivered again\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
-	if err := Again(t.Context(), &out, &box{}, "shop", id); !errors.Is(err, event.ErrID) {
+	if err := Again(t.Context(), &out, &box{}, []string{"shop"}, id); !errors.Is(err, event.ErrID) {
 		t.Error(err)
 	}
-	if err := Again(t.Context(), &out, nil, "search", id); err == nil {
+	if err := Again(t.Context(), &out, nil, []string{"search"}, id); err == nil {
 		t.Error("without an outbox")
 	}
 }

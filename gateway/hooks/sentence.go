@@ -14,6 +14,7 @@ type told struct {
 	Cost      json.Number `json:"cost"`
 	Expires   string      `json:"expires"`
 	Fault     string      `json:"fault"`
+	ID        string      `json:"id"`
 	Images    json.Number `json:"images"`
 	Key       string      `json:"key"`
 	Limit     json.Number `json:"limit"`
@@ -45,11 +46,7 @@ func sentence(e *event.Event, d *told) string {
 	case event.TaskSucceeded, event.TaskFailed, event.TaskCancelled, event.TaskUnheard, event.TaskStored:
 		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost))
 	case event.QuotaReached:
-		who := team
-		if e.Team == event.Operators {
-			who = "All teams together"
-		}
-		return fmt.Sprintf("%s%s: %s per cent of the quota of %s per %s is used%s", who, ofScope(d), or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
+		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
 	case event.RequestSettled:
 		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost))
 	case event.RateStarved:
@@ -74,16 +71,19 @@ var ends = map[event.Type]string{
 	event.TaskUnheard: "was never heard of again and is charged as held", event.TaskStored: "has its pictures stored",
 }
 
-func ofScope(d *told) string {
+// whoseQuota names what a quota limits.
+func whoseQuota(e *event.Event, d *told) string {
 	switch d.Scope {
-	case "key":
-		return ", key" + part(" ", d.Key)
+	case "house":
+		return "All teams together"
 	case "account":
-		return ", account" + part(" ", d.Account)
+		return "Account " + d.ID + " at the service"
+	case "key":
+		return "Team " + e.Team + ", key" + part(" ", d.ID)
 	case "tag":
-		return ", a value of its tag"
+		return "Team " + e.Team + ", " + or(d.ID, "requests without the tag")
 	}
-	return ""
+	return "Team " + e.Team
 }
 
 func usedOf(d *told) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/policy/event"
+	"sluice/policy/teams"
 )
 
 var update = flag.Bool("update", false, "write the golden table of sentences")
@@ -25,8 +26,11 @@ func TestSentences(t *testing.T) {
 		{event.TaskUnheard, "search", `{"task_id":"t1","cost":"0.4"}`},
 		{event.TaskStored, "search", `{"task_id":"t1"}`},
 		{event.QuotaReached, "search", `{"scope":"team","unit":"spend","period":"day","threshold":80,"used":40.1,"left":9.9,"limit":50}`},
-		{event.QuotaReached, event.Operators, `{"scope":"house","unit":"images","period":"month","threshold":100,"used":400000,"left":0,"limit":400000}`},
-		{event.QuotaReached, "search", `{"scope":"key","key":"8yhndrgynll4","unit":"requests","period":"day","threshold":100}`},
+		{event.QuotaReached, teams.HouseID, `{"scope":"house","unit":"images","period":"month","threshold":100,"used":400000,"left":0,"limit":400000}`},
+		{event.QuotaReached, "search", `{"scope":"key","id":"8yhndrgynll4","unit":"requests","period":"day","threshold":100}`},
+		{event.QuotaReached, "search", `{"scope":"tag","id":"alpha","unit":"images","period":"day","threshold":50}`},
+		{event.QuotaReached, "search", `{"scope":"tag","id":"","unit":"images","period":"day","threshold":50}`},
+		{event.QuotaReached, teams.AccountQuotasID("second"), `{"scope":"account","id":"second","unit":"images","period":"day","threshold":50}`},
 		{event.RequestSettled, "search", `{"model":"llm-max","cost":0.0012}`},
 		{event.RateStarved, "search", `{}`},
 		{event.KeyExpiring, "search", `{"key":"8yhndrgynll4","expires":"2027-06-30T00:00:00Z"}`},

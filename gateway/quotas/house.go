@@ -41,7 +41,18 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 	}
 	w.house.Store(&report)
 	w.Metrics.House(usesOf(&report))
-	w.tell(ctx, event.Operators, "house", house.Account.Money, house.Alert, &report, func(a Alert) { w.warn(ctx, a) })
+	w.tell(ctx, house.Account, &report)
+	w.warnOf(ctx, house, &report)
+}
+
+// warnOf logs and counts each per cent of the house's quotas that is used or held: once a period, however often holds are given back.
+func (w *Watch) warnOf(ctx context.Context, house *teams.House, report *limit.Report) {
+	w.each(house.Account, house.Alert, report, func(t *limit.Thresholds, s *limit.Standing, percent int) {
+		n := event.Name{Owner: event.Operators, Name: t.Name(percent), Limit: t.Limit}
+		if w.once(ctx, n, reached(s, percent), nil) {
+			w.warn(ctx, Alert{*s, house.Account.Money, percent})
+		}
+	})
 }
 
 // reached reports whether a per cent of a quota is used or held.

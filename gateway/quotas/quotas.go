@@ -1,5 +1,6 @@
 // Package quotas shows in the metrics how far quotas are used: those of each team, and those of the house, whose alerts it reports. It looks
-// at the accounts and changes nothing there.
+// at the accounts and changes nothing there. The events of quotas are written with the charges that pass them, by package limit; here are
+// those that no charge passes.
 package quotas
 
 import (
@@ -41,11 +42,14 @@ type Watch struct {
 	seenOf *teams.File                  // that the last look at the house was about
 	round  int
 
+	alerts  limit.Alerts
 	reached map[string]seen // by owner and name
 }
 
 // New returns a Watch that has seen nothing.
-func New(deps Deps) *Watch { return &Watch{Deps: deps, shown: make(map[string]bool)} }
+func New(deps Deps) *Watch {
+	return &Watch{Deps: deps, shown: make(map[string]bool), alerts: AlertsOf(deps.Teams, deps.To)}
+}
 
 // Round looks at the next few teams, and at the house when its turn has come.
 func (w *Watch) Round(ctx context.Context) {
@@ -67,7 +71,7 @@ func (w *Watch) look(ctx context.Context, team *teams.Team) {
 	if err != nil {
 		return // the metrics keep the last value
 	}
-	w.tell(ctx, team.ID, "team", team.Money, team.Alert, &report, nil)
+	w.tell(ctx, team, &report)
 	w.Metrics.Quotas(team.ID, usesOf(&report))
 	w.shown[team.ID] = true
 }

@@ -2,13 +2,10 @@ package quotas
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
-	"sluice/policy/unit"
 )
 
 // Outbox keeps events. It has two forms, in memory and in Redis.
@@ -26,47 +23,67 @@ type EventsOutbox interface {
 	Dropped() int64
 }
 
-// reachedData is the data of the event [event.QuotaReached]. Spend is in the currency.
-type reachedData struct {
-	Scope     string       `json:"scope"` // team or house
-	Unit      teams.Unit   `json:"unit"`
-	Period    teams.Period `json:"period"`
-	Threshold int          `json:"threshold"` // per cent of limit
-	Used      json.Number  `json:"used"`      // with what is held
-	Left      json.Number  `json:"left"`
-	Limit     json.Number  `json:"limit"`
+// AlertsOf are those of the teams file in force: alert of a team for its quotas and those inside it, alert of the house for its own and for
+// those of the accounts at the service, which only operators are told.
+func AlertsOf(force func() *teams.File, to event.Routes) limit.Alerts {
+	return func(account string) (percent []int, targets []event.Target) {
+		file, owner := force(), account
+		if file == nil {
+			return nil, nil
+		}
+		if team := file.Team(account); team != nil {
+			percent = team.Alert
+		} else if file.House != nil && teams.IsOutside(account) {
+			percent, owner = file.House.Alert, event.Operators
+		}
+		if len(percent) > 0 && to != nil {
+			targets = to(owner, event.QuotaReached, "")
+		}
+		return percent, targets
+	}
 }
 
-// tell reports each per cent of a quota that is used or held: once a period, however often holds are given back, and again if the quota was
-// raised above that. It writes an event if somebody wants one, and calls first, which may be nil, in one of all replicas.
-func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money, alert []int, report *limit.Report, first func(Alert)) {
-	if len(alert) == 0 || w.Outbox == nil {
+// tell tells of each per cent of a quota that is used without a charge that passed it: its limit was lowered or raised, its alert or the
+// hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that follow.
+func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Report) {
+	percent, to := w.alerts(account.ID)
+	if len(percent) == 0 || len(to) == 0 {
 		return
 	}
-	var to []event.Target
-	if w.To != nil {
-		to = w.To(owner, event.QuotaReached, "")
-	}
-	if len(to) == 0 && first == nil {
+	w.each(account, percent, report, func(t *limit.Thresholds, s *limit.Standing, percent int) {
+		n := event.Name{Owner: account.ID, Name: t.Name(percent), Limit: t.Limit}
+		w.once(ctx, n, s.Used >= t.Least(percent), t.Draft(account.ID, percent, s.Used, to))
+	})
+}
+
+// each calls a function with each per cent of each quota of a report.
+func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, do func(t *limit.Thresholds, s *limit.Standing, percent int)) {
+	if w.Outbox == nil {
 		return
 	}
 	date := limit.CalendarOf(report.At)
 	for i := range report.Limits {
 		s := &report.Limits[i]
-		for _, percent := range alert {
-			n := event.Name{Owner: owner, Name: fmt.Sprintf("reached:%s:%d:%s:%d", scope, periodOf(s, &date), s.Unit, percent), Limit: s.Limit}
-			if s.Period == "" || !w.crosses(&n, reached(s, percent)) {
-				continue
-			}
-			now, err := w.Outbox.Once(ctx, n, draftOf(owner, scope, Alert{*s, money, percent}, to))
-			if err != nil {
-				continue // the next look tries again
-			}
-			if w.note(&n, seen{n.Limit}); now && first != nil {
-				first(Alert{*s, money, percent})
-			}
+		if s.Period == "" || s.Limit <= 0 {
+			continue
+		}
+		t := limit.ThresholdsOf(account, s, &date, percent)
+		for _, p := range percent {
+			do(&t, s, p)
 		}
 	}
+}
+
+// once reports whether something that is so is told now, here, of all replicas. The next look tries again what fails.
+func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft) bool {
+	if !w.crosses(&n, is) {
+		return false
+	}
+	now, err := w.Outbox.Once(ctx, n, d)
+	if err == nil {
+		w.note(&n, seen{n.Limit})
+	}
+	return now && err == nil
 }
 
 // seen is what a process knows of a per cent of a quota in a period: the limit with which some replica has told that it was reached.
@@ -94,25 +111,4 @@ func (w *Watch) note(n *event.Name, s seen) {
 		w.reached = map[string]seen{}
 	}
 	w.reached[n.Owner+" "+n.Name] = s
-}
-
-// draftOf is the event of an alert; nil: nobody wants it.
-func draftOf(owner, scope string, a Alert, to []event.Target) *event.Draft {
-	if len(to) == 0 {
-		return nil
-	}
-	number := func(n int64) json.Number { return json.Number(a.Money.Written(a.Unit, n)) }
-	used := a.Used + a.Held
-	data, _ := json.Marshal(reachedData{ // words and numbers
-		Scope: scope, Unit: a.Unit, Period: a.Period, Threshold: a.Percent, Used: number(used), Left: number(max(a.Limit-used, 0)), Limit: number(a.Limit),
-	})
-	return &event.Draft{Type: event.QuotaReached, Team: owner, Data: data, To: to}
-}
-
-// periodOf is the day or month of a quota.
-func periodOf(s *limit.Standing, date *limit.Calendar) int {
-	if s.Period == teams.PeriodMonth {
-		return date.Month
-	}
-	return date.Day
 }

@@ -34,10 +34,14 @@ const (
 // team's id.
 const Operators = "@operators"
 
+// OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams, such as the house's. An
+// event of such an account is written with its charge, where that is, and is for the operators' hooks alone.
+func OfOperators(owner string) bool { return strings.HasPrefix(owner, "@") }
+
 // Draft is an event that was not written yet.
 type Draft struct {
 	Type Type
-	Team string          // whose it is; [Operators]: no team's
+	Team string          // whose it is; [OfOperators]: no team's
 	Data json.RawMessage // an object
 	To   []Target        // where it is delivered to; nil: nowhere
 }
@@ -47,7 +51,7 @@ type Event struct {
 	ID   ID
 	Type Type
 	Time time.Time // when it was written, UTC, to the millisecond
-	Team string    // whose it is; [Operators]: no team's
+	Team string    // whose it is; [OfOperators]: no team's
 	Data json.RawMessage
 }
 
@@ -56,7 +60,7 @@ func (e *Event) Bytes() []byte {
 	out := append([]byte(`{"id":"`), e.ID.String()...)
 	out = append(append(out, `","type":"`...), e.Type...)
 	out = e.Time.UTC().AppendFormat(append(out, `","timestamp":"`...), "2006-01-02T15:04:05.000Z")
-	if out = append(out, '"'); e.Team != Operators {
+	if out = append(out, '"'); !OfOperators(e.Team) {
 		out = append(append(append(out, `,"team":"`...), e.Team...), '"') // an id needs no escapes
 	}
 	return append(append(append(out, `,"data":`...), e.Data...), '}')

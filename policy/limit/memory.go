@@ -23,6 +23,8 @@ const LateTruth = 49 * time.Hour
 type Memory struct {
 	// Events takes the events of charges; nil: they are not written. It is set before the first call.
 	Events *event.Memory
+	// Alerts are what of the quotas' use Events is told with a charge; nil: nothing. It is set as Events.
+	Alerts Alerts
 
 	teams   PerTeam[account]
 	outside outside
@@ -224,7 +226,7 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	if held == nil {
 		return false, nil
 	}
-	change, doubt := c.Amounts, Amounts{}
+	reached, change, doubt := reachingOf(a, c), c.Amounts, Amounts{}
 	if c.Estimated {
 		doubt = c.Amounts
 	}
@@ -247,6 +249,7 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	if a.in.Events != nil && c.Event != nil {
 		_, _ = a.in.Events.Append(context.Background(), c.Event) // it never fails
 	}
+	reached.tell()
 	return true, nil
 }
 

@@ -68,8 +68,8 @@ func (m Money) Digits() int { return moneys[m] }
 // Parts is how many parts the currency has: 1.50 is 1,500,000,000 of Nanos.
 func (m Money) Parts() int64 { return power(m.Digits()) }
 
-// digits are those of an amount of a unit behind the point.
-func (m Money) digits(name Name) int {
+// Behind is how many digits an amount of a unit has behind the point.
+func (m Money) Behind(name Name) int {
 	if i := Index(name); i >= 0 && Table[i].Money {
 		return m.Digits()
 	}
@@ -78,7 +78,7 @@ func (m Money) digits(name Name) int {
 
 // Written is an amount of a unit as people write it: money in the currency, without zeros at its end; the rest as a whole number.
 func (m Money) Written(name Name, n int64) string {
-	places := m.digits(name)
+	places := m.Behind(name)
 	if places == 0 {
 		return strconv.FormatInt(n, 10)
 	}
@@ -89,7 +89,7 @@ func (m Money) Written(name Name, n int64) string {
 // Read reads what Written writes, with a sign or without, and fractions also with an exponent, as programs write small numbers in JSON. It
 // reports false for anything else: a part of a unit, of money a part of the last digit, or a number beyond what is counted exactly.
 func (m Money) Read(name Name, text string) (n int64, ok bool) {
-	places := m.digits(name)
+	places := m.Behind(name)
 	if places == 0 && strings.ContainsAny(text, "eE") {
 		return 0, false
 	}
@@ -98,7 +98,7 @@ func (m Money) Read(name Name, text string) (n int64, ok bool) {
 
 // InWhole is an amount as logs and traces show it: money in the currency.
 func (m Money) InWhole(name Name, n int64) float64 {
-	if places := m.digits(name); places > 0 {
+	if places := m.Behind(name); places > 0 {
 		return float64(n) / math.Pow10(places)
 	}
 	return float64(n)
@@ -106,7 +106,7 @@ func (m Money) InWhole(name Name, n int64) float64 {
 
 // Amount is the inverse of [Money.InWhole].
 func (m Money) Amount(name Name, whole float64) int64 {
-	return int64(math.Round(whole * math.Pow10(m.digits(name))))
+	return int64(math.Round(whole * math.Pow10(m.Behind(name))))
 }
 
 // In is an amount of another part of the currency in this one, rounded up; at most what can be counted exactly.

@@ -15,7 +15,9 @@ import (
 const (
 	indexKey = schema + "due"
 	walkKey  = schema + "due:walk"
-	teamsKey = schema + "teams" // that ever sent a request: package redisstore writes it
+	teamsKey = schema + "teams" // that ever sent a request: package redisstore writes it, and the next
+	// outsideKey are the accounts outside of the teams, whose events are for the operators alone.
+	outsideKey = schema + "outside"
 
 	// pause is for how long one replica has a pair of an owner and a hook for itself, while it takes deliveries. If it dies, another takes
 	// them after that.
@@ -238,7 +240,12 @@ func (o *Outbox) look(ctx context.Context, pairs []waits) error {
 	return err
 }
 
-// teams are all that ever sent a request.
+// teams are all that ever sent a request, and the accounts outside of them.
 func (o *Outbox) teams(ctx context.Context) ([]string, error) {
-	return o.client.SMembers(ctx, teamsKey).Result()
+	pipe := o.client.Pipeline()
+	teams, outside := pipe.SMembers(ctx, teamsKey), pipe.SMembers(ctx, outsideKey)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return append(teams.Val(), outside.Val()...), nil
 }

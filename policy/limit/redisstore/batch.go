@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"slices"
 
 	"sluice/policy"
@@ -22,7 +23,8 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	t := r.teams.Get(h.Team)
 	s := newSums(r.fields.on(h.Day), t, charges)
 	names := nameCharges(t.hold, charges)
-	c := new(call).start(batchScript, 0)
+	reached, telling := reachedOf(r, charges)
+	c := new(call).start(reached.with(batchTelling, batchScript), 0)
 	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
 	for _, in := range s.inside {
 		c.args = append(c.args, t.inside(in.kind, h.Day))
@@ -36,7 +38,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside))
+	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
 	for i := range s.rates {
 		c.args = append(append(c.args, s.rates[i].args...), s.rates[i].taken, s.rates[i].given)
 	}
@@ -55,7 +57,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 		c.args = append(c.args, &s.counts[i].n)
 	}
 	c.args = append(append(c.args, s.kinds...), s.ledger...)
-	return settlement{call: c, counts: s.counts, inside: s.inside}
+	return settlement{call: c, counts: s.counts, inside: s.inside, telling: telling}
 }
 
 // keysAt is where the keys of a script are in its arguments, behind their number.
@@ -202,7 +204,7 @@ func add(list []any, field string, n int64) []any {
 }
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
-func batched(r *Store, team string, s *settlement) (bool, error) {
+func batched(ctx context.Context, r *Store, team string, s *settlement) (bool, error) {
 	in, err := r.said(s.call)
 	if err != nil {
 		return false, err
@@ -215,9 +217,14 @@ func batched(r *Store, team string, s *settlement) (bool, error) {
 	for i := 0; done && i < len(s.inside); i++ {
 		scopes = append(scopes, s.inside[i].read(in)...)
 	}
+	var told, displaced int64
+	if done && s.telling != nil {
+		told, displaced = in.next(), in.next()
+	}
 	if err := in.end(); err != nil || !done {
 		return false, err
 	}
+	_ = s.told(ctx, r, told, displaced)
 	r.teams.Get(team).recordCounts(of, s.counts)
 	r.teams.Get(team).recordScopes(of, scopes)
 	return true, nil

@@ -32,5 +32,6 @@
 //	                                                                                                   of 1,000 at most, # their number
 //	sl1:{<team>}:use:late                hash    400 days                    settle, sweep, restore    <yyyymmdd>: when a day's ledger was last changed, µs, if
 //	                                                                                                   that was more than a day after the day
-//	sl1:{<team>}:events, …:due:<hook>    stream, zset                        settle                    see package outbox
+//	sl1:{<team>}:events, …:due:<hook>,   stream, zset,                       settle, batch             see package outbox
+//	…:firsts                             hash
 package redisstore

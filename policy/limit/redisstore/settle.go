@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -23,6 +24,8 @@ type settlement struct {
 	*call
 	counts []count // that the reply of batch.lua is about
 	inside []insideSum
+
+	telling *event.Draft // of the quotas whose passing is told; nil: none is
 }
 
 // group is charges that one call settles.
@@ -87,7 +90,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 		var err error
 		if g.script == batchScript {
 			var all bool
-			if all, err = batched(r, team, &g.settlement); !all && err == nil {
+			if all, err = batched(ctx, r, team, &g.settlement); !all && err == nil {
 				rest = append(rest, &group{charges: g.charges, script: settleScript})
 				continue
 			}
@@ -95,14 +98,16 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			var s standing
 			var scopes []scopeCount
 			done = make([]int64, len(g.charges))
-			var displaced int64
+			var displaced, told int64
 			s, err = r.standing(g.call, func(_ *standing, in *reply) {
 				in.into(done)
-				displaced = in.next()
+				if displaced = in.next(); g.telling != nil {
+					told = in.next()
+				}
 				scopes = scopesOf(g.charges, in)
 			})
 			if err == nil {
-				wrote(ctx, r, g, displaced)
+				wrote(ctx, r, g, g.told(ctx, r, told, displaced))
 				r.teams.Get(team).record(&s)
 				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
@@ -139,7 +144,10 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 		Team    string          `json:"team"`
 		Terms   json.RawMessage `json:"terms"`
 		Charges []chargeArgs    `json:"charges"`
-	}{t.version().args(), h.Team, t.wired(g.charges[0].Team, "").args, make([]chargeArgs, len(g.charges))}
+		Reached *reachedArgs    `json:"reached,omitempty"`
+	}{t.version().args(), h.Team, t.wired(g.charges[0].Team, "").args, make([]chargeArgs, len(g.charges)), nil}
+	var telling *event.Draft
+	args.Reached, telling = reachedOf(r, g.charges)
 	for i, c := range g.charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
@@ -150,11 +158,11 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true), Event: r.Events.Write(c.Event),
 		}
 	}
-	c := r.begin(settleScript, args, t.key)
+	c := r.begin(args.Reached.with(settleTelling, settleScript), args, t.key)
 	for _, charge := range g.charges {
 		c.args = append(c.args, string(charge.ByKind()))
 	}
-	return settlement{call: c}
+	return settlement{call: c, telling: telling}
 }
 
 // chargeArgs is a charge in the arguments of settle.lua.

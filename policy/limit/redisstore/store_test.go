@@ -25,6 +25,7 @@ type form struct {
 	client redis.UniversalClient
 	epoch  map[string]int64 // by team, as a caller remembers it
 	before func()           // called before each step of a history; nil: nothing is called
+	uses   int64
 	// lenient: a failure panics, and the caller recovers.
 	lenient bool
 }

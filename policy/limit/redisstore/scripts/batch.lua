@@ -5,17 +5,19 @@
 --       changes, then hold:<id> for each charge, none twice
 -- ARGV  3 the day  4 ms to remember the holds  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
 --       9 number of rows of the ledger that have kinds  10 number of kinds of scopes
+--       11 what of quotas is told, in JSON (reached.lua), or empty
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
 --       then the id of each charge, then the text of each hold as it was admitted
 --       then for each kind of scopes the number of fields that must be there, because the day knows the names, and twice that of the counts;
 --       then these fields, and of each count its field and amount
 --       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds their field and what is added to them
 --       (kinds.lua), and of each count of the ledger its field and amount
--- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes.
+-- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes; if something may be told how
+--       many events told of quotas, and how many others those displaced.
 local call, now = redis.call, clock()
 local rates, counts, inside = tonumber(ARGV[8]), tonumber(ARGV[5]), tonumber(ARGV[10])
 local keys = 3 + inside
-local charges, ids = #KEYS - keys - rates, 11 + 7 * rates
+local charges, ids = #KEYS - keys - rates, 12 + 7 * rates
 local scopes = ids + 2 * charges
 local first = scopes
 for _ = 1, inside do first = first + 2 + ARGV[first] + ARGV[first + 1] end
@@ -43,11 +45,12 @@ local size = call('HLEN', KEYS[3])
 if size + (#ARGV - kinds + 1) / 2 > 4000 then return {NUMBER, 0, tonumber(epoch), seq} end
 local buckets = {}
 for i = 1, rates do
-  local at, key = 4 + 7 * i, KEYS[keys + i]
+  local at, key = 5 + 7 * i, KEYS[keys + i]
   local b = bucket(key, call('GET', key), now, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4])
   move(b, tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]))
   buckets[i] = b
 end
+local tell = ARGV[11] ~= '' and reached(cjson.decode(ARGV[11]), now)
 local reply, holding = {NUMBER, 1, tonumber(epoch), seq + 1}, {'seq', string.format('%d', seq + 1)}
 for i = 1, counts do
   local n = (head[3 + i] or 0) + ARGV[first + counts + i - 1]
@@ -74,4 +77,5 @@ for k = 1, inside do
   end
 end
 for _, b in ipairs(buckets) do store(b) end
+if tell then reply[#reply + 1], reply[#reply + 2] = tell() end
 return reply

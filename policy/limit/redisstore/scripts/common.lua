@@ -17,6 +17,9 @@ local QUOTA, TEAM = KEYS[1], string.sub(KEYS[1], 1, -6) -- "quota" has five lett
 -- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
+-- reached is the function of reached.lua, which only scripts that tell of quotas have.
+local reached
+
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it returned.
 local clock_read
 local function clock()

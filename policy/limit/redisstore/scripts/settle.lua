@@ -4,14 +4,16 @@
 -- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
 -- model|endpoint, account is @ and its id or empty, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
 -- inside the team, event to be written if this settles the hold (write.lua of the outbox) or none
+--       reached: what of quotas is told (reached.lua), or none
 -- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
 -- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then how many
---       events those of the charges displaced; then for each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
+--       events those of the charges displaced, and if something may be told how many told of quotas; then for each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
 --       day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)
 if refused then return refused end
+local tell = A.reached and reached(A.reached, now)
 
 -- team_of is a charge's team with its account and key, as a hold's text has it.
 local function team_of(c) return A.team .. c.account .. (c.key == '' and '' or '/' .. c.key) end
@@ -73,7 +75,12 @@ for _, b in pairs(buckets) do store(b) end
 local reply, displaced = standing(now), 0
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
 for _, e in ipairs(events) do displaced = displaced + select(2, write_event(e, now)) end
-reply[#reply + 1] = displaced
+if tell then
+  local told, others = tell()
+  reply[#reply + 1], reply[#reply + 2] = displaced + others, told
+else
+  reply[#reply + 1] = displaced
+end
 for _, c in ipairs(A.charges) do
   local _, scopes = scopes_of({team = team_of(c), what = c.what})
   for _, kind in ipairs(INNER) do

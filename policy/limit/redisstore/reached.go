@@ -1,0 +1,97 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"sluice/policy/event"
+	"sluice/policy/event/outbox"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// reachedArgs are what of quotas is told with a settlement, in the arguments of its script.
+type reachedArgs struct {
+	*outbox.Written
+	Quotas []thresholdArgs `json:"quotas"`
+}
+
+// thresholdArgs are the thresholds of a quota, as reached.lua has them.
+type thresholdArgs struct {
+	Period string  `json:"period"`
+	Field  string  `json:"field,omitempty"`
+	Kind   string  `json:"kind,omitempty"`
+	Of     string  `json:"of"`
+	Unit   string  `json:"unit,omitempty"`
+	Own    bool    `json:"own,omitempty"`
+	Memory string  `json:"memory"`
+	Name   string  `json:"name"`
+	At     []int64 `json:"at"`
+	Limit  int64   `json:"limit"`
+	Head   string  `json:"head"`
+	Tail   string  `json:"tail"`
+	Digits int     `json:"digits"`
+}
+
+// reachedOf returns what of the quotas of a group is told when they are passed, and the draft that says to whom; nil: nothing.
+func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
+	if r.Events == nil {
+		return nil, nil
+	}
+	account := charges[0].Held.Team
+	list, to := r.Alerts.For(account, charges...)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	draft := &event.Draft{Type: event.QuotaReached, Team: account, To: to}
+	args := &reachedArgs{r.Events.Write(draft), make([]thresholdArgs, len(list))}
+	for i := range list {
+		args.Quotas[i] = thresholdArgsOf(&list[i])
+	}
+	return args, draft
+}
+
+func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
+	a := thresholdArgs{
+		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit, Digits: t.Money.Behind(t.Unit()),
+	}
+	if a.Head, a.Tail = t.Text(); t.Inside() {
+		a.Kind, a.Of, a.Unit, a.Own = innerKeys[t.Scope], t.Of, string(t.Unit()), t.Scope == limit.ScopeKey
+		a.Memory += ":" + a.Period // clients can invent values of tags: it goes with its period
+	} else {
+		a.Field = a.Period + ":" + string(teams.Units[t.Quota/2]) + ":used"
+	}
+	for _, percent := range t.Percent {
+		a.At = append(a.At, int64(percent), t.Least(percent))
+	}
+	return a
+}
+
+// text is the arguments as batch.lua takes them; empty: nothing is told.
+func (a *reachedArgs) text() string {
+	if a == nil {
+		return ""
+	}
+	text, _ := json.Marshal(a) // numbers and texts
+	return string(text)
+}
+
+// with returns the script that tells, if there is something to tell, or the one that does not have what that takes.
+func (a *reachedArgs) with(telling, plain *script) *script {
+	if a == nil {
+		return plain
+	}
+	return telling
+}
+
+// told has the deliveries of what a script told found, and counts the events that it displaced; it returns those that are not counted. If the
+// reply is lost, the outbox's walk finds the deliveries.
+func (s *settlement) told(ctx context.Context, r *Store, events, displaced int64) int64 {
+	if events == 0 {
+		return displaced
+	}
+	r.Events.Wrote(ctx, displaced, s.telling)
+	return 0
+}

@@ -1,0 +1,139 @@
+package limit
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"sluice/policy/event"
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. No
+// targets: nothing is told.
+type Alerts func(account string) (percent []int, to []event.Target)
+
+// of returns what is told for an account; nil to: nothing.
+func (a Alerts) of(account string) (percent []int, to []event.Target) {
+	if a == nil {
+		return nil, nil
+	}
+	if percent, to = a(account); len(percent) == 0 || len(to) == 0 {
+		return nil, nil
+	}
+	return percent, to
+}
+
+// For returns the thresholds that charges of one account may pass, and whom that is told.
+func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to []event.Target) {
+	percent, to := a.of(account)
+	if to == nil {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, c := range charges {
+		for _, t := range thresholdsOf(c, percent) {
+			if name := t.Name(0); !seen[name] {
+				seen[name] = true
+				list = append(list, t)
+			}
+		}
+	}
+	return list, to
+}
+
+// Thresholds are the per cent of one quota whose passing is told.
+type Thresholds struct {
+	Scope   ScopeKind
+	Of      string // the value of the tag, or the id of the key or of the account; empty: the team, or the house
+	Quota   int    // its number: day or month of a unit
+	Period  int    // yyyymmdd or yyyymm
+	Limit   int64
+	Money   unit.Money
+	Percent []int
+}
+
+// ThresholdsOf returns those of a quota of an account as a whole, whose standing this is, on a date.
+func ThresholdsOf(account *teams.Team, s *Standing, date *Calendar, percent []int) Thresholds {
+	of := Thresholds{Quota: quotaNumber(teams.Quota{Unit: s.Unit, Period: s.Period}), Limit: s.Limit, Money: account.Money, Percent: percent}
+	of.Scope, of.Of = wholeOf(account.ID)
+	of.Period = date.Period(of.Quota)
+	return of
+}
+
+// thresholdsOf are those of the quotas that count a charge, in the periods that it belongs to.
+func thresholdsOf(c *Charge, percent []int) (list []Thresholds) {
+	if c.Team == nil {
+		return nil
+	}
+	add := func(kind ScopeKind, of string, quotas []teams.Quota) {
+		for _, q := range quotas {
+			t := Thresholds{Scope: kind, Of: of, Quota: quotaNumber(q), Period: c.Held.Day, Limit: q.Limit, Money: c.Team.Money, Percent: percent}
+			if t.Quota%2 == 1 {
+				t.Period = c.Held.Month
+			}
+			if q.Limit > 0 {
+				list = append(list, t)
+			}
+		}
+	}
+	kind, of := wholeOf(c.Held.Team)
+	add(kind, of, c.Team.Quotas)
+	if c.Held.Tag != "" {
+		add(ScopeTag, c.Held.Tag.Name(), c.Team.TagQuotas)
+	}
+	if key := c.Team.Key(c.Held.Key.Name()); key != nil {
+		add(ScopeKey, key.ID, key.Quotas)
+	}
+	return list
+}
+
+// wholeOf is the kind of the scope that an account as a whole is, and the account at the service if it is of one.
+func wholeOf(account string) (kind ScopeKind, of string) {
+	if account == teams.HouseID {
+		return ScopeHouse, ""
+	}
+	if of, is := teams.AccountOfQuotas(account); is {
+		return ScopeAccount, of
+	}
+	return ScopeTeam, ""
+}
+
+// Inside reports whether the quota is of a scope inside a team.
+func (t *Thresholds) Inside() bool { return t.Scope == ScopeTag || t.Scope == ScopeKey }
+
+// Unit is the quota's unit.
+func (t *Thresholds) Unit() teams.Unit { return teams.Units[t.Quota/2] }
+
+// Least is the least use that reaches a per cent.
+func (t *Thresholds) Least(percent int) int64 {
+	return (t.Limit*int64(percent) + 99) / 100 // below 2⁶³, as amounts are below 2⁵³
+}
+
+// Name is what is remembered once a per cent was told, with the quota's limit.
+func (t *Thresholds) Name(percent int) string {
+	name := "reached:" + t.Scope.String() + ":"
+	if t.Inside() {
+		name += t.Of + ":"
+	}
+	return name + strconv.Itoa(t.Period) + ":" + string(t.Unit()) + ":" + strconv.Itoa(percent)
+}
+
+// Text is the data of the event [event.QuotaReached], a JSON object: what stands before the per cent, and at the end, behind what is left.
+func (t *Thresholds) Text() (head, tail string) {
+	head = `{"scope":"` + t.Scope.String() + `"`
+	if t.Inside() || t.Scope == ScopeAccount {
+		id, _ := json.Marshal(t.Of) // a text
+		head += `,"id":` + string(id)
+	}
+	return head + `,"unit":"` + string(t.Unit()) + `","period":"` + string(teams.Periods[t.Quota%2]) + `","threshold":`,
+		`,"limit":` + t.Money.Written(t.Unit(), t.Limit) + "}"
+}
+
+// Draft is the event that a per cent was passed, of an account, by what is used. Spend is in the currency.
+func (t *Thresholds) Draft(account string, percent int, used int64, to []event.Target) *event.Draft {
+	head, tail := t.Text()
+	number := func(n int64) string { return t.Money.Written(t.Unit(), n) }
+	data := head + strconv.Itoa(percent) + `,"used":` + number(used) + `,"left":` + number(max(t.Limit-used, 0)) + tail
+	return &event.Draft{Type: event.QuotaReached, Team: account, Data: json.RawMessage(data), To: to}
+}
