@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/account"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -56,7 +57,7 @@ func (a *admission) admit(next handler) handler {
 		if err := a.inTurn(w, r, s); err != nil || s.held == nil { // without an error the client has left
 			return err
 		}
-		defer a.settle(r.Context(), s)
+		defer a.settle(w, r, s)
 		return next(w, r, s)
 	}
 }
@@ -180,7 +181,8 @@ var refusedBy = map[limit.Reason]*reason{
 }
 
 // settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
-func (a *admission) settle(ctx context.Context, s *requestState) {
+func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
+	ctx := r.Context()
 	a.claims.claimUnseen(s)
 	charge := &limit.Charge{Held: s.held}
 	ending := s.ending()
@@ -199,6 +201,9 @@ func (a *admission) settle(ctx context.Context, s *requestState) {
 		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
 		charge.Team, charge.Estimated = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated
 		a.report(s, charge)
+		if !s.claimed { // else the task's end is told
+			charge.Event = a.settled(w, r, s)
+		}
 		a.deps.Accounts.SettleLater(charge)
 	}
 	if s.unpriced() {
@@ -229,6 +234,19 @@ func (a *admission) report(s *requestState, charge *limit.Charge) {
 			a.tasks.Report(task)
 		}
 	}
+}
+
+// settled is the event that tells of a request that is settled; nil: no hook names it.
+func (a *admission) settled(w *reply, r *http.Request, s *requestState) *event.Draft {
+	if a.deps.To == nil {
+		return nil
+	}
+	to := a.deps.To(s.Team, event.RequestSettled, "")
+	if len(to) == 0 {
+		return nil
+	}
+	measure(w, r, a.deps.Now())
+	return &event.Draft{Type: event.RequestSettled, Team: s.Team, Data: s.Settled(), To: to}
 }
 
 // streamedTask is a task that ended in the stream of its creation.

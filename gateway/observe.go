@@ -11,9 +11,6 @@ import (
 	"sluice/telemetry"
 )
 
-// statusClientLeft is the logged status of a request whose client left before its answer. No client receives it.
-const statusClientLeft = 499
-
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,12 +87,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	g.throttle.leaveSlot(s)
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
-	s.Duration = now.Sub(s.start)
-	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
-	// A slow body's deadline also ends the request's context; its refusal was still written.
-	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
-		s.Status = statusClientLeft
-	}
+	measure(w, r, now)
 	if s.answered.IsZero() {
 		s.answered = s.Time.Add(s.Duration)
 	}

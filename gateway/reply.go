@@ -245,3 +245,17 @@ func writeRefusal(w *reply, s *requestState, r *refusal) {
 	w.WriteHeader(r.status)
 	_, _ = w.Write(body) // the Record notes that the client left
 }
+
+// statusClientLeft is the logged status of a request whose client left before its answer. No client receives it.
+const statusClientLeft = 499
+
+// measure notes how long a request has taken so far, and whether its client has left.
+func measure(w *reply, r *http.Request, now time.Time) {
+	s := w.state
+	s.Duration = now.Sub(s.start)
+	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
+	// A slow body's deadline also ends the request's context; its refusal was still written.
+	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
+		s.Status = statusClientLeft
+	}
+}

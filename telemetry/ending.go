@@ -25,6 +25,15 @@ func (t *Task) Ending(results []string) []byte {
 	return append(appendName(t.appendEnding(nil), "truncated"), "true}"...)
 }
 
+// Settled is the data of the event that tells of a request that was settled, a JSON object: the members of its log line, as far as they are
+// known by then, and time. It changes nothing of the record.
+func (r *Record) Settled() []byte {
+	own := *r
+	own.clean()
+	b := own.Time.UTC().AppendFormat(append(make([]byte, 0, 1024), `{"time":"`...), time.RFC3339Nano)
+	return append(appendMembers(append(b, '"'), &own), '}')
+}
+
 // appendEnding writes the members without results, and leaves the object open.
 func (t *Task) appendEnding(b []byte) []byte {
 	b = append(b, '{')

@@ -21,12 +21,16 @@ func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `","level":"`...)
 	b = append(b, r.level().String()...)
 	b = append(b, `","msg":"request"`...)
+	return append(appendMembers(b, r), '}', '\n')
+}
+
+func appendMembers(b []byte, r *Record) []byte {
 	for i := range members {
 		if m := &members[i]; !m.rare || *m.text(r) != "" {
 			b = m.append(append(b, m.prefix...), r)
 		}
 	}
-	return append(b, '}', '\n')
+	return b
 }
 
 // appendName writes the comma before a member, unless it is the first, and its name.

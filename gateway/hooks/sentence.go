@@ -10,8 +10,10 @@ import (
 
 // told are the members of an event's data that sentences tell of.
 type told struct {
-	Account   string      `json:"account"`
-	Cost      json.Number `json:"cost"`
+	Account string `json:"account"`
+	Cost    struct {
+		Spend json.Number `json:"spend"`
+	} `json:"cost"`
 	Expires   string      `json:"expires"`
 	Fault     string      `json:"fault"`
 	ID        string      `json:"id"`
@@ -44,11 +46,11 @@ func sentence(e *event.Event, d *told) string {
 	team := "Team " + e.Team
 	switch e.Type {
 	case event.TaskSucceeded, event.TaskFailed, event.TaskCancelled, event.TaskUnheard, event.TaskStored:
-		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost))
+		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost.Spend))
 	case event.QuotaReached:
 		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
 	case event.RequestSettled:
-		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost))
+		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost.Spend))
 	case event.RateStarved:
 		return team + ": more than half of the requests were refused for 5 minutes"
 	case event.KeyExpiring:

@@ -20,10 +20,10 @@ func TestSentences(t *testing.T) {
 		team string
 		data string
 	}{
-		{event.TaskSucceeded, "search", `{"task_id":"t1","model":"gen2.6-image","images":2,"cost":0.4}`},
+		{event.TaskSucceeded, "search", `{"task_id":"t1","model":"gen2.6-image","images":2,"cost":{"requests":1,"spend":0.4}}`},
 		{event.TaskFailed, "search", `{"task_id":"t1","model":"gen2.6-image","images":0}`},
 		{event.TaskCancelled, "search", `{"task_id":"t1"}`},
-		{event.TaskUnheard, "search", `{"task_id":"t1","cost":"0.4"}`},
+		{event.TaskUnheard, "search", `{"task_id":"t1","cost":{"spend":"0.4"}}`},
 		{event.TaskStored, "search", `{"task_id":"t1"}`},
 		{event.QuotaReached, "search", `{"scope":"team","unit":"spend","period":"day","threshold":80,"used":40.1,"left":9.9,"limit":50}`},
 		{event.QuotaReached, teams.HouseID, `{"scope":"house","unit":"images","period":"month","threshold":100,"used":400000,"left":0,"limit":400000}`},
@@ -31,7 +31,7 @@ func TestSentences(t *testing.T) {
 		{event.QuotaReached, "search", `{"scope":"tag","id":"alpha","unit":"images","period":"day","threshold":50}`},
 		{event.QuotaReached, "search", `{"scope":"tag","id":"","unit":"images","period":"day","threshold":50}`},
 		{event.QuotaReached, teams.AccountQuotasID("second"), `{"scope":"account","id":"second","unit":"images","period":"day","threshold":50}`},
-		{event.RequestSettled, "search", `{"model":"llm-max","cost":0.0012}`},
+		{event.RequestSettled, "search", `{"model":"llm-max","cost":{"spend":0.0012}}`},
 		{event.RateStarved, "search", `{}`},
 		{event.KeyExpiring, "search", `{"key":"8yhndrgynll4","expires":"2027-06-30T00:00:00Z"}`},
 		{event.AccountOut, event.Operators, `{"account":"main","reason":"the key is invalid","until":"2026-11-26T16:00:00Z"}`},
