@@ -2,6 +2,8 @@ package gateway_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,12 @@ func TestEachEndIsToldOnce(t *testing.T) {
 			got := h.ends("search")
 			if len(got) != 1 || !strings.HasPrefix(got[0], fmt.Sprintf(tt.want, id)) {
 				t.Fatalf("told %q", got)
+			}
+			page, err := os.ReadFile("../docs/events.md")
+			_, data, _ := strings.Cut(got[0], " ")
+			_, example, _ := strings.Cut(string(page), "\ntask.succeeded ")
+			if example, _, _ = strings.Cut(example, "\n"); err != nil || !slices.Equal(members(t, data), members(t, example)) {
+				t.Errorf("%v, docs/events.md has no example of\n%s", err, data)
 			}
 			if strings.Contains(got[0], "prompt") || strings.Contains(got[0], "https://pictures/1.png?a=1&b=2") != (about == "succeeded") {
 				t.Error(got[0])

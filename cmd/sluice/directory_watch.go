@@ -14,6 +14,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
+	"sluice/gateway/notices"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
@@ -156,6 +157,14 @@ func (w *directoryWatch) refuse(what string, err error) {
 	if was := w.bad.Swap(&text); was == nil || *was != text {
 		w.log.Error("directory refused, the one before stays in force", "fault", text)
 	}
+}
+
+// fault is what operators are told of the directory. That it cannot be read is no fault of it.
+func (w *directoryWatch) fault() notices.Fault {
+	if text := w.bad.Load(); text != nil {
+		return notices.Fault{Source: "directory", Text: *text}
+	}
+	return notices.Fault{Source: "directory"}
 }
 
 // state is the directory's line in readiness.

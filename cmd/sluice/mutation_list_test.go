@@ -96,7 +96,7 @@ var mutations = []mutation{
 	{about: "another account is asked although the first may have done the work", file: "gateway/attempts.go", old: "if !s.verdict.Another || s.held", new: "if s.verdict.Outcome == account.Worked || s.held"},
 	{about: "a task is asked for at another account", file: "gateway/service.go", old: "u.live.roster.Of(claim.Account)", new: `u.live.roster.Of("b")`},
 	{about: "an account that was removed is said again and again", file: "gateway/accounts/accounts.go", old: "if _, before := r.told.LoadOrStore(id, true); !before {", new: "if true {"},
-	{about: "a request that was given up stays counted", file: "gateway/accounts/attempt.go", old: "\tt.inFlight.Add(-1)\n\tif shows", new: "\tif shows"},
+	{about: "a request that was given up stays counted", file: "gateway/accounts/attempt.go", old: "\tt.inFlight.Add(-1)\n\tif v.", new: "\tif v."},
 	{about: "two requests probe", file: "gateway/accounts/roll.go", old: "; probes || !choice.Probe {", new: "; true {"},
 	{about: "the key before is not covered", file: "gateway/upstream/secrets.go", old: "s.before = before.now.and(before.before).without(s.now)", new: "s.before = hidden{}"},
 	{about: "accounts share a rate of queries", file: "cache/redis.go", old: "key += ofAccount + w.Account", new: "_ = ofAccount"},

@@ -172,6 +172,11 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"policy/event/outbox", "policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
+	"gateway/notices": {
+		ours:      []string{"policy/account", "policy/event", "policy/teams", "telemetry/recent"},
+		testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"},
+		never:     []string{goRedis, otelAPI, "os", slogPkg, httpPkg},
+	},
 	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
@@ -232,7 +237,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/notices", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

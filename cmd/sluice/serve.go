@@ -20,6 +20,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/gateway/hooks"
+	"sluice/gateway/notices"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
 	"sluice/gateway/upstream"
@@ -116,6 +117,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
 	watched.Hooks = p.hooks(force)
+	faults := func() []notices.Fault { return []notices.Fault{directory.watch.fault()} }
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{
 		{Name: "accept", State: p.listeners.public.state},
@@ -129,8 +131,12 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		files := newWatch(c, logger, directory.setFile, p.telemetry.Metrics.Reload)
 		watched.TeamsFaulty = func() bool { return files.state() != nil }
 		checks = append(checks, admin.Check{Name: "teams", State: files.state})
+		faults = func() []notices.Fault { return []notices.Fault{files.notice(), directory.watch.fault()} }
 		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })
 	}
+	p.works = append(p.works, notices.New(notices.Config{
+		Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load), Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
+	}).Run)
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, logger})
 		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: settings.ConsoleConnections, Proxies: settings.Prefixes(c.TrustedProxies), Log: logger})

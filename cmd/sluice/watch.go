@@ -12,6 +12,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
+	"sluice/gateway/notices"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -112,6 +113,14 @@ func (w *watch) refuse(err error) {
 	}
 	w.fault.Store(&text)
 	w.log.Error("teams file refused, the previous one stays in force", "fault", text)
+}
+
+// notice is what operators are told of the files.
+func (w *watch) notice() notices.Fault {
+	if text := w.fault.Load(); text != nil {
+		return notices.Fault{Source: "file", Text: *text}
+	}
+	return notices.Fault{Source: "file"}
 }
 
 // state is the watch's line in readiness.

@@ -18,7 +18,8 @@ type Account struct {
 
 	way      atomic.Pointer[Way]
 	inFlight atomic.Int64
-	ill      atomic.Bool // health has something to say
+	ill      atomic.Bool  // health has something to say
+	worked   atomic.Int64 // when the last request began that worked, in ns since 1970; 0: none did
 
 	mu        sync.Mutex
 	health    account.Health
@@ -114,6 +115,9 @@ func (r *Roster) Standings() []account.Standing {
 		a.mu.Unlock()
 		s.ID, s.Region, s.Address, s.Key, s.InFlight = a.ID, a.spec.Region, address(way.base), masked(way.key.Reveal()), int(a.inFlight.Load())
 		s.Limits, s.Quotas = a.spec.Limits, a.spec.Quotas
+		if at := a.worked.Load(); at != 0 {
+			s.Worked = time.Unix(0, at).UTC()
+		}
 	}
 	return all
 }

@@ -47,6 +47,7 @@ func (t *Attempt) Probes() bool { return t.probes }
 // Works notes that the account does the work, before the answer has ended: those who wait for a probe need not wait for its end.
 func (t *Attempt) Works() {
 	t.probes = false
+	t.worked.Store(t.began.UnixNano())
 	t.note(t.model, t.began, t.roster.config.Now(), account.Verdict{Outcome: account.Worked})
 }
 
@@ -82,6 +83,9 @@ func (t *Attempt) close() (was bool) {
 func (t *Attempt) end(v account.Verdict) {
 	t.open = false
 	t.inFlight.Add(-1)
+	if v.Outcome == account.Worked {
+		t.worked.Store(t.began.UnixNano())
+	}
 	if shows := v.Outcome == account.Throttled || v.Outcome == account.Refused; shows || t.ill.Load() {
 		t.note(t.model, t.began, t.roster.config.Now(), v)
 	}

@@ -25,10 +25,11 @@ type told struct {
 	Period    string      `json:"period"`
 	Reason    string      `json:"reason"`
 	Scope     string      `json:"scope"`
+	Since     string      `json:"since"`
+	Source    string      `json:"source"`
 	TaskID    string      `json:"task_id"`
 	Threshold json.Number `json:"threshold"`
 	Unit      string      `json:"unit"`
-	Until     string      `json:"until"`
 	Used      json.Number `json:"used"`
 }
 
@@ -52,15 +53,15 @@ func sentence(e *event.Event, d *told) string {
 	case event.RequestSettled:
 		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost.Spend))
 	case event.RateStarved:
-		return team + ": more than half of the requests were refused for 5 minutes"
+		return team + ": more than half of the requests were refused for 5 minutes" + part(", most often ", d.Reason)
 	case event.KeyExpiring:
 		return team + ": key " + d.Key + " expires" + part(" at ", d.Expires)
 	case event.AccountOut:
-		return "Account " + d.Account + " at the service is out" + part(": ", d.Reason) + part(", until ", d.Until)
+		return "Account " + d.Account + " at the service is out" + part(" since ", d.Since) + part(": ", d.Reason)
 	case event.AccountBack:
 		return "Account " + d.Account + " at the service is back"
 	case event.TeamsFaulty:
-		return "The teams file is faulty, the one before it stays in force" + part(": ", d.Fault)
+		return "The " + or(faulty[d.Source], "teams file is") + " faulty, what was before stays in force" + part(": ", d.Fault)
 	case event.Ping:
 		return "Sluice: this hook works"
 	}
@@ -72,6 +73,9 @@ var ends = map[event.Type]string{
 	event.TaskSucceeded: "succeeded", event.TaskFailed: "failed", event.TaskCancelled: "was cancelled",
 	event.TaskUnheard: "was never heard of again and is charged as held", event.TaskStored: "has its pictures stored",
 }
+
+// faulty are the sources of teams and accounts.
+var faulty = map[string]string{"file": "teams file or the accounts file is", "directory": "directory is"}
 
 // whoseQuota names what a quota limits.
 func whoseQuota(e *event.Event, d *told) string {

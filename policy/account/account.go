@@ -39,6 +39,7 @@ type Standing struct {
 	State     State
 	Why       string    // what upstream answered, in the words of the log; empty if State is ok
 	Since     time.Time // of the state; zero if it is ok from the start
+	Worked    time.Time // when the last request began that worked; zero: none did
 	Cooling   []Rest    // the models that are cooling, in the order of their names
 	Weight    int
 	InFlight  int

@@ -3,6 +3,7 @@ package event
 import (
 	"container/heap"
 	"context"
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -17,7 +18,7 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
-	firsts  map[string]int64 // the limits of events that are written once, by owner and name
+	firsts  map[string]first // of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
 }
@@ -44,7 +45,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]first{}, lost: map[Address]int{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -77,10 +78,11 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 func (m *Memory) Once(ctx context.Context, n Name, d *Draft) (bool, error) {
 	m.mu.Lock()
 	of := n.Owner + " " + n.Name
-	limit, known := m.firsts[of]
-	told := known && !(n.Again && limit < n.Limit)
+	was, known := m.firsts[of]
+	told := !n.IsNew(was.limit, known)
 	if !told {
-		m.firsts[of] = n.Limit
+		m.bound()
+		m.firsts[of] = first{n.Limit, m.now()}
 	}
 	m.mu.Unlock()
 	if told || d == nil {
@@ -88,6 +90,28 @@ func (m *Memory) Once(ctx context.Context, n Name, d *Draft) (bool, error) {
 	}
 	_, err := m.Append(ctx, d)
 	return true, err
+}
+
+// first is when a name was remembered, and its limit.
+type first struct {
+	limit int64
+	at    time.Time
+}
+
+// mostFirsts bounds the names that are remembered, some 10 MB: clients can invent values of tags, which quotas are told of. Beyond it names go
+// whose day is over, or all.
+const mostFirsts = 100_000
+
+// bound makes room for a name. The lock is held.
+func (m *Memory) bound() {
+	if len(m.firsts) < mostFirsts {
+		return
+	}
+	before := m.now().Add(-48 * time.Hour)
+	maps.DeleteFunc(m.firsts, func(_ string, f first) bool { return f.at.Before(before) })
+	if len(m.firsts) >= mostFirsts {
+		clear(m.firsts)
+	}
 }
 
 // of returns an owner's events without those whose life has ended. The lock is held.

@@ -34,6 +34,26 @@ type Name struct {
 	Owner, Name string
 	Limit       int64 // remembered with it
 	Again       bool  // it is new again if it is remembered with a smaller limit
+	Turn        bool  // it is that of something that is on or has ended, by [TurnAt], and new if it is remembered in the other state, with a smaller limit
+}
+
+// TurnAt is the limit of a name of something that is on since a time, or has ended by then. Its last bit is the state.
+func TurnAt(on bool, at time.Time) int64 {
+	if on {
+		return 2*at.UnixMilli() + 1
+	}
+	return 2 * at.UnixMilli()
+}
+
+// IsNew reports whether a name is new, by the limit that it is remembered with, or 0 if it is not.
+func (n *Name) IsNew(limit int64, known bool) bool {
+	switch {
+	case n.Turn:
+		return limit < n.Limit && limit%2 != n.Limit%2
+	case n.Again:
+		return !known || limit < n.Limit
+	}
+	return !known
 }
 
 // State is how far a delivery is.

@@ -561,6 +561,14 @@ func TestANameIsNewOnce(t *testing.T) {
 			{event.Name{Owner: "search", Name: "a", Limit: 11, Again: true}, draft, false, 2},
 			{event.Name{Owner: "search", Name: "b", Limit: 1 << 52, Again: true}, nil, true, 2},
 			{event.Name{Owner: "search", Name: "b", Limit: 1<<52 + 1, Again: true}, nil, true, 2},
+			{event.Name{Owner: "search", Name: "c", Limit: 10, Turn: true}, draft, false, 2}, // it has ended, and never began
+			{event.Name{Owner: "search", Name: "c", Limit: 11, Turn: true}, draft, true, 3},
+			{event.Name{Owner: "search", Name: "c", Limit: 13, Turn: true}, draft, false, 3}, // another heard of it later
+			{event.Name{Owner: "search", Name: "c", Limit: 10, Turn: true}, draft, false, 3}, // it was no more before it began
+			{event.Name{Owner: "search", Name: "c", Limit: 16, Turn: true}, nil, true, 3},
+			{event.Name{Owner: "search", Name: "c", Limit: 15, Turn: true}, draft, false, 3}, // it began before it ended
+			{event.Name{Owner: "search", Name: "c", Limit: 1<<52 + 1, Turn: true}, draft, true, 4},
+			{event.Name{Owner: "search", Name: "c", Limit: 1<<52 + 2, Turn: true}, draft, true, 5},
 		} {
 			got, err := f.once.Once(f.Context(), tt.Name, tt.draft)
 			list, _, listed := f.After(f.Context(), event.ID{Owner: "search"}, 10)

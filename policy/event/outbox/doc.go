@@ -14,7 +14,7 @@
 //	sl1:{<owner>}:due:<hook> zset    an event's life after the last deliveries that wait: place and path, by when they are due, ms
 //	sl1:{<owner>}:tried:<n>  hash    an event's life, and a day     of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
-//	sl1:{<owner>}:firsts:<p> hash    62 days after the last         those of values of a tag and of keys in a day or month
+//	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
 //

@@ -18,7 +18,10 @@ func (o *Outbox) Once(ctx context.Context, n event.Name, d *event.Draft) (bool, 
 		w = new(Written)
 	}
 	again := 0
-	if n.Again {
+	switch {
+	case n.Turn:
+		again = 2
+	case n.Again:
 		again = 1
 	}
 	args := []any{o.Clock(), string(w.Type), w.Data, w.Keep, w.Most, n.Name, int(onceKept.Seconds()), n.Limit, again}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,20 @@ func (f *form) adjust(team *teams.Team, images int64) {
 	}
 }
 
+// documented checks that docs/events.md has each of these data.
+func documented(t *testing.T, data ...string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range data {
+		if !strings.Contains(string(page), "\nquota.reached "+one) {
+			t.Errorf("docs/events.md lacks %s", one)
+		}
+	}
+}
+
 // Each threshold of a quota is told by the charge that passes it: once a period, again in the next, and again if the limit was raised above
 // what is used, but not if what was used became less meanwhile.
 func TestAThresholdIsToldByTheChargeThatPassesIt(t *testing.T) {
@@ -75,6 +90,7 @@ func TestAThresholdIsToldByTheChargeThatPassesIt(t *testing.T) {
 		told("")
 		use(1)
 		told(data(50, 5, 5, 10))
+		documented(f.T, data(50, 5, 5, 10))
 		use(1)
 		told("")
 		f.adjust(team, -3)
@@ -136,6 +152,10 @@ func TestEveryScopeIsTold(t *testing.T) {
 			} {
 				if got := written(f, events, owner); got != want {
 					f.Errorf("of %s was told\n%swant\n%s", owner, got, want)
+				}
+				if owner != account.ID {
+					lines := strings.SplitAfter(want, "\n")
+					documented(f.T, lines[len(lines)-2])
 				}
 			}
 		})

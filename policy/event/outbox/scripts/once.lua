@@ -1,12 +1,16 @@
 -- Remembers a name with a limit, and writes an event, unless the name is remembered: the first of all replicas does.
 --
 -- ARGV  2 the event's type; empty: none is written  3 its data  4 its life, ms  5 the most events of an owner  6 the name
---       7 how long it is remembered, s  8 the limit  9 1: also if it is remembered with a smaller limit; else 0  then its targets
+--       7 how long it is remembered, s  8 the limit  9 1: also if it is remembered with a smaller limit; 2: only if it is remembered with a smaller
+--       one, of which one is even and one odd, 0 if it is not remembered; else 0  then its targets
 -- Returns its place, and how many others were dropped; without an event 1; nothing: the name is remembered.
 local e = ARGV[2] ~= '' and {type = ARGV[2], data = ARGV[3], keep = ARGV[4], most = ARGV[5], to = {unpack(ARGV, 10)}}
 if e then ready_event(e) end
 local known = redis.call('HGET', TEAM .. 'firsts', ARGV[6])
-if known and not (ARGV[9] == '1' and tonumber(known) < tonumber(ARGV[8])) then return {} end
+local before, limit = tonumber(known or 0), tonumber(ARGV[8])
+local new = not known or ARGV[9] == '1' and before < limit
+if ARGV[9] == '2' then new = before < limit and before % 2 ~= limit % 2 end
+if not new then return {} end
 redis.call('HSET', TEAM .. 'firsts', ARGV[6], ARGV[8])
 redis.call('EXPIRE', TEAM .. 'firsts', ARGV[7])
 if not e then return {1} end

@@ -1,0 +1,124 @@
+// Package notices writes the events that belong to no charge: that an account at the service is out or back, that the files or the directory
+// are faulty, that a key expires soon, that most of a team's requests are refused.
+//
+// Every replica looks, and each event is written once over all of them, and again when it happens again: the outbox remembers what was
+// told. It decides nothing about accounts, files, keys or requests.
+package notices
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"sluice/policy/account"
+	"sluice/policy/event"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
+)
+
+const (
+	roundEvery = 5 * time.Second
+	// slowEvery is how often keys and refusals are looked at, and how often what is known here is compared with what other replicas told.
+	slowEvery = time.Minute
+)
+
+// Outbox keeps events. It has two forms, in memory and in Redis.
+type Outbox interface {
+	// Once MUST write a draft, nil: none, if a name is new, as [event.Name] says, and report whether it is.
+	Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
+}
+
+// Fault is what is wrong with a source of the teams or accounts.
+type Fault struct {
+	Source string // file or directory
+	Text   string // without secrets; empty: it is whole
+}
+
+// Config has what a Watch works with. Every field is required.
+type Config struct {
+	Outbox    Outbox
+	To        event.Routes
+	Teams     func() *teams.File // in force, of file and directory
+	Standings func() []account.Standing
+	Faults    func() []Fault
+	// Minutes returns the counts of teams in the minutes of a span, of all replicas.
+	Minutes func(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
+	Now     func() time.Time
+}
+
+// Watch looks at all that, some in each round. One goroutine calls Run or Round.
+type Watch struct {
+	Config
+	turns map[string]turn  // by owner and name
+	told  map[string]int64 // limits of names, by owner and name
+	slow  time.Time        // of the last slow look
+}
+
+// New builds a Watch that has seen nothing.
+func New(config Config) *Watch {
+	return &Watch{Config: config, turns: map[string]turn{}, told: map[string]int64{}}
+}
+
+// Run looks until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	ticker := time.NewTicker(roundEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		w.Round(ctx)
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// Round looks once. What the outbox does not take is tried again in the next round.
+func (w *Watch) Round(ctx context.Context) {
+	w.accounts(ctx)
+	w.faults(ctx)
+	if now := w.Now(); now.Sub(w.slow) >= slowEvery || now.Before(w.slow) {
+		w.slow = now
+		w.keys(ctx)
+		w.starved(ctx)
+	}
+}
+
+// turn is a state that this process has seen and compared with what was told.
+type turn struct {
+	on    bool
+	since time.Time
+	asked time.Time // when the outbox was asked last; zero: it must be asked
+}
+
+// since is when this process saw a state first, of one of which it is not known otherwise.
+func (w *Watch) since(owner, name string, on bool) time.Time {
+	if t, known := w.turns[owner+" "+name]; known && t.on == on {
+		return t.since
+	}
+	return w.Now()
+}
+
+// turned tells that something is on since a time, or has ended by a time, unless it was told, or something later.
+func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, d *event.Draft, owner string) {
+	key, now := owner+" "+name, w.Now()
+	t, known := w.turns[key]
+	if !known || t.on != on {
+		t = turn{on: on, since: at}
+	}
+	if t.asked.IsZero() || now.Sub(t.asked) >= slowEvery {
+		if _, err := w.Outbox.Once(ctx, event.Name{Owner: owner, Name: name, Limit: event.TurnAt(on, at), Turn: true}, d); err == nil {
+			t.asked = now
+		}
+	}
+	w.turns[key] = t
+}
+
+// draft is an event for whom it concerns; nil: nobody.
+func (w *Watch) draft(owner string, of event.Type, data any) *event.Draft {
+	to := w.To(owner, of, "")
+	if len(to) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(data) // texts, numbers and times
+	return &event.Draft{Type: of, Team: owner, Data: text, To: to}
+}
