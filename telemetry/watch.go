@@ -71,7 +71,7 @@ func (m *Metrics) Watch(w Watched) error {
 		b.queue(w.Queue)
 	}
 	if w.Hooks != nil {
-		b.gauges(ownHookOldest, "s", "age of the oldest event that a hook has not taken, of those that this replica tried last; 0: none", func(_ context.Context, o metric.Float64Observer) error {
+		b.gauges(ownHookOldest, "s", "age of the oldest event that waits for a hook, whichever replica tried it; 0: none", func(_ context.Context, o metric.Float64Observer) error {
 			for hook, age := range w.Hooks() {
 				o.Observe(age.Seconds(), metric.WithAttributes(labelHook.String(hook)))
 			}

@@ -14,6 +14,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
+	"sluice/gateway/hooks"
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit/redisstore"
@@ -67,6 +68,9 @@ func (c *configuration) fit(joined *teams.File, whole bool) error {
 	fs := append(c.counted, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", misfits)...)
 	if whole {
 		fs = append(fs, settings.DocumentFaults(settings.Prefix+"ACCOUNTS_FILE", unknown)...)
+	}
+	if joined != c.teams { // what is faulty now and was not in the file alone is of the directory
+		fs = append(fs, settings.DocumentFaults("directory", hooks.Faults(joined, posting(c.Settings)))...)
 	}
 	return fs.Err()
 }

@@ -94,3 +94,26 @@ func TestCheckListsFaultyHooks(t *testing.T) {
 		t.Errorf("%d, %s", code, out)
 	}
 }
+
+// The hooks of the directory's teams are judged, too.
+func TestCheckListsFaultyHooksOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	environ, dir := hookWorld(t, "http://127.0.0.1:1")
+	environ = append(environ, "SLUICE_REDIS_URL="+startRedis(t).url())
+	hook := func(secret string) {
+		t.Helper()
+		doc := filepath.Join(dir, "directory.yaml")
+		must(t, os.WriteFile(doc, []byte("teams: [{id: maps, hooks: [{id: tiles, url: \"http://127.0.0.1:1/\", events: [\"*\"], secret_file: "+secret+"}]}]\n"), 0o600))
+		if code, out := hookRun(t, environ, "directory", "import", "--force", doc); code != exitClean {
+			t.Fatalf("%d, %s", code, out)
+		}
+	}
+	hook("secret")
+	if code, out := hookRun(t, environ, "check"); code != exitClean || !strings.Contains(out, "# team maps") {
+		t.Errorf("%d, %s", code, out)
+	}
+	hook("missing")
+	if code, out := hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "directory: hooks.tiles.secrets: no such file") {
+		t.Errorf("%d, %s", code, out)
+	}
+}

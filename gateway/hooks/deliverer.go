@@ -44,14 +44,15 @@ type Deliverer struct {
 	hooks  map[event.Address]*event.Hook
 	ended  map[event.Address]event.Hook // with 410, until its lines change
 	flying map[event.Address]int
-	away   bool // the outbox is; the log says so once
-	waits  waiting
+	away   bool                        // the outbox is; the log says so once
+	oldest map[event.Address]time.Time // that waits, as last known
+	aged   time.Time                   // when the outbox was asked for that
 }
 
 // New builds a Deliverer. It starts nothing.
 func New(config Config) *Deliverer {
 	config.Life = cmp.Or(config.Life, defaultLife)
-	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]event.Hook{}, flying: map[event.Address]int{}, waits: waiting{}}
+	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]event.Hook{}, flying: map[event.Address]int{}}
 }
 
 // Run delivers until ctx ends, and returns when what is under way has been told to the outbox: within some 10 s.
@@ -83,9 +84,7 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 		}
 	}
 	d.tellLost(ctx, lost)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waits.forget(d.Now())
+	d.age(ctx)
 }
 
 // rooms has how many deliveries each hook may take at the moment, and all together.
@@ -138,7 +137,6 @@ func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 		return nil
 	}
 	d.flying[due.To]++
-	d.waits.add(due, d.Now())
 	return h
 }
 
@@ -147,7 +145,7 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
 	outcome := judge(due, answer.Code, d.Now(), d.Life, rand.Float64())
-	d.end(h, due, outcome)
+	d.note(h, due, outcome)
 	d.Count(h.ID, outcome)
 	d.tell(ctx, due, outcome, err)
 	d.record(ctx, due, taken)
@@ -162,14 +160,14 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	}
 }
 
-// end notes what came of a try.
-func (d *Deliverer) end(h *event.Hook, due *event.Delivery, outcome Outcome) {
+// note notes that a hook has ended.
+func (d *Deliverer) note(h *event.Hook, due *event.Delivery, outcome Outcome) {
+	if outcome != Ended {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waits.end(due)
-	if outcome == Ended {
-		d.ended[due.To] = *h
-	}
+	d.ended[due.To] = *h
 }
 
 // tellLost counts and logs deliveries that the outbox gave up.

@@ -193,6 +193,7 @@ func TestSlowReceiversHoldUpNoOther(t *testing.T) {
 		d := w.replica()
 		stop := w.run(d)
 		time.Sleep(9 * time.Second)
+		w.asked(d)
 		if slow, quick := len(w.to.of("slow.example")), len(w.to.of("jobs.example")); slow != perHook || quick != 100 {
 			t.Errorf("%d and %d tries", slow, quick)
 		}
@@ -390,17 +391,40 @@ func TestCallbacksGoBelowTheirHook(t *testing.T) {
 	})
 }
 
-// What another replica took over is no longer counted as waiting here.
-func TestTheOldestIsForgottenOnceAnotherTries(t *testing.T) {
+// asked has a deliverer ask the outbox what waits.
+func (w *world) asked(d *Deliverer) {
+	d.mu.Lock()
+	d.aged = time.Time{}
+	d.mu.Unlock()
+	d.age(w.Context())
+}
+
+// What waits is aged wherever it was tried, also by nobody; what another replica delivered waits no more; while the outbox is away, what is
+// known grows older.
+func TestTheOldestIsThatOfTheOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, always(500))
 		d := w.replica()
 		stop := w.run(d)
 		w.append("search", 1)
 		time.Sleep(2 * time.Second)
+		w.asked(d)
 		if got := d.Oldest()["jobs"]; got != 2*time.Second {
 			t.Errorf("%v", got)
 		}
+		other := w.replica() // it never tried
+		other.rooms()
+		w.asked(other)
+		if got := other.Oldest()["jobs"]; got != 2*time.Second {
+			t.Errorf("%v, by another", got)
+		}
+		w.box.setAway(true)
+		time.Sleep(30 * time.Second)
+		w.asked(other)
+		if got := other.Oldest()["jobs"]; got != 32*time.Second {
+			t.Errorf("%v, away", got)
+		}
+		w.box.setAway(false)
 		w.box.mu.Lock()
 		w.box.list = nil // another replica delivered it
 		w.box.mu.Unlock()

@@ -66,7 +66,7 @@ func (b *box) Tried(_ context.Context, d *event.Delivery) error {
 		return errGone
 	}
 	for _, k := range b.list {
-		if nameOf(&k.Delivery) == nameOf(d) {
+		if k.Event.ID == d.Event.ID && k.To == d.To && k.Path == d.Path {
 			k.Delivery, k.leased = *d, time.Time{}
 		}
 	}
@@ -77,6 +77,21 @@ func (b *box) setAway(away bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.away = away
+}
+
+func (b *box) Oldest(context.Context, []event.Address) (map[event.Address]time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return nil, errGone
+	}
+	oldest := map[event.Address]time.Time{}
+	for _, k := range b.list {
+		if at := oldest[k.To]; k.State == event.Waiting && (at.IsZero() || k.Event.Time.Before(at)) {
+			oldest[k.To] = k.Event.Time
+		}
+	}
+	return oldest, nil
 }
 
 // states counts the deliveries by state.

@@ -1,69 +1,48 @@
 package hooks
 
 import (
+	"context"
 	"time"
 
 	"sluice/policy/event"
 )
 
-// waiting is what this replica tried, or tries, and what was not taken. The replica that tried last knows a delivery: until its next try is
-// past, or is told by another.
-type waiting map[one]until
+// agedEvery is how often the outbox is asked what waits.
+const agedEvery = 10 * time.Second
 
-// one names a delivery.
-type one struct {
-	event event.ID
-	to    event.Target
-}
-
-// until is how long a delivery is known.
-type until struct {
-	written time.Time // its event
-	next    time.Time // when another replica may try; zero: it is under way here
-}
-
-func nameOf(d *event.Delivery) one { return one{d.Event.ID, event.Target{Address: d.To, Path: d.Path}} }
-
-// add notes a try that begins.
-func (w waiting) add(d *event.Delivery, now time.Time) {
-	written := d.Event.Time
-	if written.After(now) {
-		written = now
+// age asks the outbox since when each hook has taken nothing, unless it was asked lately. While the outbox is away, what was known stays.
+func (d *Deliverer) age(ctx context.Context) {
+	d.mu.Lock()
+	now, hooks := d.Now(), make([]event.Address, 0, len(d.hooks))
+	for to := range d.hooks {
+		hooks = append(hooks, to)
 	}
-	w[nameOf(d)] = until{written: written}
-}
-
-// end notes a try's outcome.
-func (w waiting) end(d *event.Delivery) {
-	if name := nameOf(d); d.State == event.Waiting {
-		w[name] = until{w[name].written, d.Next}
-	} else {
-		delete(w, name)
+	due := len(hooks) > 0 && (now.Sub(d.aged) >= agedEvery || now.Before(d.aged))
+	d.mu.Unlock()
+	if !due {
+		return
+	}
+	oldest, err := d.Outbox.Oldest(ctx, hooks)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.aged = now; err == nil {
+		d.oldest = oldest
 	}
 }
 
-// forget drops what another replica has tried by now.
-func (w waiting) forget(now time.Time) {
-	for name, u := range w {
-		if !u.next.IsZero() && now.After(u.next.Add(event.Lease)) {
-			delete(w, name)
-		}
-	}
-}
-
-// Oldest has the age of the oldest event that each hook has not taken, by the ids of hooks: of those that this replica tried last. 0: it
-// has taken all. Hooks of several teams with one id count as one.
+// Oldest has the age of the oldest event that each hook has not taken, by the ids of hooks, whichever replica tried it, or none did. 0: it has
+// taken all. Hooks of several teams with one id count as one.
 func (d *Deliverer) Oldest() map[string]time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, oldest := d.Now(), map[string]time.Duration{}
+	now, ages := d.Now(), map[string]time.Duration{}
 	for to := range d.hooks {
-		oldest[to.Hook] = 0
+		ages[to.Hook] = max(ages[to.Hook], 0)
 	}
-	for name, u := range d.waits {
-		if age, known := oldest[name.to.Hook]; known {
-			oldest[name.to.Hook] = max(age, now.Sub(u.written))
+	for to, at := range d.oldest {
+		if age, known := ages[to.Hook]; known {
+			ages[to.Hook] = max(age, now.Sub(at))
 		}
 	}
-	return oldest
+	return ages
 }

@@ -250,6 +250,25 @@ func (m *Memory) find(id ID) *keptEvent {
 	return list[i]
 }
 
+// Oldest implements [Outbox].
+func (m *Memory) Oldest(_ context.Context, hooks []Address) (map[Address]time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	oldest, ends := map[Address]time.Time{}, m.now().Add(-m.bounds.Keep)
+	for _, hook := range hooks {
+		q := m.waiting[hook]
+		if q == nil {
+			continue
+		}
+		for _, d := range *q {
+			if at := d.Event.Time; !at.Before(ends) && (oldest[hook].IsZero() || at.Before(oldest[hook])) {
+				oldest[hook] = at
+			}
+		}
+	}
+	return oldest, nil
+}
+
 // Deliveries implements [Outbox].
 func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []Delivery, err error) {
 	m.mu.Lock()

@@ -83,6 +83,9 @@ type Outbox interface {
 	Due(ctx context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error)
 	// Tried records the outcome of a try: d's State, Tries, Code, Last and Next, as the caller set them.
 	Tried(ctx context.Context, d *Delivery) error
+	// Oldest returns when the oldest event was written that waits for each of these hooks; those without one are left out. Of more than 2,000
+	// that wait it may be one of the next oldest.
+	Oldest(ctx context.Context, hooks []Address) (map[Address]time.Time, error)
 	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many.
 	Deliveries(ctx context.Context, owner string, most int) ([]Delivery, error)
 	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more.

@@ -540,6 +540,63 @@ func TestTheWalkTidiesTheIndex(t *testing.T) {
 }
 
 // A name of an owner is new once, or again with a larger limit. A draft is written with it; without one nothing is.
+// What waits longest for a hook is known, whosever event it is, and whenever its next try comes.
+func TestTheOldestThatWaitsIsKnown(t *testing.T) {
+	forms(t, func(f *form) {
+		ops := event.Address{Owner: event.Operators, Hook: "ops"}
+		age := func(want map[event.Address]time.Time) {
+			f.Helper()
+			got, err := f.Oldest(f.Context(), []event.Address{jobs, ops, {Owner: "shop", Hook: "none"}})
+			if err != nil || len(got) != len(want) {
+				f.Fatal(got, err)
+			}
+			for a, at := range want {
+				if !got[a].Equal(at) {
+					f.Errorf("%v since %v, want %v", a, got[a], at)
+				}
+			}
+		}
+		write := func(owner string, to ...event.Address) time.Time {
+			f.Helper()
+			f.clock.Move(time.Minute)
+			d := &event.Draft{Type: event.TaskFailed, Team: owner, Data: []byte("{}")}
+			for _, a := range to {
+				d.To = append(d.To, event.Target{Address: a})
+			}
+			id, err := f.Append(f.Context(), d)
+			if err != nil {
+				f.Fatal(err)
+			}
+			return id.Time()
+		}
+		age(nil)
+		first := write("search", jobs)
+		house := write("@house", ops)
+		second := write("search", jobs, ops)
+		age(map[event.Address]time.Time{jobs: first, ops: house})
+		list, _, err := f.Due(f.Context(), map[event.Address]int{jobs: 9, ops: 9}, 9)
+		if err != nil || len(list) != 4 {
+			f.Fatal(list, err)
+		}
+		for i := range list {
+			d := &list[i]
+			if d.Tries = 1; d.Event.Time.Equal(first) { // it is tried again last
+				d.Next = f.clock.Now().Add(time.Hour)
+			} else if d.State = event.Delivered; d.Event.Time.Equal(second) && d.To == jobs {
+				d.State, d.Next = event.Waiting, f.clock.Now().Add(time.Minute)
+			}
+			if err := f.Tried(f.Context(), d); err != nil {
+				f.Fatal(err)
+			}
+		}
+		age(map[event.Address]time.Time{jobs: first})
+		for range 20 {
+			f.clock.Move(time.Minute)
+			age(map[event.Address]time.Time{jobs: first})
+		}
+	})
+}
+
 func TestANameIsNewOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		draft := &event.Draft{Type: event.QuotaReached, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: jobs}}}

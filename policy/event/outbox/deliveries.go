@@ -29,7 +29,7 @@ func (o *Outbox) Tried(ctx context.Context, d *event.Delivery) error {
 func (o *Outbox) Deliveries(ctx context.Context, owner string, most int) (list []event.Delivery, err error) {
 	owners := []string{owner}
 	if owner == event.Operators {
-		teams, err := o.teams(ctx)
+		teams, err := ownersIn(ctx, o.client)
 		if err != nil {
 			return nil, err
 		}

@@ -208,7 +208,7 @@ func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits,
 	for _, a := range hooks {
 		all = append(all, waits{a.Owner, []string{nameOf(a)}})
 		if a.Owner == event.Operators && owners == nil {
-			if owners, err = o.teams(ctx); err != nil {
+			if owners, err = ownersIn(ctx, o.client); err != nil {
 				return nil, err
 			}
 		}
@@ -240,9 +240,9 @@ func (o *Outbox) look(ctx context.Context, pairs []waits) error {
 	return err
 }
 
-// teams are all that ever sent a request, and the accounts outside of them.
-func (o *Outbox) teams(ctx context.Context) ([]string, error) {
-	pipe := o.client.Pipeline()
+// ownersIn are the teams that ever sent a request, and the accounts outside of them.
+func ownersIn(ctx context.Context, client redis.UniversalClient) ([]string, error) {
+	pipe := client.Pipeline()
 	teams, outside := pipe.SMembers(ctx, teamsKey), pipe.SMembers(ctx, outsideKey)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err

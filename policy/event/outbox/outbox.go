@@ -29,6 +29,7 @@ var (
 	againScript  = newScript("head", "write", "tries", "again")
 	listedScript = newScript("head", "tries", "listed")
 	indexScript  = newScript("index")
+	oldestScript = newScript("head", "oldest")
 	markedScript = newScript("marked")
 )
 
