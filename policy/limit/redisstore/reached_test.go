@@ -194,3 +194,29 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 		}
 	})
 }
+
+// Of a day that knows a thousand values of a tag, further ones count together, and what is told of them is by that.
+func TestFurtherValuesOfATagAreToldTogether(t *testing.T) {
+	bothForms(t, func(f *form) {
+		team := limittest.Team(f, "tag_key: project", "tag_quotas: {images: {day: 4, month: 5}}")
+		events := f.telling(map[string][]int{"search": {100}})
+		use := func(tag string) {
+			f.Helper()
+			f.use(limit.Hold{Team: team, Tag: tag, Amounts: limit.Amounts{limit.Requests: 1}}, limit.Amounts{1, 0, 2})
+		}
+		for n := range 1000 {
+			use(fmt.Sprint("tag", n))
+		}
+		use("x1")
+		use("x2")
+		use("tag7")
+		use("x3")
+		want := `{"scope":"tag","id":"x2","unit":"images","period":"day","threshold":100,"used":4,"left":0,"limit":4}
+{"scope":"tag","id":"tag7","unit":"images","period":"day","threshold":100,"used":4,"left":0,"limit":4}
+{"scope":"tag","id":"x3","unit":"images","period":"month","threshold":100,"used":6,"left":0,"limit":5}
+`
+		if got := written(f, events, "search"); got != want {
+			f.Errorf("told\n%swant\n%s", got, want)
+		}
+	})
+}
