@@ -42,7 +42,8 @@ func (f *form) use(h limit.Hold, used limit.Amounts) {
 func (f *form) adjust(team *teams.Team, images int64) {
 	f.Helper()
 	f.uses++
-	c, err := limit.Correction{ID: strconv.FormatInt(f.uses, 10), Team: team.ID, Unit: teams.UnitImages, Delta: images, Why: "a test"}, error(nil)
+	c := limit.Correction{ID: strconv.FormatInt(f.uses, 10), Team: team.ID, Unit: teams.UnitImages, Delta: images, Why: "a test"}
+	var err error
 	if f.memory != nil {
 		_, err = f.memory.Adjust(f.Context(), c)
 	} else {
