@@ -17,7 +17,6 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/account"
-	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -202,7 +201,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 		charge.Team, charge.Estimated = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated
 		a.report(s, charge)
 		if !s.claimed { // else the task's end is told
-			charge.Event = a.settled(w, r, s)
+			charge.Event = tasks.RequestEvent(a.deps.To, &s.Record, func() { measure(w, r, a.deps.Now()) })
 		}
 		a.deps.Accounts.SettleLater(charge)
 	}
@@ -234,19 +233,6 @@ func (a *admission) report(s *requestState, charge *limit.Charge) {
 			a.tasks.Report(task)
 		}
 	}
-}
-
-// settled is the event that tells of a request that is settled; nil: no hook names it.
-func (a *admission) settled(w *reply, r *http.Request, s *requestState) *event.Draft {
-	if a.deps.To == nil {
-		return nil
-	}
-	to := a.deps.To(s.Team, event.RequestSettled, "")
-	if len(to) == 0 {
-		return nil
-	}
-	measure(w, r, a.deps.Now())
-	return &event.Draft{Type: event.RequestSettled, Team: s.Team, Data: s.Settled(), To: to}
 }
 
 // streamedTask is a task that ended in the stream of its creation.

@@ -154,3 +154,17 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 	}
 	return &event.Draft{Type: of, Team: task.Team, Data: task.Ending(results), To: to}
 }
+
+// RequestEvent is the event that tells of a request that is settled, to be written with its charge; nil: no hook names it. The record is completed
+// first if one does.
+func RequestEvent(to event.Routes, r *telemetry.Record, complete func()) *event.Draft {
+	if to == nil {
+		return nil
+	}
+	targets := to(r.Team, event.RequestSettled, "")
+	if len(targets) == 0 {
+		return nil
+	}
+	complete()
+	return &event.Draft{Type: event.RequestSettled, Team: r.Team, Data: r.Settled(), To: targets}
+}
