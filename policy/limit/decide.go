@@ -47,7 +47,8 @@ func (s *State) takes(t *Terms) RateSet {
 }
 
 // decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the
-// one with the longest wait, at equal waits the narrowest: a client that waits that long passes. admit.lua does the same in Redis.
+// one with the longest wait, at equal waits the narrowest, of one scope a rate before a quota: a client that waits that long passes. admit.lua
+// does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
@@ -56,8 +57,6 @@ func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Dur
 				s.blame(k.Number(i), wait)
 			}
 		}
-	}
-	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if t.Of(k).Quoted {
 			s.decideQuotas(k, t.Of(k), h)
 		}

@@ -70,7 +70,12 @@ func (e *estate) hold(file *teams.File, team string, a limit.Amounts) *limit.Hol
 // ask asks for images.
 func (e *estate) ask(team string, images int64) limit.Verdict {
 	e.Helper()
-	v, err := e.Admit(e.Context(), e.hold(e.File, team, limit.Amounts{limit.Requests: 1, limit.Images: images}))
+	return e.try(e.hold(e.File, team, limit.Amounts{limit.Requests: 1, limit.Images: images}))
+}
+
+func (e *estate) try(h *limit.Hold) limit.Verdict {
+	e.Helper()
+	v, err := e.Admit(e.Context(), h)
 	if err != nil {
 		e.Fatal(err)
 	}
