@@ -17,7 +17,7 @@ type State struct {
 	Balance                      // the team's
 	Inner   [InnerScopes]Balance // of the hold's scopes inside the team, by kind, where limits of them are set
 
-	placed *Held // the hold in memory, which never changes there
+	Made *Held // the hold as it is placed; nil: Verdict makes it. That in memory never changes
 }
 
 // Of returns the balance of the scope of a kind.

@@ -107,9 +107,6 @@ func (h *Held) in(k ScopeKind) (name string, charged bool) {
 	return h.Inner(k).Name(), k == ScopeTeam || h.Inner(k) != ""
 }
 
-// Terms are the current limits of the charge's team and key.
-func (c *Charge) Terms() Terms { return TermsFor(c.Team, c.Held.Key.Name()) }
-
 // What returns model|endpoint, followed by # and the tag if the hold has one.
 func (h *Held) What() string {
 	if h.Tag == "" {

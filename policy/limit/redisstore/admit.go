@@ -133,12 +133,17 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 	return s, nil
 }
 
-// ask sends the admissions of one request, and waits until each has its reply or its error.
+// ask sends the admissions of one request, and waits until each has its reply or its error. It changes the list's order.
 func ask(ctx context.Context, r *Store, list admissionGroup) {
 	if r.Cluster { // one slow node would delay the calls of the others
 		r.sendAdmissions(ctx, list)
 	} else {
 		r.admissions.process(ctx, list)
+	}
+	for _, a := range list {
+		if a.err == nil {
+			a.state.Made = a.made()
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	t := r.teams.Get(h.Team)
 	s := newSums(r.fields.on(h.Day), t, charges)
 	names := nameCharges(t.hold, charges)
-	c := new(call).start(batchScript, 0)
+	c := calls.Get().(*call).start(batchScript, 0)
 	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
 	for _, in := range s.inside {
 		c.args = append(c.args, t.inside(in.kind, h.Day))
@@ -38,7 +38,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	c.known = t.version()
 	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside))
 	for i := range s.rates {
-		c.args = append(append(c.args, s.rates[i].args...), s.rates[i].taken, s.rates[i].given)
+		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
 	}
 	for _, charge := range charges {
 		c.args = append(c.args, &charge.Held.ID)
@@ -218,6 +218,7 @@ func batched(r *Store, team string, s *settlement) (bool, error) {
 	if err := in.end(); err != nil || !done {
 		return false, err
 	}
+	s.call.reuse() // after an error the client may still use it
 	r.teams.Get(team).recordCounts(of, s.counts)
 	r.teams.Get(team).recordScopes(of, scopes)
 	return true, nil
