@@ -66,7 +66,7 @@ type named struct{ key, text wireText }
 
 // nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
 func nameCharges(prefix string, charges []*limit.Charge) []named {
-	names, b := make([]named, len(charges)), make([]byte, 0, 320*len(charges))
+	names, b := make([]named, len(charges)), make([]byte, 0, 224*len(charges))
 	for i, c := range charges {
 		from := len(b)
 		b = append(append(b, prefix...), c.Held.ID...)

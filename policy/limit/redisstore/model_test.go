@@ -426,7 +426,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 		if want {
 			m.postKinds(h, &bill)
 		}
-		got, err := f.tryCharge(&limit.Charge{Held: &h.Held, Team: *team, Amounts: s.Amounts, Bill: bill, Estimated: s.Estimated})
+		got, err := f.tryCharge(&limit.Charge{Held: &h.Held, Team: *team, Amounts: s.Amounts, Bill: &bill, Estimated: s.Estimated})
 		if err != nil || got != want {
 			return fmt.Errorf("settled %v (%w), the model says %v", got, err, want)
 		}
