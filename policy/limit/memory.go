@@ -133,6 +133,7 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
 			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k), k == ScopeKey)
+			s.Of(k).hold(&h.Amounts)
 		}
 	}
 	a.holds[h.ID] = held
@@ -140,8 +141,8 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held.add(h.Amounts)
 	if h.Task {
 		a.tasks++
+		s.Tasks++
 	}
-	a.read(s, t, h, now)
 	s.Made = &held.Held
 }
 
