@@ -54,6 +54,9 @@ func (b *bills) written(t *testing.T) string {
 	var all []string
 	for _, c := range b.charged {
 		var lines []string
+		if c.Bill == nil {
+			c.Bill = new(price.Bill)
+		}
 		for l := range c.Bill.Lines() {
 			kind := l.Kind.String()
 			if l.Size != "" {
@@ -289,7 +292,7 @@ func TestModelsWithoutAPrice(t *testing.T) {
 		h.records.await(t, 1)
 		h.counts(t, "sluice_requests_unpriced_total", tt.counted)
 		for _, c := range noted.charged {
-			if c.Amounts[limit.Spend] != 0 || c.Bill[price.Input].Quantity == 0 {
+			if c.Amounts[limit.Spend] != 0 || c.Bill == nil || c.Bill[price.Input].Quantity == 0 {
 				t.Errorf("%s: charged %+v", about, c.Amounts)
 			}
 		}

@@ -51,7 +51,7 @@ var mutations = []mutation{
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",
-		old: "r.change(v.Held, t, &small.Amounts, &Amounts{})", new: "",
+		old: "r.change(v.Held, h.Team, &small.Amounts, &Amounts{})", new: "",
 	},
 	{about: "the account's limit of all models counts none", file: "policy/limit/outsides.go", old: "l.Models != nil && ", new: ""},
 	{

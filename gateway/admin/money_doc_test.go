@@ -62,7 +62,7 @@ func TestTheExampleOfKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.ends {
-			accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: h.Amounts, Bill: bill})
+			accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: h.Amounts, Bill: &bill})
 		}
 		now = now.Add(time.Second)
 	}

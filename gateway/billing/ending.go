@@ -146,7 +146,7 @@ func (e *Ending) guess(c *limit.Charge, t *Terms) {
 	case seen.Amounts:
 		c.Bill = seen.Bill
 	default:
-		c.Bill = price.Bill{}
+		c.Bill = nil
 	}
 }
 

@@ -87,6 +87,9 @@ func TestEndings(t *testing.T) {
 		terms, charge := Terms{Price: thePrice()}, limit.Charge{}
 		flag := tt.ending.Charge(&charge, &terms)
 		var kinds []string
+		if charge.Bill == nil {
+			charge.Bill = new(price.Bill)
+		}
 		for l := range charge.Bill.Lines() {
 			kinds = append(kinds, fmt.Sprint(l.Kind, " ", l.Quantity))
 		}

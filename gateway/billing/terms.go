@@ -35,9 +35,8 @@ func (t *Terms) Look(prices price.List, model string, day int) {
 
 // charge charges for a usage.
 func (t *Terms) charge(c *limit.Charge, used price.Usage) {
-	var contradicts bool
-	c.Bill, contradicts = price.Of(t.Price, &used)
-	c.Amounts = limit.AmountsOf(&c.Bill)
+	bill, contradicts := price.Of(t.Price, &used)
+	c.Bill, c.Amounts = &bill, limit.AmountsOf(&bill)
 	t.Contradicts = t.Contradicts || contradicts
 }
 

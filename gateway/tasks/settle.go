@@ -188,9 +188,9 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.Counted {
 		held.AddOther(limit.ScopeAccount)
 	}
-	task := s.taskOf(claim, end)
+	task, bill := s.taskOf(claim, end), end.Bill // a charge may wait for long: it keeps no answer
 	s.deps.Charge(ctx, &limit.Charge{
-		Held: held, Amounts: end.amounts(), Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
+		Held: held, Amounts: end.amounts(), Bill: &bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, task)

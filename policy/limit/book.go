@@ -60,6 +60,14 @@ func (b *book) read(date *Calendar, name string, own bool, to *Balance) {
 	}
 }
 
+// hold adds amounts to what is held on the day and in the month.
+func (b *Balance) hold(amounts *Amounts) {
+	for unit, n := range amounts {
+		b.Held[2*unit] += n
+		b.Held[2*unit+1] += n
+	}
+}
+
 // add adds what was used and is held of a period, 0 for a day; nil: nothing.
 func (b *Balance) add(period int, in *tally) {
 	if in == nil {

@@ -17,7 +17,7 @@ type State struct {
 	Balance                      // the team's
 	Inner   [InnerScopes]Balance // of the hold's scopes inside the team, by kind, where limits of them are set
 
-	placed *Held // the hold in memory, which never changes there
+	Made *Held // the hold as it is placed; nil: Verdict makes it. That in memory never changes
 }
 
 // Of returns the balance of the scope of a kind.
@@ -47,7 +47,8 @@ func (s *State) takes(t *Terms) RateSet {
 }
 
 // decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the
-// one with the longest wait, at equal waits the narrowest: a client that waits that long passes. admit.lua does the same in Redis.
+// one with the longest wait, at equal waits the narrowest, of one scope a rate before a quota: a client that waits that long passes. admit.lua
+// does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
@@ -56,8 +57,6 @@ func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Dur
 				s.blame(k.Number(i), wait)
 			}
 		}
-	}
-	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if t.Of(k).Quoted {
 			s.decideQuotas(k, t.Of(k), h)
 		}

@@ -107,9 +107,6 @@ func (h *Held) in(k ScopeKind) (name string, charged bool) {
 	return h.Inner(k).Name(), k == ScopeTeam || h.Inner(k) != ""
 }
 
-// Terms are the current limits of the charge's team and key.
-func (c *Charge) Terms() Terms { return TermsFor(c.Team, c.Held.Key.Name()) }
-
 // What returns model|endpoint, followed by # and the tag if the hold has one.
 func (h *Held) What() string {
 	if h.Tag == "" {
@@ -147,7 +144,7 @@ type Charge struct {
 	Held      *Held
 	Team      *teams.Team  // its current rates are corrected; nil: the team was removed
 	Amounts   Amounts      // what the request used
-	Bill      price.Bill   // the kinds of what it used, whose total is the spend in Amounts; zero: they are not known
+	Bill      *price.Bill  // the kinds of what it used, whose total is the spend in Amounts; nil: they are not known
 	Kinds     price.ByKind // beside those of Bill: of charges that were added up
 	Estimated bool         // Amounts is an estimate
 	Sum       bool         // of charges whose rates were corrected here
@@ -166,7 +163,9 @@ func (c *Charge) ByID() bool { return c.Held.Task || c.Event != nil }
 
 // AddKinds adds what the charge used by kind to a sum.
 func (c *Charge) AddKinds(to *price.Sum) {
-	to.AddBill(&c.Bill)
+	if c.Bill != nil {
+		to.AddBill(c.Bill)
+	}
 	to.Add(c.Kinds)
 }
 

@@ -55,7 +55,7 @@ type account struct {
 	in      *Memory
 	now     func() time.Time
 	dry     *atomic.Bool // buckets that are new now are empty
-	terms   atomic.Pointer[readTerms]
+	terms   KeptTerms
 	mu      sync.Mutex
 	last    time.Time
 	date    Calendar
@@ -86,31 +86,8 @@ func (a *account) time() time.Time {
 	return a.last
 }
 
-// readTerms are the terms of a team as one reading of the teams file has it, and with each of its keys that has limits of its own.
-type readTerms struct {
-	of   *teams.Team
-	team Terms
-	keys map[string]*Terms
-}
-
 // termsFor returns the terms of the account's team and of one of its keys. They change with a reload.
-func (a *account) termsFor(t *teams.Team, key string) *Terms {
-	r := a.terms.Load()
-	if r == nil || r.of != t {
-		r = &readTerms{of: t, team: TermsOf(t), keys: map[string]*Terms{}}
-		if t != nil {
-			for _, k := range t.CountedKeys() {
-				terms := TermsFor(t, k.ID)
-				r.keys[k.ID] = &terms
-			}
-		}
-		a.terms.Store(r)
-	}
-	if terms := r.keys[key]; terms != nil {
-		return terms
-	}
-	return &r.team
-}
+func (a *account) termsFor(t *teams.Team, key string) *Terms { return a.terms.For(t, key) }
 
 // Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only
 // the state is returned.
@@ -158,6 +135,7 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
 			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k), k == ScopeKey)
+			s.Of(k).hold(&h.Amounts)
 		}
 	}
 	a.holds[h.ID] = held
@@ -165,9 +143,9 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held.add(h.Amounts)
 	if h.Task {
 		a.tasks++
+		s.Tasks++
 	}
-	a.read(s, t, h, now)
-	s.placed = &held.Held
+	s.Made = &held.Held
 }
 
 // add adds amounts to what its scopes hold.

@@ -54,7 +54,7 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 		return v
 	}
 	if fault, wait := r.bank.outside.take(h.Rated(), &small.Amounts, false, r.replicas); wait > 0 {
-		r.change(v.Held, t, &small.Amounts, &Amounts{})
+		r.change(v.Held, h.Team, &small.Amounts, &Amounts{})
 		return v.RefuseOutside(fault, wait, h)
 	}
 	v.Held.Outside, v.Held.Local, v.Held.Shared = h.Rated(), true, true
@@ -68,8 +68,8 @@ func (r *Shares) LookOutside(h *Hold, t *Terms) (fault teams.Rate, wait time.Dur
 }
 
 // Debit takes what Redis admitted from the buckets here, too.
-func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
-	r.change(held, t, &Amounts{}, &h.Amounts)
+func (r *Shares) Debit(h *Hold, held *Held) {
+	r.change(held, h.Team, &Amounts{}, &h.Amounts)
 	if rated := h.Rated(); len(rated) > 0 {
 		_, _ = r.bank.outside.take(rated, &h.Amounts, true, r.replicas)
 	}
@@ -88,20 +88,21 @@ func (r *Shares) Moved(m *Move) {
 
 // Settle brings the buckets here to what was used of a hold.
 func (r *Shares) Settle(c *Charge) {
-	t, used := c.Terms(), c.Amounts.Bound()
-	r.change(c.Held, &t, &c.Held.Amounts, &used)
+	used := c.Amounts.Bound()
+	r.change(c.Held, c.Team, &c.Held.Amounts, &used)
 	if len(c.Held.Outside) > 0 {
 		r.bank.outside.correct(c, r.replicas)
 	}
 }
 
-// change brings the buckets that a hold was taken from, from the amount taken to the amount used.
-func (r *Shares) change(h *Held, t *Terms, held, used *Amounts) {
-	share := t.share(r.replicas)
+// change brings the buckets that a hold was taken from, from the amount taken to the amount used. team has the current rates; nil: it was
+// removed.
+func (r *Shares) change(h *Held, team *teams.Team, held, used *Amounts) {
 	a := r.bank.teams.Get(h.Team)
+	share := a.terms.share(team, h.Key.Name(), r.replicas)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.correct(&share, h, h.Rates, held, used, a.time())
+	a.correct(share, h, h.Rates, held, used, a.time())
 }
 
 // share is one replica's part of the terms' rates.

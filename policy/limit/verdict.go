@@ -96,29 +96,40 @@ func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Ti
 
 // Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
-	for k := range ScopeKind(TeamScopes) {
-		if teams.IsOutside(h.Team.ID) { // they concern no client
-			break
-		}
-		for n := range LimitTasks {
-			if h.Amounts[unitOf(n)] == 0 || !t.Of(k).has(n) {
-				continue
-			}
-			if v.Limits == nil {
-				v.Limits = make([]Standing, 0, 4)
-			}
-			v.Limits = append(v.Limits, s.standing(t, k.Number(n), h.nameIn(k)))
-		}
+	if !teams.IsOutside(h.Team.ID) { // those concern no client
+		v.Limits = s.limits(t, h)
 	}
 	if s.Fault != LimitNone {
 		v.blame(s, t, h)
 	}
 	if s.Outcome != Refused {
-		if v.Held = s.placed; v.Held == nil {
+		if v.Held = s.Made; v.Held == nil {
 			v.Held = HeldOf(h, s.Date, s.takes(t))
 		}
 	}
 	return v
+}
+
+// limits describes every limit that a hold is charged in; nil: none.
+func (s *State) limits(t *Terms, h *Hold) []Standing {
+	var room [TeamScopes * LimitTasks]int
+	numbers := room[:0]
+	for k := range ScopeKind(TeamScopes) {
+		scope := t.Of(k)
+		for n := 0; scope.Set && n < LimitTasks; n++ {
+			if h.Amounts[unitOf(n)] != 0 && scope.has(n) {
+				numbers = append(numbers, k.Number(n))
+			}
+		}
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	list := make([]Standing, len(numbers))
+	for i, number := range numbers {
+		list[i] = s.standing(t, number, h.nameIn(ScopeKind(number/scopeLimits)))
+	}
+	return list
 }
 
 func (v *Verdict) blame(s *State, t *Terms, h *Hold) {

@@ -143,7 +143,8 @@ func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
 	s.Helper()
 	c := &limit.Charge{Held: h, Team: s.file.Team(h.Team), Amounts: amounts, Estimated: estimated}
 	if !estimated {
-		c.Bill = billOf(&amounts)
+		bill := billOf(&amounts)
+		c.Bill = &bill
 	}
 	if _, err := s.accounts.Settle(s.Context(), c); err != nil {
 		s.Fatal(err)

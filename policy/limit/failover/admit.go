@@ -21,7 +21,7 @@ type attempt struct {
 // begin begins to place a hold in its account.
 func (a *accounts) begin(t *attempt, h *limit.Hold) {
 	t.Hold, t.books = h, a.teams.Get(h.Team.ID)
-	t.terms = termsOf(t.books, h)
+	t.terms = t.books.terms.For(h.Team, h.Key)
 }
 
 // lend lends the attempt what it may take of the day's allowance.
@@ -84,10 +84,10 @@ func (s *Failover) admitAll(ctx context.Context, own *attempt, others []*limit.H
 		all = append(all, &more[i])
 	}
 	s.placeAll(ctx, all)
-	verdicts, errs := make([]limit.Verdict, len(all)), error(nil)
-	for i, t := range all {
+	verdicts, errs := make([]limit.Verdict, 0, 2), error(nil)
+	for _, t := range all {
 		v, err := s.answer(ctx, t)
-		if verdicts[i] = v; err != nil {
+		if verdicts = append(verdicts, v); err != nil {
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -114,7 +114,7 @@ func (s *Failover) answer(ctx context.Context, t *attempt) (limit.Verdict, error
 		s.queue.retain(job{charge: t.Owed, tried: now})
 	}
 	if t.Held != nil && !s.Refuse && t.Held.Document == nil {
-		s.rates.Debit(t.Hold, t.Held, t.terms)
+		s.rates.Debit(t.Hold, t.Held)
 	}
 	return t.Verdict, nil
 }

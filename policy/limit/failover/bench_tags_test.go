@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 )
 
 // BenchmarkTagQuotas is BenchmarkDecisions for one team whose requests are for a hundred values of its tag: with no quotas of
@@ -56,57 +57,72 @@ func BenchmarkTagQuotas(b *testing.B) {
 	}
 }
 
-// BenchmarkScopes is BenchmarkDecisions for one team, alone and with limits of its key and of the values of its tag, in turn, so that
-// both see the same machine: in Redis, and in memory by one caller.
+// BenchmarkScopes is BenchmarkDecisions for one team, alone, with a house beside it, and with limits of its key and of the values of its tag,
+// too, in turn, so that all see the same machine: in Redis, and in memory by one caller.
 func BenchmarkScopes(b *testing.B) {
 	const limits = "{requests: {day: 1000000000}, spend: {day: 1000000}}"
 	plain := []string{"rates: {requests: {per: 1s, limit: 1000000000}}", "quotas: " + limits, "tag_key: project"}
 	key := "keys: [{id: aaaaaaaaaaaa, sha256: \"" + strings.Repeat("0", 63) + "1\""
-	for name, lines := range map[string][]string{
-		"team": append(plain, key+"}]"),
-		"all":  append(plain, "tag_quotas: "+limits, key+", rates: {requests: {per: 1s, limit: 1000000000}}, quotas: "+limits+"}]"),
-	} {
-		team := limittest.Team(b, lines...)
+	inside := []string{"tag_quotas: " + limits, key + ", rates: {requests: {per: 1s, limit: 1000000000}}, quotas: " + limits + "}]"}
+	house := houseOf(b, limits)
+	for _, with := range []struct {
+		name  string
+		lines []string
+		file  *teams.File
+	}{{"team", []string{key + "}]"}, &teams.File{}}, {"house", []string{key + "}]"}, house}, {"all", inside, house}} {
+		team, outsides := limittest.Team(b, append(plain, with.lines...)...), limit.Outsides{}
 		ask := func(n int) *limit.Hold {
 			h := benchHold(n, team)
-			h.Tag, h.Key = "p"+strconv.Itoa(n%10), "aaaaaaaaaaaa"
+			h.Tag, h.Key, h.Outside = "p"+strconv.Itoa(n%10), "aaaaaaaaaaaa", outsides.For(with.file, nil, h.Model)
 			return h
 		}
-		b.Run("redis/"+name, func(b *testing.B) {
+		decide := func(b *testing.B, in housed, n int) {
+			v, err := in.Admit(b.Context(), ask(n))
+			if err != nil || v.Held == nil {
+				b.Error(v, err)
+				return
+			}
+			in.(interface{ SettleLater(c *limit.Charge) }).SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
+		}
+		b.Run("redis/"+with.name, func(b *testing.B) {
 			client := limittest.TCPRedis(b)
 			accounts := New(Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
 			var next atomic.Int64
 			var calling sync.WaitGroup
-			before := scriptTime(b, client)
+			decide(b, accounts, 0)
+			before, used := scriptTime(b, client), cpuTime()
+			b.ReportAllocs()
 			b.ResetTimer()
 			for range 64 {
 				calling.Go(func() {
 					for n := int(next.Add(1)); n <= b.N; n = int(next.Add(1)) {
-						v, err := accounts.Admit(b.Context(), ask(n))
-						if err != nil || v.Held == nil {
-							b.Error(v, err)
-							return
-						}
-						accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
+						decide(b, accounts, n)
 					}
 				})
 			}
 			calling.Wait()
 			_ = accounts.Close(b.Context()) // the settlements count
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+			b.ReportMetric((cpuTime()-used)/float64(b.N), "µs/decision")
 			b.ReportMetric((scriptTime(b, client)-before)/float64(b.N), "Redis-µs/decision")
 		})
-		b.Run("memory/"+name, func(b *testing.B) {
+		b.Run("memory/"+with.name, func(b *testing.B) {
 			accounts := limit.NewMemory(time.Now)
+			b.ReportAllocs()
 			for n := range b.N {
-				v, err := accounts.Admit(b.Context(), ask(n))
-				if err != nil || v.Held == nil {
-					b.Fatal(v, err)
-				}
-				accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
+				decide(b, accounts, n)
 			}
 		})
 	}
+}
+
+// houseOf is a teams file of a house with quotas.
+func houseOf(b *testing.B, quotas string) *teams.File {
+	b.Helper()
+	file, err := teams.Parse([]byte("house: {quotas: " + quotas + "}\nteams: []\n"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return file
 }
 
 // scriptTime is how many microseconds Redis has spent on scripts.

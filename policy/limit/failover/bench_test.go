@@ -101,7 +101,7 @@ func BenchmarkDecisions(b *testing.B) {
 							b.Error(v, err)
 							return
 						}
-						accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}, Bill: benchBill})
+						accounts.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}, Bill: &benchBill})
 					}
 				})
 			}

@@ -15,7 +15,7 @@ import (
 // books hold what this replica knows of one team in addition to Redis: its allowances, and the use of them. There is no mode:
 // each request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
-	terms      atomic.Pointer[readTerms]
+	terms      limit.KeptTerms
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	failures   atomic.Int64        // attempts to restore them that failed
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
@@ -43,23 +43,6 @@ type books struct {
 type ratesOf struct {
 	kind limit.ScopeKind
 	name string
-}
-
-// readTerms are the terms of a team, and of a key with limits of its own, as one reading of the teams file has them.
-type readTerms struct {
-	of  *teams.Team
-	key string
-	limit.Terms
-}
-
-// termsOf returns the terms of a hold of a team, which change with a reload. They MUST NOT be changed.
-func termsOf(b *books, h *limit.Hold) *limit.Terms {
-	r := b.terms.Load()
-	if r == nil || r.of != h.Team || r.key != h.Key {
-		r = &readTerms{h.Team, h.Key, h.Terms()}
-		b.terms.Store(r)
-	}
-	return &r.Terms
 }
 
 // spent is a request that was admitted without Redis.

@@ -58,15 +58,6 @@ func (b *branches) on(a *teams.Account, team string, images int64) *limit.Hold {
 	return h
 }
 
-func (b *branches) try(h *limit.Hold) limit.Verdict {
-	b.Helper()
-	v, err := b.Admit(b.Context(), h)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return v
-}
-
 func (b *branches) take(h *limit.Hold) *limit.Held {
 	b.Helper()
 	v := b.try(h)

@@ -35,6 +35,7 @@ type estate struct {
 	*teams.File
 	clock *limittest.Clock
 	wait  func() // until what is kept for later was done
+	sweep func(id string)
 	n     int
 }
 
@@ -46,10 +47,11 @@ func estates(t *testing.T, doc string, test func(e *estate)) {
 	}
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
-		test(&estate{T: t, housed: limit.NewMemory(clock.Now), File: file, clock: clock, wait: func() {}})
+		m := limit.NewMemory(clock.Now)
+		test(&estate{T: t, housed: m, File: file, clock: clock, wait: func() {}, sweep: func(id string) { _, _ = m.Sweep(t.Context(), id, 100) }})
 	})
 	harnesses(t, nil, func(s *harness) {
-		test(&estate{T: s.T, housed: s.Failover, File: file, clock: s.clock, wait: s.settled})
+		test(&estate{T: s.T, housed: s.Failover, File: file, clock: s.clock, wait: s.settled, sweep: s.sweep})
 	})
 }
 
@@ -70,7 +72,12 @@ func (e *estate) hold(file *teams.File, team string, a limit.Amounts) *limit.Hol
 // ask asks for images.
 func (e *estate) ask(team string, images int64) limit.Verdict {
 	e.Helper()
-	v, err := e.Admit(e.Context(), e.hold(e.File, team, limit.Amounts{limit.Requests: 1, limit.Images: images}))
+	return e.try(e.hold(e.File, team, limit.Amounts{limit.Requests: 1, limit.Images: images}))
+}
+
+func (e *estate) try(h *limit.Hold) limit.Verdict {
+	e.Helper()
+	v, err := e.Admit(e.Context(), h)
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -48,12 +48,10 @@ func (l *limited) take(now time.Time, settled bool) {
 	}
 }
 
-// before reports whether a limit is named before another of an equal wait: the narrowest, and of the team's and its key's a rate before a
-// quota for which a hold may end, whose wait is a guess.
+// before reports whether a limit is named before another of an equal wait: the narrowest, and of one scope a rate before a quota.
 func (l *limited) before(other *limited) bool {
-	inside := max(rank(l.scope), rank(other.scope)) <= rank(limit.ScopeTeam)
-	if rated := l.rate.Limit > 0; inside && rated != (other.rate.Limit > 0) {
-		return rated
+	if l.scope == other.scope {
+		return l.rate.Limit > 0 && other.rate.Limit == 0
 	}
 	return rank(l.scope) < rank(other.scope)
 }
@@ -154,6 +152,40 @@ func TestTheLongestWaitOfAllIsNamed(t *testing.T) {
 			b.Errorf("not every limit was named: %v", named)
 		}
 	})
+}
+
+// A quota of a key, or of a value of the tag, and a rate of the team that make a request wait equally long: the narrowest is named, and
+// of one scope the rate.
+func TestOfEqualWaitsTheNarrowestIsNamed(t *testing.T) {
+	const rate, quota = ", rates: {requests: {per: 5s, limit: 1}}", ", quotas: {requests: {day: 1}}" // of what is held a wait is 5 s, too
+	for _, tt := range []struct {
+		about, key, team string
+		scope            limit.ScopeKind
+		rated            bool
+	}{
+		{"the key's quota", quota, rate, limit.ScopeKey, false},
+		{"the key's rate", rate, quota, limit.ScopeKey, true},
+		{"the quota of the tag's value", "", rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeTag, false},
+		{"the key's rate before the quota of the tag's value", rate, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeKey, true},
+		{"the key's quota before that of the tag's value", quota, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeKey, false},
+		{"the team's rate", "", rate + quota, limit.ScopeTeam, true},
+		{"the key's rate before its quota", rate + quota, "", limit.ScopeKey, true},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			doc := fmt.Sprintf("teams:\n  - {id: search, keys: [{id: aaaaaaaaaaaa, sha256: %064d%s}]%s}\n", 1, tt.key, tt.team)
+			estates(t, doc, func(e *estate) {
+				var v limit.Verdict
+				for range 2 {
+					h := e.hold(e.File, "search", limit.Amounts{limit.Requests: 1})
+					h.Key, h.Tag = "aaaaaaaaaaaa", "river"
+					v = e.try(h)
+				}
+				if v.Held != nil || v.Wait != 5*time.Second || v.Fault.Scope != tt.scope || (v.Fault.Period == "") != tt.rated {
+					e.Errorf("refused by %v for %v: %+v", v.Fault.Scope, v.Wait, v)
+				}
+			})
+		})
+	}
 }
 
 func (b *branches) settleOne(t *rapid.T, held *limit.Held, file *teams.File) {

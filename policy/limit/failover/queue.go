@@ -15,7 +15,7 @@ import (
 
 const (
 	queueLength = 4096 // settlements that wait for a goroutine
-	queueBatch  = 64   // settlements in one round trip
+	queueBatch  = 128  // settlements in one round trip: those of 64 requests that the house counts, too
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond

@@ -28,6 +28,7 @@ func (l *Loan) name() any {
 // admission is one request of a call of admit.lua.
 type admission struct {
 	hold *limit.Hold
+	held *limit.Held // by the caller's clock, if all of its rates are taken from
 	loan *Loan
 	team *team
 	kind admissionKind
@@ -62,7 +63,8 @@ func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *a
 	w := a.team.wired(h.Team, h.Key)
 	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
 	a.kind = admissionKind{w.planFor(&h.Amounts), day, known.epoch, l.Name, h.Task}
-	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHoldText(a.text[:0], h)
+	a.held = limit.HeldOf(h, day.Calendar, a.kind.plan.rateSet)
+	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHold(a.text[:0], a.held)
 	a.lent = appendNumbers(a.lent[:0], l.Most[:])
 	for i := range a.kind.plan.rates {
 		rate := &a.kind.plan.rates[i]
@@ -87,6 +89,15 @@ func (w *wire) sendAdmissions(ctx context.Context, list admissionGroup) {
 		list = list[c.requests:]
 		heard.hear(w, c)
 	}
+}
+
+// made is the hold as it was placed.
+func (a *admission) made() *limit.Held {
+	a.held.Day, a.held.Month = a.state.Date.Day, a.state.Date.Month
+	if a.state.Outcome != limit.Admitted {
+		a.held.Rates = 0
+	}
+	return a.held
 }
 
 // admissionGroup is requests of one kind, or of several.
@@ -145,9 +156,7 @@ func (g admissionGroup) hear(w *wire, c *call) {
 		a.err = err
 	}
 	if err == nil { // else the client may still use it
-		clear(c.args)
-		*c = call{args: c.args[:0]}
-		calls.Put(c)
+		c.reuse()
 	}
 }
 

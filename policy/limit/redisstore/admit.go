@@ -35,14 +35,14 @@ type Placement struct {
 // PlaceAll places the holds of a request in its accounts, the team's first, in one round trip: in each or not, as Place does. If one refuses
 // the caller gives the others back.
 func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
-	list := make(admissionGroup, len(all))
+	list, today := make(admissionGroup, len(all)), r.today.at(r.Now())
 	for i, p := range all {
 		if !p.Hold.Amounts.Valid() {
 			all[0].Err = limit.ErrAmounts
 			return
 		}
 		t := r.teams.Get(p.Hold.Team.ID)
-		list[i] = newAdmission(t, r.today.at(r.Now()), p.Hold, p.Loan, t.version())
+		list[i] = newAdmission(t, today, p.Hold, p.Loan, t.version())
 	}
 	ask(ctx, r, slices.Clone(list)) // it sorts them
 	refused := false
@@ -133,12 +133,17 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 	return s, nil
 }
 
-// ask sends the admissions of one request, and waits until each has its reply or its error.
+// ask sends the admissions of one request, and waits until each has its reply or its error. It changes the list's order.
 func ask(ctx context.Context, r *Store, list admissionGroup) {
 	if r.Cluster { // one slow node would delay the calls of the others
 		r.sendAdmissions(ctx, list)
 	} else {
 		r.admissions.process(ctx, list)
+	}
+	for _, a := range list {
+		if a.err == nil {
+			a.state.Made = a.made()
+		}
 	}
 }
 

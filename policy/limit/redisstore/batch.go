@@ -24,7 +24,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	s := newSums(r.fields.on(h.Day), t, charges)
 	names := nameCharges(t.hold, charges)
 	reached, telling := reachedOf(r, charges)
-	c := new(call).start(reached.with(batchTelling, batchScript), 0)
+	c := calls.Get().(*call).start(reached.with(batchTelling, batchScript), 0)
 	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
 	for _, in := range s.inside {
 		c.args = append(c.args, t.inside(in.kind, h.Day))
@@ -40,7 +40,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	c.known = t.version()
 	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
 	for i := range s.rates {
-		c.args = append(append(c.args, s.rates[i].args...), s.rates[i].taken, s.rates[i].given)
+		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
 	}
 	for _, charge := range charges {
 		c.args = append(c.args, &charge.Held.ID)
@@ -68,7 +68,7 @@ type named struct{ key, text wireText }
 
 // nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
 func nameCharges(prefix string, charges []*limit.Charge) []named {
-	names, b := make([]named, len(charges)), make([]byte, 0, 320*len(charges))
+	names, b := make([]named, len(charges)), make([]byte, 0, 224*len(charges))
 	for i, c := range charges {
 		from := len(b)
 		b = append(append(b, prefix...), c.Held.ID...)
@@ -225,6 +225,7 @@ func batched(ctx context.Context, r *Store, team string, s *settlement) (bool, e
 		return false, err
 	}
 	_ = s.told(ctx, r, told, displaced)
+	s.call.reuse() // after an error the client may still use it
 	r.teams.Get(team).recordCounts(of, s.counts)
 	r.teams.Get(team).recordScopes(of, scopes)
 	return true, nil

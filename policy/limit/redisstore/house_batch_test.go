@@ -28,7 +28,7 @@ func TestTheHouseIsSettledInABatch(t *testing.T) {
 			charges = append(charges, &limit.Charge{Held: v.Held, Team: of, Amounts: used})
 		}
 	}
-	for _, g := range groupsOf(charges, r.today.at(r.Now()).before) {
+	for _, g := range groupsOf(charges, make([]Result, len(charges)), r.today.at(r.Now()).before) {
 		if g.script != batchScript || len(g.charges) != 2 {
 			t.Errorf("%d charges of %s are not for batch.lua", len(g.charges), g.charges[0].Held.Team)
 		}

@@ -171,7 +171,7 @@ func TestALateSettlementPostsItsKinds(t *testing.T) {
 		p.Rates.Set(price.Input, 2_500_000_000)
 		bill, _ := price.Of(&p, &price.Usage{Input: 500, Cached: 100})
 		f.clock.Move(24 * time.Hour)
-		c := &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 500, limit.Spend: bill.Total()}, Bill: bill}
+		c := &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 500, limit.Spend: bill.Total()}, Bill: &bill}
 		for range 2 {
 			if _, err := f.tryCharge(c); err != nil {
 				f.Fatal(err)

@@ -426,7 +426,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 		if want {
 			m.postKinds(h, &bill)
 		}
-		got, err := f.tryCharge(&limit.Charge{Held: &h.Held, Team: *team, Amounts: s.Amounts, Bill: bill, Estimated: s.Estimated})
+		got, err := f.tryCharge(&limit.Charge{Held: &h.Held, Team: *team, Amounts: s.Amounts, Bill: &bill, Estimated: s.Estimated})
 		if err != nil || got != want {
 			return fmt.Errorf("settled %v (%w), the model says %v", got, err, want)
 		}
@@ -707,8 +707,9 @@ var tagMutants = []mutant{
 	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
 	{"a batch frees no hold of the tag", "local n = call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])", "local n = string.sub(ARGV[i], -5) == '|held' and 1 or call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])"},
 	{"a batch makes a ledger without its day", "if not got[i] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
-	{"the month is the day", "string.format(dated, d) end", "d == 1 and key or 'none' end"},
-	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
+	{"the month is the day", "dates[d] or string.format(dated, d)", "d == 1 and key or 'none'"},
+	{"a month lacks its last days", "own > 0 and 31 or 0", "own > 0 and 20 or 0"},
+	{"what a value held before is lost", "today(name).held[i] + amount", "amount"},
 	{"what is used of the tag is not read", "row.n[used] + (got[from + 2 * n - 1] or 0)", "row.n[used]"},
 	{"refused requests are held by the tag", ".place(rows[k + 1], i, amount)", ".place(rows[k + 1], i, 0)"},
 }

@@ -21,7 +21,8 @@ type plan struct {
 	last   []any       // the arguments for inner
 	fields atomic.Pointer[planFields]
 
-	takes, shadow, tasks any // the set of rates, whether the team is in shadow mode, the most open tasks
+	rateSet              limit.RateSet
+	takes, shadow, tasks any // rateSet, whether the team is in shadow mode, the most open tasks
 }
 
 // inText is the name of a scope that the text of each hold names.
@@ -66,7 +67,7 @@ func (w *wiredTerms) planFor(amounts *limit.Amounts) *plan {
 
 func newPlan(w *wiredTerms, amounts *limit.Amounts) *plan {
 	t := &w.terms
-	p := &plan{takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
+	p := &plan{rateSet: t.RateSet(), takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
 	for unit, n := range amounts {
 		if n == 0 {
 			continue

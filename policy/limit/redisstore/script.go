@@ -140,6 +140,13 @@ func (w *wire) begin(s *script, body any, keys ...any) *call {
 	return c
 }
 
+// reuse gives the memory of a call that was answered to the next ones.
+func (c *call) reuse() {
+	clear(c.args)
+	*c = call{args: c.args[:0]}
+	calls.Put(c)
+}
+
 // start begins a call's arguments, up to its keys.
 func (c *call) start(s *script, keys int) *call {
 	c.script, c.none, c.args = s, s.none, append(c.args[:0], "evalsha", s.digest, keys)

@@ -28,9 +28,10 @@ type settlement struct {
 	telling *event.Draft // of the quotas whose passing is told; nil: none is
 }
 
-// group is charges that one call settles.
+// group is charges that one call settles, and their results.
 type group struct {
 	charges []*limit.Charge
+	results []*Result
 	script  *script
 	settlement
 }
@@ -45,21 +46,13 @@ func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 // SettleAll settles charges in one round trip, those of one team in one script, and returns the result of each. With post, a hold that
 // Redis does not know is charged, too.
 func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post bool) []Result {
-	results := make(map[*limit.Charge]Result, len(charges))
-	valid := make([]*limit.Charge, 0, len(charges))
-	for _, c := range charges {
-		if results[c] = (Result{Err: limit.ErrAmounts}); c.Amounts.Valid() {
-			valid = append(valid, c)
-		}
-	}
-	groups := groupsOf(valid, r.today.at(r.Now()).before)
-	for round := 0; len(groups) > 0 && round < 4; round++ {
-		groups = r.settleGroups(ctx, groups, post, results)
-	}
 	list := make([]Result, len(charges))
+	groups := groupsOf(charges, list, r.today.at(r.Now()).before)
+	for round := 0; len(groups) > 0 && round < 4; round++ {
+		groups = r.settleGroups(ctx, groups, post)
+	}
 	var correcting []*limit.Charge
 	for i, c := range charges {
-		list[i] = results[c]
 		if list[i].Err == nil {
 			r.teams.Get(c.Held.Team).settled(c.Held)
 		}
@@ -77,7 +70,7 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 
 // settleGroups settles groups in one round trip, and returns those to send again: batches that settle.lua has to look at, and groups
 // whose accounts were lost and have been restored.
-func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
+func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool) (rest []*group) {
 	calls := make([]*call, len(groups))
 	for i, g := range groups {
 		g.settlement = newSettlement(r, g, post)
@@ -91,7 +84,10 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 		if g.script == batchScript {
 			var all bool
 			if all, err = batched(ctx, r, team, &g.settlement); !all && err == nil {
-				rest = append(rest, &group{charges: g.charges, script: settleScript})
+				for _, of := range g.results {
+					of.Err = ErrNotDone
+				}
+				rest = append(rest, &group{charges: g.charges, results: g.results, script: settleScript})
 				continue
 			}
 		} else {
@@ -112,8 +108,8 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
 		}
-		for n, c := range g.charges {
-			results[c] = Result{err == nil && (done == nil || done[n] == 1), err}
+		for n, of := range g.results {
+			*of = Result{err == nil && (done == nil || done[n] == 1), err}
 		}
 		if errors.Is(err, ErrNotDone) && r.Restore(ctx, team, Loss{}) == nil {
 			rest = append(rest, g)
@@ -184,15 +180,19 @@ type chargeArgs struct {
 }
 
 // groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of
-// one hold, only the first goes to batch.lua. Charges to days before the young one do not.
-func groupsOf(charges []*limit.Charge, young int) (groups []*group) {
+// one hold, only the first goes to batch.lua. Charges to days before the young one do not. Amounts that cannot be counted are in no group.
+func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*group) {
 	type name struct {
 		team string
 		of   *teams.Team
 		day  int // 0: no batch
 	}
 	at, seen := map[name]*group{}, make(map[heldIn]bool, len(charges))
-	for _, c := range charges {
+	for i, c := range charges {
+		if !c.Amounts.Valid() {
+			results[i].Err = limit.ErrAmounts
+			continue
+		}
 		name, script := name{c.Held.Team, c.Team, 0}, settleScript
 		of := heldIn{c.Held.Team, c.Held.ID}
 		if plain(c, young) && !seen[of] {
@@ -204,7 +204,7 @@ func groupsOf(charges []*limit.Charge, young int) (groups []*group) {
 			g = &group{script: script}
 			at[name], groups = g, append(groups, g)
 		}
-		g.charges = append(g.charges, c)
+		g.charges, g.results = append(g.charges, c), append(g.results, &results[i])
 	}
 	return groups
 }

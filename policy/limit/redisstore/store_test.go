@@ -108,7 +108,7 @@ func (f *form) trySettle(h *limit.Held, team *teams.Team, used limit.Amounts, es
 
 func (f *form) tryCharge(c *limit.Charge) (bool, error) {
 	if f.memory != nil {
-		t := c.Terms()
+		t := limit.TermsFor(c.Team, c.Held.Key.Name())
 		return f.memory.Post(c, &t)
 	}
 	came := f.redis.SettleAll(context.Background(), []*limit.Charge{c}, false)[0]

@@ -191,8 +191,3 @@ func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
 	}
 	return appendHold(b, h)
 }
-
-// appendHoldText adds the part of a hold's text behind its month.
-func appendHoldText(b []byte, h *limit.Hold) []byte {
-	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Account: h.Account, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts})
-}

@@ -76,6 +76,9 @@ for at = first + width * requests, #ARGV, 2 + 2 * units do
   kinds[#kinds + 1] = inner(ARGV[at], ARGV[at + 1], at + 1, string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, words)
 end
 
+-- of_team reports whether a rate is the team's, which is wider than all scopes inside it.
+local function of_team(rate) return string.find(KEYS[rate + 2], ':rate:%a+$') end
+
 -- stock reads a text of an allowance's amounts, by the names of units and tasks.
 local function stock(text)
   local of, i = {}, 0
@@ -129,7 +132,8 @@ for n = 1, requests do
           if over > 0 and not (k == 1 and take(i, over, ARGV[at + 2])) then
             local free = 5000000 -- only holds block it
             if wanted > limit then free = select(2 + period, periods(now)) end
-            if free > wait then fault, wait = rates + 1 + 2 * units * (k - 1) + q, free end
+            local wider = free == wait and k > 1 and fault <= rates and of_team(fault)
+            if free > wait or wider then fault, wait = rates + 1 + 2 * units * (k - 1) + q, free end
           end
         end
       end

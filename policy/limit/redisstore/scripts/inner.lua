@@ -8,38 +8,62 @@
 -- charged in. scope is the name of the scope of all requests, or @ if the text of each hold has it.
 local function inner(kind, scope, limits, use, day, month, units)
   local call, key, rows, placed, register = redis.call, use .. day .. ':' .. kind, {}, {}, {} -- placed and register by the name that counts
-  local head = call('HMGET', key, 'day', '#')
-  local known, dated, scopes = tonumber(head[2] or 0), use .. month .. '%02d:' .. kind, {}
+  local dated, dates, scopes, seen, head, known = use .. month .. '%02d:' .. kind, {}, {}, {}, nil, nil
+
+  -- today returns what the day has of a name, read once: whether the day and the field @ are written, how many names it knows, whether this
+  -- is one, what is held of each unit, and what is used of each that a quota of the day counts.
+  local function today(name)
+    if seen[name] then return seen[name] end
+    local fields, at = {'day', '#', '@', '#' .. name}, {}
+    for i, unit in ipairs(units) do fields[4 + i] = name .. '||' .. unit .. '|held' end
+    for i, unit in ipairs(units) do
+      if ARGV[limits + 2 * i - 1] ~= '' then
+        fields[#fields + 1] = name .. '||' .. unit
+        at[i] = #fields
+      end
+    end
+    local got = call('HMGET', key, unpack(fields))
+    head, known = head or got, known or tonumber(got[2] or 0)
+    seen[name] = {known = got[4], held = {}, used = {}}
+    for i in ipairs(units) do
+      seen[name].held[i] = tonumber(got[4 + i] or 0)
+      seen[name].used[i] = at[i] and tonumber(got[at[i]] or 0)
+    end
+    return seen[name]
+  end
 
   -- counts returns the name under which the day counts a name. A day takes a thousand, because clients can invent them; the others
   -- are one. A key with limits in the teams file, which is that of all requests, is always itself.
   local function counts(name)
-    if name == '' or name == 'other' or placed[name] or call('HEXISTS', key, '#' .. name) == 1 then return name, false end
+    if name == '' or name == 'other' or placed[name] or today(name).known then return name, false end
     if scope ~= '@' then return name, true end
     if known >= 1000 then return 'other', false end
     return name, true
   end
 
-  -- hashes returns those of a period: of one day, or of all days of the month, whose names are made once and only if a quota needs them.
-  local days = {}
-  local function hashes(period)
-    if period == 1 then return {key} end
-    if not days[1] then
-      for d = 1, 31 do days[d] = string.format(dated, d) end
-    end
-    return days
+  -- quota makes room in a row for what is used and held of a quota, and returns the indices of both.
+  local function quota(row, q)
+    local used = 2 * #units + 2 * q
+    row.used[q], row.n[used + 1] = used, 0
+    return used, q
   end
 
-  -- read reads what a scope used and holds in a period. Of a name that clients can invent, the fields of the others follow its own, and those
-  -- that say which of them a day has.
-  local function read(row, period)
+  local function read_day(row)
+    for i, n in pairs(today(row.name).used) do
+      local used, held = quota(row, 2 * i - 1)
+      row.n[used], row.n[held] = n, today(row.name).held[i]
+    end
+  end
+
+  -- read_month reads what a scope used and holds on all days of the month. Of a name that clients can invent, the fields of the others
+  -- follow its own, and those that say which of them a day has.
+  local function read_month(row)
     local names, at = {}, {}
     for i, unit in ipairs(units) do
-      local q = 2 * i - 2 + period
-      if ARGV[limits + q] ~= '' then
+      if ARGV[limits + 2 * i] ~= '' then
         names[#names + 1], names[#names + 2] = row.given .. '||' .. unit, row.given .. '||' .. unit .. '|held'
-        at[#at + 1], row.used[q] = q, 2 * #units + 2 * q
-        row.n[q], row.n[row.used[q]], row.n[row.used[q] + 1] = 0, 0, 0
+        local used, held = quota(row, 2 * i)
+        at[#at + 1], row.n[used], row.n[held] = held, 0, 0
       end
     end
     local own, known_to = #names, nil
@@ -48,7 +72,9 @@ local function inner(kind, scope, limits, use, day, month, units)
       known_to = 2 * own + 1
       names[known_to], names[known_to + 1] = '#', '#' .. row.given
     end
-    for _, hash in ipairs(names[1] and hashes(period) or {}) do
+    for d = 1, own > 0 and 31 or 0 do
+      local hash = dates[d] or string.format(dated, d)
+      dates[d] = hash
       local got, from = call('HMGET', hash, unpack(names)), 0
       local folded = known_to and not got[known_to + 1] and tonumber(got[known_to] or 0) >= 1000
       if hash == key then folded = row.other == 1 end
@@ -74,8 +100,8 @@ local function inner(kind, scope, limits, use, day, month, units)
     local row = rows[given]
     if not row or row.name ~= name then
       row = {given = given, name = name, new = new, other = name == given and 0 or 1, n = {}, used = {}, held = 0, limits = limits}
-      read(row, 1)
-      read(row, 2)
+      read_day(row)
+      read_month(row)
       for i, amount in pairs(placed[name] or {}) do hold(row, i, amount) end
       rows[given] = row
     end
@@ -105,14 +131,20 @@ local function inner(kind, scope, limits, use, day, month, units)
       call('HSET', key, 'day', day)
       call('EXPIRE', key, 34560000)
     end
-    call('HSET', key, '@', 1, '#', string.format('%d', known))
+    local fields = {}
+    local function set(field, n) fields[#fields + 1], fields[#fields + 2] = field, string.format('%d', n) end
+    if not head[3] or next(register) then
+      set('@', 1)
+      set('#', known)
+    end
     for name in pairs(register) do
-      call('HSET', key, '#' .. name, 1)
+      set('#' .. name, 1)
       if scope ~= '@' then recount() end
     end
     for name, of in pairs(placed) do
-      for i, amount in pairs(of) do call('HINCRBY', key, name .. '||' .. units[i] .. '|held', string.format('%d', amount)) end
+      for i, amount in pairs(of) do set(name .. '||' .. units[i] .. '|held', today(name).held[i] + amount) end
     end
+    if fields[1] then call('HSET', key, unpack(fields)) end
   end
 
   return scopes
