@@ -218,7 +218,7 @@ func (k *keptAnswer) keep(p []byte) {
 // writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients
 // quote to support.
 func writeRefusal(w *reply, s *requestState, r *refusal) {
-	s.Refusal = r.name
+	s.Refusal, s.Reason, s.Limit = r.name, r.message, r.limit
 	if w.front != nil {
 		w.front.Blame(r.field)
 	}

@@ -34,6 +34,8 @@ type Record struct {
 	Task           string        // task id, for requests that make or concern one
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
+	Reason         string        // the message with which Sluice refused; empty is left out of the line
+	Limit          Limit         // the limit that refused, as it stood then; zero: none, and left out of the line
 	Cache          string        // hit, miss, collapsed or stale, for polls
 	Usage          meter.Usage   // the usage that the answer reports
 	Cost           Cost          // what was charged

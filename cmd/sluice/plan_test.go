@@ -126,7 +126,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/loads":    {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
 	"gateway/turn":     {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, never: silent, timeless: true},
 	"gateway/placement": {
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,
