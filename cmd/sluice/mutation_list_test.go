@@ -186,7 +186,7 @@ var mutations = []mutation{
 	{about: "members read the audit", file: "gateway/console/registry_audit.go", old: "if !p.SeesAll() {", new: "if false {"},
 	{about: "no login is needed", file: "gateway/console/api.go", old: "if who.Role == 0 {", new: "if false {"},
 	{about: "members that stand twice are taken", file: "gateway/console/api_read.go", old: "!value.IsValid() || ", new: ""},
-	{about: "members see all requests", file: "gateway/console/api_lists.go", old: "if f.Teams = []string{team}; !c.who.Sees(team) {", new: "if f.Teams = []string{team}; false {"},
+	{about: "members see all requests", file: "gateway/console/api_requests.go", old: "return !c.who.Sees(team) }) {", new: "return false }) {"},
 
 	// The gateway's stages.
 	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.Forget(team) // the", new: "// the"},

@@ -182,8 +182,9 @@ var floorPlan = map[string]plan{
 		ours:  []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
+	"gateway/console/why": {ours: []string{"telemetry/recent"}, never: offline, timeless: true},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
@@ -197,8 +198,8 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry/recent"},
-		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/why", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
+		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/remote": {
@@ -227,12 +228,13 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
+	"cmd/sluice/questions":   {ours: []string{"gateway/admin", "gateway/console", "gateway/console/remote"}, testsOurs: []string{"gateway", "gateway/console/why"}, never: []string{goRedis, otelAPI, slogPkg, "os"}},
 	"cmd/sluice/pace":        {never: []string{goRedis, httpPkg, otelAPI, slogPkg}},
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},

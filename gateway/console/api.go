@@ -34,6 +34,8 @@ type Ledger interface {
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
+	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
@@ -214,7 +216,9 @@ var routes = []route{
 	{http.MethodPost, "/teams/{id}/adjust", nil, (*api).adjust},
 	{http.MethodGet, "/teams/{id}/tasks", []string{"state", "model", "cursor", "limit"}, (*api).tasks},
 	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},
-	{http.MethodGet, "/requests", []string{"team", "status", "refusal", "model", "from", "cursor", "limit"}, (*api).requests},
+	{http.MethodGet, "/requests", append([]string{"cursor", "limit"}, FilterNames...), (*api).requests},
+	{http.MethodGet, "/requests/{request}", nil, request},
+	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
 }

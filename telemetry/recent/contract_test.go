@@ -287,7 +287,7 @@ func TestARequestIsAsItsLine(t *testing.T) {
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond, Overhead: 1001 * time.Microsecond,
 			UpstreamID: "up", TraceID: "trace", Tags: "project=alpha", Reason: "because", Broken: []telemetry.BrokenRule{{ID: "text.seed"}},
 			Limit: telemetry.Limit{Name: "spend-day-key", Scope: "key", Of: "k", Unit: "spend", Per: "day", Used: 123456789, Held: 2, Left: 3, Limit: 123456794, Asked: 5},
-			Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
+			Cost:  telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
 		}
 		c.Note(&r, r.AppendLine(nil))
 		post(t, c)

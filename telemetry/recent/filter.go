@@ -22,6 +22,7 @@ type Filter struct {
 	Key      string    // the key's id, or jwt: and a workload; empty: any
 	Tag      string    // one pair, such as project=alpha, or all of them; empty: any
 	Endpoint string    // empty: any
+	Limit    string    // [Request.LimitName] of what refused it; empty: any
 	Rule     string    // the id of a rule that refused it, or that it was warned of; empty: any
 	NoPolls  bool      // without polls of tasks
 	From     time.Time // that arrived then or later; zero: no bound
@@ -118,7 +119,7 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 			continue
 		}
 		r, err := line.whole()
-		if err != nil { // a line of a later version, perhaps
+		if err != nil || f.Limit != "" && f.Limit != r.LimitName() { // an error: a line of a later version, perhaps
 			continue
 		}
 		if len(p.Requests) == size {

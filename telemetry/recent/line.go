@@ -207,6 +207,20 @@ type Request struct {
 	Line string `json:"-"` // the whole log line, in JSON
 }
 
+// LimitName names the limit that refused a request, and whose it is: images-day of team search, requests of key 7f3k9q2m4x1c; empty: none did.
+func (r *Request) LimitName() string {
+	switch l := &r.Limit; {
+	case l.Name == "":
+		return ""
+	case l.Scope == "team":
+		return l.Name + " of team " + r.Team
+	case l.Of == "":
+		return l.Name + " of the " + l.Scope
+	default:
+		return strings.TrimSuffix(l.Name, "-"+l.Scope) + " of " + l.Scope + " " + l.Of
+	}
+}
+
 // request reads a line.
 func (l Line) request() (Request, error) {
 	// An older replica calls the member tags. Inside a value the quotes are escaped, so nothing else is replaced.

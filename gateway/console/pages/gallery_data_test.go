@@ -106,7 +106,7 @@ func tongues() *gallery {
 	}
 	for i := range g.requests {
 		g.requests[i].Model = texts[i%len(texts)]
-		g.requests[i].Refusal = hostile[i%len(hostile)]
+		g.requests[i].Refusal, g.requests[i].Reason, g.requests[i].Rules = hostile[i%len(hostile)], hostile[i%len(hostile)]+" "+texts[i%3], hostile[:1]
 	}
 	for i := range g.tasks {
 		g.tasks[i].Model = texts[i%len(texts)]
@@ -227,8 +227,11 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 		switch i % 11 {
 		case 4:
 			r.Status, r.Refusal, r.Duration = 429, "admit/quota", 400*time.Microsecond
+			r.Reason = "Team " + r.Team + " has 28 left of its quota images-day of 500, and this request may cost 40; it resets in 11h25m4s."
+			r.Limit = telemetry.Limit{Name: "images-day", Scope: "team", Unit: "images", Per: "day", Used: 412, Held: 60, Left: 28, Limit: 500, Asked: 40}
 		case 7:
 			r.Status, r.Refusal, r.Duration = 400, "inspect/rules", 700*time.Microsecond
+			r.Reason, r.Rules = `parameters.top_p: given 7, allowed a number above 0 and up to 1.0 (text.top_p)`, []string{"text.top_p"}
 		case 9:
 			r.Status, r.Duration = 502, 61*time.Second
 		}

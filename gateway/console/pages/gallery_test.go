@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -401,9 +402,12 @@ func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string
 func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
 		r := &g.requests[i]
-		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && (f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, *r)
 		}
+	}
+	if f.Suggest {
+		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"}, Tags: hostile[:2]}
 	}
 	if len(list.Requests) >= 100 {
 		list.Requests, list.Next = list.Requests[:100], "cursor"
@@ -421,6 +425,32 @@ func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (
 		}
 	}
 	return recent.Request{}, missing("this request is not among the newest 10,000, or it is not yours to see")
+}
+
+// Refused groups the gallery's refused requests by the minute.
+func (g galleryFigures) Refused(_ context.Context, p access.Person, q figures.RefusedQuery) (r figures.Refused, err error) {
+	r = figures.Refused{From: noon.Truncate(time.Minute).Add(-59 * time.Minute), Step: time.Minute}
+	groups := map[string]*figures.RefusedGroup{}
+	for i := range g.requests {
+		x := &g.requests[i]
+		n := int(x.At.Sub(r.From) / time.Minute)
+		if !recent.Refused(x.Refusal) || !p.Sees(x.Team) || n < 0 {
+			continue
+		}
+		names := map[string][]string{"reason": {x.Refusal}, "limit": {x.LimitName()}, "rule": x.Rules, "model": {x.Model}}[q.By]
+		for _, name := range names {
+			if groups[name] == nil {
+				groups[name] = &figures.RefusedGroup{Name: name, Last: x.At, Steps: make([]int64, 60)}
+			}
+			groups[name].Count++
+			groups[name].Steps[n]++
+		}
+		r.Kept, r.All = r.Kept+1, r.All+3
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		r.Groups = append(r.Groups, *groups[name])
+	}
+	return r, nil
 }
 
 // ledgerOf has an answer of Money.

@@ -33,7 +33,11 @@ func (g *gallery) paths() map[string]string {
 		all["task-"+strings.ToLower(g.tasks[i].State)] = "/teams/" + g.tasks[i].Team + "/tasks/" + g.tasks[i].ID
 	}
 	if len(g.requests) > 0 {
-		all["request"] = "/requests/" + g.requests[0].ID
+		all["request"], all["refusals"], all["refusals-limit"] = "/requests/"+g.requests[0].ID, "/refusals", "/refusals?by=limit"
+		all["requests-more"] = "/requests?rule=text.top_p&status=4xx"
+	}
+	if len(g.requests) > 7 {
+		all["request-limit"], all["request-rules"] = "/requests/"+g.requests[4].ID, "/requests/"+g.requests[7].ID
 	}
 	return all
 }

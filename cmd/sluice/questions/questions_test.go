@@ -1,0 +1,71 @@
+package questions
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sluice/gateway/console/remote"
+)
+
+// runnable is a command.
+type runnable interface {
+	Run(ctx context.Context, out io.Writer, client *remote.Console) error
+}
+
+// TestAnswersAsText: what the console answers is written in columns, without its control characters.
+func TestAnswersAsText(t *testing.T) {
+	answers := map[string]string{
+		"/api/v1/requests/r1": `{"sentence":"Team ads has 1 left.","blame":"limit","advice":"Wait.","request":{"id":"r1","time":"2026-11-22T12:00:00Z","team":"ads","model":"a\u001b[31mb","status":429,
+			"refusal":"admit/quota","limit":{"name":"spend-day","scope":"team","used":4.5,"held":0,"left":0.5,"limit":5,"asked":0.8}}}`,
+		"/api/v1/requests/r2": `{"sentence":"No.","blame":"request","advice":"Mend it.","request":{"id":"r2","time":"2026-11-22T12:00:00Z","status":400,"refusal":"inspect/rules","rules":["text.seed","text.top_p"]}}`,
+		"/api/v1/refusals":    `{"by":"limit","from":"2026-11-22T12:00:00Z","step_seconds":60,"kept":2,"all":7,"data":[{"of":"images-day of team ads","count":2,"last":"2026-11-22T12:00:00Z","steps":[2]}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answers[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"title":"Not Found","status":404,"code":"missing","detail":"this request is not among the newest 10,000"}`)
+			return
+		}
+		_, _ = io.WriteString(w, answers[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	for _, tt := range []struct {
+		command runnable
+		want    string
+	}{
+		{Why{"r1"}, `why      Team ads has 1 left.
+do       Wait.
+blame    limit
+limit    spend-day of the team: 4.5 used, 0 held, 0.5 left of 5; the request asked for 0.8
+status   429 admit/quota
+when     2026-11-22T12:00:00Z
+team     ads
+model    a\x1b[31mb
+request  r1
+`},
+		{Why{"r2"}, `why      No.
+do       Mend it.
+blame    request
+rules    text.seed, text.top_p
+status   400 inspect/rules
+when     2026-11-22T12:00:00Z
+request  r2
+`},
+		{Refusals{By: "limit"}, `COUNT  LAST                  LIMIT
+2      2026-11-22T12:00:00Z  images-day of team ads
+# 2 of 7 refused requests are kept; the others are counted by minute alone
+`},
+	} {
+		var out strings.Builder
+		if err := tt.command.Run(t.Context(), &out, remote.New(server.URL, "token")); err != nil || out.String() != tt.want {
+			t.Errorf("%+v: %v\n%s", tt.command, err, out.String())
+		}
+	}
+	if err := (Why{"r3"}).Run(t.Context(), io.Discard, remote.New(server.URL, "token")); err == nil || !strings.Contains(err.Error(), "not among the newest 10,000") {
+		t.Errorf("an unknown request: %v", err)
+	}
+}

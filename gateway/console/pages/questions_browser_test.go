@@ -1,0 +1,63 @@
+package pages_test
+
+import (
+	"context"
+	"testing"
+
+	"sluice/cmd/sluice/browsertest"
+)
+
+// person is somebody who has a question and begins at Now. Each click opens a page.
+type person struct {
+	*testing.T
+	ctx    context.Context
+	clicks int
+}
+
+// begins opens Now.
+func begins(t *testing.T, g *gallery) *person {
+	t.Helper()
+	ctx, address := browse(t, g.handler(operator))
+	browsertest.Open(ctx, t, address+"/now")
+	return &person{t, ctx, 0}
+}
+
+// click follows the first link below a selector whose text holds some words.
+func (p *person) click(selector, words string) {
+	p.Helper()
+	p.clicks++
+	browsertest.Await(p.ctx, p, `[...document.querySelectorAll(`+"`"+selector+"`"+`)].some(a => a.textContent.includes(`+"`"+words+"`"+`))`)
+	from := browsertest.Evaluate[string](p.ctx, p, `location.href`)
+	browsertest.Evaluate[bool](p.ctx, p, `([...document.querySelectorAll(`+"`"+selector+"`"+`)].find(a => a.textContent.includes(`+"`"+words+"`"+`)).click(), true)`)
+	browsertest.Await(p.ctx, p, `location.href !== `+"`"+from+"`"+` && document.readyState === "complete"`)
+}
+
+// reads expects words in the page's main part, within two clicks.
+func (p *person) reads(words ...string) {
+	p.Helper()
+	if p.clicks > 2 {
+		p.Errorf("it took %d clicks", p.clicks)
+	}
+	for _, w := range words {
+		browsertest.Await(p.ctx, p, `document.querySelector("main").textContent.replace(/\s+/g, " ").includes(`+"`"+w+"`"+`)`)
+	}
+}
+
+// TestWhyWasThisRefused: from what was refused today to the sentence that the client got, with the limit of that moment.
+func TestWhyWasThisRefused(t *testing.T) {
+	t.Parallel()
+	g := day(12)
+	p := begins(t, g)
+	p.click(".stats a", "")
+	p.click("tbody tr:has(td.wide code) th a", "")
+	p.reads(g.requests[4].Reason, "412", "A limit refused it.", "sluice raise")
+}
+
+// TestWhatIsRefusedMost: the reasons over time.
+func TestWhatIsRefusedMost(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("nav a", "Requests")
+	p.click(".tabs a", "Refusals by reason")
+	p.reads("admit/quota", "inspect/rules", "are kept")
+}
