@@ -269,7 +269,7 @@ var mutations = []mutation{
 	{about: "a post that failed is forgotten", file: "telemetry/recent/waiting.go", old: "if !sent.Stored {", new: "if false {"},
 	{about: "what waits for the store has no bound", file: "telemetry/recent/waiting.go", old: "if size <= most {\n\t\treturn 0", new: "if true {\n\t\treturn 0"},
 	{about: "a request that was posted twice is listed twice", file: "telemetry/recent/line.go", old: "lines = slices.CompactFunc(lines, Line.equal)", new: ""},
-	{about: "a member sees the requests of others", file: "gateway/console/figures/figures.go", old: "return !p.Sees(team) })", new: "return false })"},
+	{about: "a member sees the requests of others", file: "gateway/console/figures/requests.go", old: "return !p.Sees(team) })", new: "return false })"},
 	{about: "a member sees the money of others", file: "gateway/console/figures/ledger.go", old: "case team != \"\" && !p.Sees(team):\n\t\treturn book", new: "case false:\n\t\treturn book"},
 	{about: "a sum of a day that may change is kept", file: "gateway/console/figures/ledger.go", old: "day >= kept && l.over(day, at)", new: "day >= kept"},
 	{about: "a sum of another version of the day is shown", file: "gateway/console/figures/sums.go", old: "sum.Version != versions[of.Day]", new: "false"},

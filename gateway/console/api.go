@@ -35,6 +35,7 @@ type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
@@ -218,6 +219,7 @@ var routes = []route{
 	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},
 	{http.MethodGet, "/requests", append([]string{"cursor", "limit"}, FilterNames...), (*api).requests},
 	{http.MethodGet, "/requests/{request}", nil, request},
+	{http.MethodGet, "/search", []string{"q"}, search},
 	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},

@@ -99,3 +99,18 @@ func request(a *api, c *call) error {
 	}
 	return c.write(http.StatusOK, Explained{why.Of(&found), json.RawMessage(found.Line)})
 }
+
+// search finds requests, tasks, keys, teams, models and pages.
+func search(a *api, c *call) error {
+	if c.query.Get("q") == "" {
+		return invalid("q", "nothing to search for", "an id or a name")
+	}
+	found, err := a.Traffic.Search(c.r.Context(), c.who, c.query.Get("q"))
+	if err != nil {
+		return unread(err)
+	}
+	if found == nil {
+		found = []figures.Found{}
+	}
+	return c.write(http.StatusOK, found)
+}

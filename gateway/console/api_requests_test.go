@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,4 +40,16 @@ func TestRefusalsOverHTTP(t *testing.T) {
 		w.expect(viewer, "GET /refusals"+query, "", http.StatusBadRequest, want)
 	}
 	w.expect(member, "GET /refusals?team=ads", "", http.StatusNotFound, "missing team")
+}
+
+func TestSearchOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	if a := w.expect(viewer, "GET /search?q=r1", "", http.StatusOK, ""); strings.TrimSpace(a.body) != `[{"kind":"request","id":"r1","title":"of team ads","path":"/requests/r1"}]` {
+		t.Error(a.body)
+	}
+	foreign, invented := w.expect(member, "GET /search?q=r1", "", http.StatusOK, ""), w.expect(member, "GET /search?q=r2", "", http.StatusOK, "")
+	if strings.TrimSpace(foreign.body) != "[]" || foreign.body != invented.body {
+		t.Errorf("%s\n%s", foreign.body, invented.body)
+	}
+	w.expect(viewer, "GET /search", "", http.StatusBadRequest, "invalid q")
 }

@@ -100,6 +100,13 @@ func (s *someTraffic) Request(_ context.Context, p access.Person, id string) (re
 	return recent.Request{Status: 429, Refusal: "admit/quota", Reason: "Team ads has 1 left.", Line: `{"id":"r1","status":429}`}, s.err
 }
 
+func (s *someTraffic) Search(_ context.Context, p access.Person, text string) ([]figures.Found, error) {
+	if text != "r1" || !p.Sees("ads") {
+		return nil, s.err
+	}
+	return []figures.Found{{Kind: "request", ID: "r1", Title: "of team ads", Path: "/requests/r1"}}, s.err
+}
+
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
 	s.refused = append(s.refused, q)
 	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err

@@ -46,6 +46,8 @@ type Tasks interface {
 	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
 	// Get MUST return a team's task, and false if it is absent, expired, or another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	// Owner MUST return the team whose task has an id, and false if there is none.
+	Owner(ctx context.Context, task string) (team string, known bool, err error)
 }
 
 // Deps are the sources of the figures. All are required unless they say otherwise.

@@ -427,6 +427,21 @@ func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (
 	return recent.Request{}, missing("this request is not among the newest 10,000, or it is not yours to see")
 }
 
+// Search finds the gallery's requests, teams and pages.
+func (g galleryFigures) Search(_ context.Context, p access.Person, text string) (found []figures.Found, err error) {
+	for i := range g.requests {
+		if r := &g.requests[i]; p.Sees(r.Team) && strings.HasPrefix(r.ID, text) && len(found) < 20 {
+			found = append(found, figures.Found{Kind: "request", ID: r.ID, Title: r.Model + " " + r.Refusal, Path: "/requests/" + r.ID})
+		}
+	}
+	for i := range g.list {
+		if t := &g.list[i]; p.Sees(t.ID) && strings.Contains(t.ID+t.Description, text) && len(found) < 20 {
+			found = append(found, figures.Found{Kind: "team", ID: t.ID, Title: t.Description, Path: "/teams/" + t.ID})
+		}
+	}
+	return found, nil
+}
+
 // Refused groups the gallery's refused requests by the minute.
 func (g galleryFigures) Refused(_ context.Context, p access.Person, q figures.RefusedQuery) (r figures.Refused, err error) {
 	r = figures.Refused{From: noon.Truncate(time.Minute).Add(-59 * time.Minute), Step: time.Minute}

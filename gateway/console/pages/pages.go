@@ -55,6 +55,7 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/tasks/{task}/cancel": s.cancel,
 		"GET /requests":                          s.requests,
 		"GET /requests/{request}":                s.request,
+		"GET /search":                            s.search,
 		"GET /refusals":                          s.refusals,
 		"GET /money":                             s.money,
 		"GET /accounts":                          s.accounts,

@@ -61,3 +61,23 @@ func TestWhatIsRefusedMost(t *testing.T) {
 	p.click(".tabs a", "Refusals by reason")
 	p.reads("admit/quota", "inspect/rules", "are kept")
 }
+
+// TestWhereIsTheRequestThatThisClientComplainsOf: a slash, the id, enter; the field does so without a script, too.
+func TestWhereIsTheRequestThatThisClientComplainsOf(t *testing.T) {
+	t.Parallel()
+	g := day(12)
+	p := begins(t, g)
+	for _, key := range []string{"{key: '/'}", "{key: 'k', ctrlKey: true}"} {
+		browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.blur(), document.body.dispatchEvent(new KeyboardEvent("keydown", {...`+key+`, bubbles: true, cancelable: true})), true)`)
+		if got := browsertest.Evaluate[string](p.ctx, t, `document.activeElement.id`); got != "find" {
+			t.Errorf("%s goes to %q", key, got)
+		}
+	}
+	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.value = "`+g.requests[4].ID+`", document.querySelector("form.find").requestSubmit(), true)`)
+	p.clicks++
+	browsertest.Await(p.ctx, t, `location.pathname === "/requests/`+g.requests[4].ID+`"`)
+	p.reads(g.requests[4].Reason)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.getElementById("find").value = "4bf92f3577b34da6", document.querySelector("form.find").requestSubmit(), true)`)
+	browsertest.Await(p.ctx, t, `location.pathname === "/search"`)
+	p.reads("not among the newest 10,000")
+}
