@@ -91,6 +91,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	s.Duration = now.Sub(s.start)
+	s.Service = s.exchange.Waited
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was still written.
 	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {

@@ -42,6 +42,7 @@ type Record struct {
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
 	Overhead       time.Duration // the part of Duration spent neither on the service, nor on the client's connection, nor waiting for its turn
+	Service        time.Duration // the part of Duration spent waiting for the service, until the last byte of its answer; only for counts
 	Queued         time.Duration // the part of Duration in which it waited for its turn
 	FirstByte      time.Duration // from arrival to the first byte handed to the client
 	BytesIn        int64         // bytes of the request body that were read

@@ -118,8 +118,9 @@ var floorPlan = map[string]plan{
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/latency": {never: silent, timeless: true},
 	"telemetry/recent": {
-		ours:      []string{"policy/unit", "telemetry"},
+		ours:      []string{"policy/unit", "telemetry", "telemetry/latency"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},

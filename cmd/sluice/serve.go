@@ -104,7 +104,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load),
-		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
+		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 	})

@@ -31,6 +31,7 @@ type store interface {
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
 	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
+	Latencies(ctx context.Context, by recent.By, from, to time.Time) ([]recent.Latency, error)
 }
 
 // forms runs a test over both forms. client is nil for the memory form.
