@@ -117,7 +117,7 @@ var floorPlan = map[string]plan{
 		outside: []string{otelAPI, prometheus, xTime, "github.com/go-logr/logr"}, // the SDK logs by logr
 		never:   []string{goRedis, "net/http/httputil"},
 	},
-	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/meter":   {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/latency": {never: silent, timeless: true},
 	"telemetry/recent": {
 		ours:      []string{"policy/unit", "telemetry", "telemetry/latency"},
@@ -209,7 +209,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},

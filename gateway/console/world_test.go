@@ -72,6 +72,7 @@ type someTraffic struct {
 	tasks     []figures.TaskFilter // that were asked for
 	requests  []recent.Filter
 	refused   []figures.RefusedQuery
+	latency   []figures.LatencyQuery
 	accounts  figures.AccountList
 	mu        sync.Mutex
 	cancelled []string
@@ -105,6 +106,11 @@ func (s *someTraffic) Search(_ context.Context, p access.Person, text string) ([
 		return nil, s.err
 	}
 	return []figures.Found{{Kind: "request", ID: "r1", Title: "of team ads", Path: "/requests/r1"}}, s.err
+}
+
+func (s *someTraffic) Latency(_ context.Context, _ access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error) {
+	s.latency = append(s.latency, q)
+	return []figures.LatencyRow{{Of: "llm-max", What: recent.Service, Start: noon, Count: 7, P50: 812_300 * time.Microsecond, P95: 2 * time.Second, P99: 3 * time.Second}}, s.err
 }
 
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {

@@ -22,8 +22,10 @@ func TestAnswersAsText(t *testing.T) {
 		"/api/v1/requests/r1": `{"sentence":"Team ads has 1 left.","blame":"limit","advice":"Wait.","request":{"id":"r1","time":"2026-11-22T12:00:00Z","team":"ads","model":"a\u001b[31mb","status":429,
 			"refusal":"admit/quota","limit":{"name":"spend-day","scope":"team","used":4.5,"held":0,"left":0.5,"limit":5,"asked":0.8}}}`,
 		"/api/v1/requests/r2": `{"sentence":"No.","blame":"request","advice":"Mend it.","request":{"id":"r2","time":"2026-11-22T12:00:00Z","status":400,"refusal":"inspect/rules","rules":["text.seed","text.top_p"]}}`,
-		"/api/v1/search":      `[{"kind":"request","id":"r1","title":"of ads","path":"/requests/r1"}]`,
-		"/api/v1/refusals":    `{"by":"limit","from":"2026-11-22T12:00:00Z","step_seconds":60,"kept":2,"all":7,"data":[{"of":"images-day of team ads","count":2,"last":"2026-11-22T12:00:00Z","steps":[2]}]}`,
+		"/api/v1/latency": `[{"model":"llm-max","what":"service","start":"2026-11-22T12:00:00Z","count":7,"p50_ms":812.3,"p95_ms":2000,"p99_ms":3000},
+			{"model":"llm-max","what":"sluice","start":"2026-11-22T12:00:00Z","count":9,"p50_ms":0.312,"p95_ms":0.9,"p99_ms":1.2}]`,
+		"/api/v1/search":   `[{"kind":"request","id":"r1","title":"of ads","path":"/requests/r1"}]`,
+		"/api/v1/refusals": `{"by":"limit","from":"2026-11-22T12:00:00Z","step_seconds":60,"kept":2,"all":7,"data":[{"of":"images-day of team ads","count":2,"last":"2026-11-22T12:00:00Z","steps":[2]}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if answers[r.URL.Path] == "" {
@@ -58,6 +60,10 @@ request  r2
 `},
 		{Search{"r1"}, `KIND     ID  ABOUT   PAGE
 request  r1  of ads  ` + server.URL + `/requests/r1
+`},
+		{Latency{By: "model"}, `       OF     WHAT                  FROM  COUNT  P50 MS  P95 MS  P99 MS
+  llm-max  service  2026-11-22T12:00:00Z      7     812    2000    3000
+  llm-max   sluice  2026-11-22T12:00:00Z      9    0.31    0.90    1.20
 `},
 		{Refusals{By: "limit"}, `COUNT  LAST                  LIMIT
 2      2026-11-22T12:00:00Z  images-day of team ads

@@ -36,6 +36,8 @@ type Lately interface {
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
 	// Day MUST return the counts of teams on the day of a moment, by their names.
 	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
+	// Latencies MUST return what was measured in the steps that begin within a span, by name, duration and time.
+	Latencies(ctx context.Context, by recent.By, from, to time.Time) ([]recent.Latency, error)
 	// Requests MUST return a page of the last requests.
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
 }

@@ -75,6 +75,8 @@ type Figures interface {
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
 	// Search finds requests, tasks, keys, teams, models and pages by an id or a name.
 	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
+	// Latency returns how long the service, Sluice and tasks took, for people who see all teams.
+	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
 	// Refused groups the refused requests that are kept, by reason, limit, rule or model.
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	// AccountList returns the accounts at the service and their use, for people who see all teams.

@@ -442,6 +442,28 @@ func (g galleryFigures) Search(_ context.Context, p access.Person, text string) 
 	return found, nil
 }
 
+// Latency has the times of the gallery's models: one is slow.
+func (g galleryFigures) Latency(_ context.Context, _ access.Person, q figures.LatencyQuery) (rows []figures.LatencyRow, err error) {
+	if len(g.requests) == 0 {
+		return nil, nil
+	}
+	for i, of := range []string{"gen2.6-image", g.requests[0].Model, "llm-max"} {
+		for _, what := range recent.Whats {
+			d := map[recent.What]time.Duration{recent.Service: 812 * time.Millisecond, recent.FirstByte: 240 * time.Millisecond, recent.Own: 310 * time.Microsecond, recent.Queue: 4 * time.Second, recent.Run: 26 * time.Second}[what] * time.Duration(i+1)
+			if (what == recent.Queue || what == recent.Run) && i > 0 {
+				continue
+			}
+			for at := q.From; at.Before(q.To); at = at.Add(q.Step) {
+				rows = append(rows, figures.LatencyRow{Of: of, What: what, Start: at, Count: 40, P50: d, P95: d * 3, P99: d * time.Duration(4+at.Minute()/10)})
+				if q.Step == 0 {
+					break
+				}
+			}
+		}
+	}
+	return rows, nil
+}
+
 // Refused groups the gallery's refused requests by the minute.
 func (g galleryFigures) Refused(_ context.Context, p access.Person, q figures.RefusedQuery) (r figures.Refused, err error) {
 	r = figures.Refused{From: noon.Truncate(time.Minute).Add(-59 * time.Minute), Step: time.Minute}

@@ -56,6 +56,7 @@ func New(deps Deps) http.Handler {
 		"GET /requests":                          s.requests,
 		"GET /requests/{request}":                s.request,
 		"GET /search":                            s.search,
+		"GET /latency":                           s.latency,
 		"GET /refusals":                          s.refusals,
 		"GET /money":                             s.money,
 		"GET /accounts":                          s.accounts,

@@ -48,7 +48,7 @@ func TestWhyWasThisRefused(t *testing.T) {
 	t.Parallel()
 	g := day(12)
 	p := begins(t, g)
-	p.click(".stats a", "")
+	p.click(".stats a[href*='refusal=any']", "")
 	p.click("tbody tr:has(td.wide code) th a", "")
 	p.reads(g.requests[4].Reason, "412", "A limit refused it.", "sluice raise")
 }
@@ -80,4 +80,20 @@ func TestWhereIsTheRequestThatThisClientComplainsOf(t *testing.T) {
 	browsertest.Evaluate[bool](p.ctx, t, `(document.getElementById("find").value = "4bf92f3577b34da6", document.querySelector("form.find").requestSubmit(), true)`)
 	browsertest.Await(p.ctx, t, `location.pathname === "/search"`)
 	p.reads("not among the newest 10,000")
+}
+
+// TestIsTheServiceSlowOrSluice: both times beside each other, by model.
+func TestIsTheServiceSlowOrSluice(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click(".stats a[href='/latency']", "")
+	p.reads("the service took", "and Sluice", "Service p50, ms")
+}
+
+// TestHowLongDoImageTasksQueue: on Tasks, by model.
+func TestHowLongDoImageTasksQueue(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("nav a", "Tasks")
+	p.reads("Queue p50", "4.0 s")
 }
