@@ -52,6 +52,7 @@ type commandLine struct {
 	Raise     raiseCommand       `cmd:"" help:"Raise a quota of a team for a while, over the console."`
 	Why       questions.Why      `cmd:"" help:"Say why a request was refused or failed, and what its client can do, over the console."`
 	Search    questions.Search   `cmd:"" help:"Find a request, task, key, team, model or page by an id or a name, over the console."`
+	Faults    questions.Faults   `cmd:"" help:"Show what is wrong, from the traffic of all replicas, over the console."`
 	Latency   questions.Latency  `cmd:"" help:"Show percentiles of the service's time, the first byte, Sluice's own and tasks', over the console."`
 	Refusals  questions.Refusals `cmd:"" help:"Show what was refused lately, by reason, limit, rule or model, over the console."`
 	Reconcile reconcileCommand   `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`

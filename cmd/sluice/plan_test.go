@@ -118,6 +118,7 @@ var floorPlan = map[string]plan{
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter":   {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/pulse":   {ours: []string{"telemetry"}, never: silent, timeless: true},
 	"telemetry/latency": {never: silent, timeless: true},
 	"telemetry/recent": {
 		ours:      []string{"policy/unit", "telemetry", "telemetry/latency"},
@@ -209,7 +210,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
@@ -236,7 +237,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
-			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},

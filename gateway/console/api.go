@@ -37,6 +37,7 @@ type Traffic interface {
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
 	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
 	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
+	FaultList(ctx context.Context, p access.Person) []figures.Fault
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
@@ -222,6 +223,7 @@ var routes = []route{
 	{http.MethodGet, "/requests/{request}", nil, request},
 	{http.MethodGet, "/search", []string{"q"}, search},
 	{http.MethodGet, "/latency", []string{"by", "from", "to", "step"}, latencies},
+	{http.MethodGet, "/faults", nil, faults},
 	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},

@@ -62,3 +62,12 @@ func latencies(a *api, c *call) error {
 
 // inMilliseconds has three digits behind the point: what is known is within 5 %.
 func inMilliseconds(d time.Duration) float64 { return math.Round(float64(d)/1000) / 1000 }
+
+// faults lists what is wrong: the lines of the page Now.
+func faults(a *api, c *call) error {
+	list := a.Traffic.FaultList(c.r.Context(), c.who)
+	if list == nil {
+		list = []figures.Fault{}
+	}
+	return c.write(http.StatusOK, list)
+}

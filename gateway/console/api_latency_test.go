@@ -24,3 +24,15 @@ func TestLatencyOverHTTP(t *testing.T) {
 	}
 	w.expect(member, "GET /latency", "", http.StatusForbidden, "forbidden")
 }
+
+func TestFaultsOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	const want = `[{"kind":"service","subject":"","text":"25 of the last 25 requests failed","since":"2026-11-22T12:00:00Z","count":25,"of":25},` +
+		`{"kind":"process","subject":"redis","text":"away","since":null,"count":0,"of":0}]`
+	if a := w.expect(viewer, "GET /faults", "", http.StatusOK, ""); strings.TrimSpace(a.body) != want {
+		t.Error(a.body)
+	}
+	if a := w.expect(member, "GET /faults", "", http.StatusOK, ""); strings.TrimSpace(a.body) != "[]" {
+		t.Error(a.body)
+	}
+}

@@ -113,6 +113,14 @@ func (s *someTraffic) Latency(_ context.Context, _ access.Person, q figures.Late
 	return []figures.LatencyRow{{Of: "llm-max", What: recent.Service, Start: noon, Count: 7, P50: 812_300 * time.Microsecond, P95: 2 * time.Second, P99: 3 * time.Second}}, s.err
 }
 
+func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fault {
+	if !p.SeesAll() {
+		return nil
+	}
+	since := noon
+	return []figures.Fault{{Kind: "service", Text: "25 of the last 25 requests failed", Since: &since, Count: 25, Of: 25}, {Kind: "process", Subject: "redis", Text: "away"}}
+}
+
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
 	s.refused = append(s.refused, q)
 	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err

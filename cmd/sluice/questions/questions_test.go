@@ -24,6 +24,7 @@ func TestAnswersAsText(t *testing.T) {
 		"/api/v1/requests/r2": `{"sentence":"No.","blame":"request","advice":"Mend it.","request":{"id":"r2","time":"2026-11-22T12:00:00Z","status":400,"refusal":"inspect/rules","rules":["text.seed","text.top_p"]}}`,
 		"/api/v1/latency": `[{"model":"llm-max","what":"service","start":"2026-11-22T12:00:00Z","count":7,"p50_ms":812.3,"p95_ms":2000,"p99_ms":3000},
 			{"model":"llm-max","what":"sluice","start":"2026-11-22T12:00:00Z","count":9,"p50_ms":0.312,"p95_ms":0.9,"p99_ms":1.2}]`,
+		"/api/v1/faults":   `[{"kind":"service","subject":"","text":"25 of the last 25 requests failed","since":"2026-11-22T12:00:00Z","count":25,"of":25},{"kind":"key","subject":"ads","text":"its key ends","since":null,"count":0,"of":0}]`,
 		"/api/v1/search":   `[{"kind":"request","id":"r1","title":"of ads","path":"/requests/r1"}]`,
 		"/api/v1/refusals": `{"by":"limit","from":"2026-11-22T12:00:00Z","step_seconds":60,"kept":2,"all":7,"data":[{"of":"images-day of team ads","count":2,"last":"2026-11-22T12:00:00Z","steps":[2]}]}`,
 	}
@@ -65,6 +66,7 @@ request  r1  of ads  ` + server.URL + `/requests/r1
   llm-max  service  2026-11-22T12:00:00Z      7     812    2000    3000
   llm-max   sluice  2026-11-22T12:00:00Z      9    0.31    0.90    1.20
 `},
+		{Faults{}, "service: 25 of the last 25 requests failed, since 2026-11-22T12:00:00Z\nkey ads: its key ends\n"},
 		{Refusals{By: "limit"}, `COUNT  LAST                  LIMIT
 2      2026-11-22T12:00:00Z  images-day of team ads
 # 2 of 7 refused requests are kept; the others are counted by minute alone

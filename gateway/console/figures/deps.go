@@ -9,6 +9,7 @@ import (
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/pulse"
 	"sluice/telemetry/recent"
 )
 
@@ -63,7 +64,11 @@ type Deps struct {
 	// end. Nil without Days.
 	Versions func(ctx context.Context, days []int) ([]uint64, error)
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
-	Faults   func() []Fault                            // the process's faults; nil: none
+	Faults   func() []Fault                            // the process's faults, by the subjects of its checks; nil: none
+	// Pulse is what is wrong with the service as this replica knows it; nil: it is not known.
+	Pulse func(now time.Time) (pulse.Fault, bool)
+	// Hooks are the ages of the oldest events that hooks did not take, by the hooks' ids; nil: there are none.
+	Hooks func() map[string]time.Duration
 	// Standings are the accounts at the service, in the order of their file; nil: they are not known.
 	Standings func() []account.Standing
 	Queued    func()        // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
@@ -71,8 +76,15 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Fault is a fault of the process.
-type Fault struct{ Name, Text string }
+// Fault is something that is wrong.
+type Fault struct {
+	Kind    string     `json:"kind"`    // service, latency, refused, account, limit, hook, key or process
+	Subject string     `json:"subject"` // the model, team, account or hook, or the process's part; empty: the service
+	Text    string     `json:"text"`
+	Since   *time.Time `json:"since"` // nil: not known
+	Count   int64      `json:"count"` // of Of: requests that failed or were refused, or per cent of a limit; 0: it counts nothing
+	Of      int64      `json:"of"`
+}
 
 // Errors that the console shows.
 var (

@@ -24,6 +24,7 @@ type Figures struct {
 	Deps
 	ledger
 	traffic
+	slow slow
 }
 
 // New returns figures that read nothing in the background.

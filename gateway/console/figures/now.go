@@ -77,9 +77,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	if house := f.Teams().House; house != nil && p.SeesAll() {
 		n.House = f.Accounts.LastKnown(house.Account).Limits
 	}
-	if p.SeesAll() {
-		n.Faults = f.faults()
-	}
+	n.Faults = f.FaultList(ctx, p)
 	return n, nil
 }
 

@@ -77,6 +77,8 @@ type Figures interface {
 	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
 	// Latency returns how long the service, Sluice and tasks took, for people who see all teams.
 	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
+	// FaultList returns what is wrong, also if nothing can be read.
+	FaultList(ctx context.Context, p access.Person) []figures.Fault
 	// Refused groups the refused requests that are kept, by reason, limit, rule or model.
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	// AccountList returns the accounts at the service and their use, for people who see all teams.

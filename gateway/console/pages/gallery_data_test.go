@@ -75,7 +75,13 @@ func dayWith(count int, last string) *gallery {
 		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 20000, Window: 24 * time.Hour, Used: 13200, Held: 800, Left: 6000, Reset: 12 * time.Hour},
 		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 60000 * teams.Nano, Window: 720 * time.Hour, Used: 60001 * teams.Nano, Reset: 204 * time.Hour},
 	}
-	g.now.Faults = []figures.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
+	since := noon.Add(-12 * time.Minute)
+	g.now.Faults = []figures.Fault{
+		{Kind: "service", Text: "25 of the last 25 requests failed, could not be reached", Since: &since, Count: 25, Of: 25},
+		{Kind: "latency", Subject: "llm-max", Text: "95 of 100 requests take the service up to 9.2s, usually 2.1s", Since: &since},
+		{Kind: "limit", Subject: g.list[0].ID, Text: "97 % of its quota images-day are used or held", Count: 97, Of: 100},
+		{Kind: "process", Subject: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"},
+	}
 	g.days = days(func(i int) int64 {
 		if i == 29 {
 			return total.Used[limit.Requests]

@@ -464,6 +464,10 @@ func (g galleryFigures) Latency(_ context.Context, _ access.Person, q figures.La
 	return rows, nil
 }
 
+func (g galleryFigures) FaultList(context.Context, access.Person) []figures.Fault {
+	return g.now.Faults
+}
+
 // Refused groups the gallery's refused requests by the minute.
 func (g galleryFigures) Refused(_ context.Context, p access.Person, q figures.RefusedQuery) (r figures.Refused, err error) {
 	r = figures.Refused{From: noon.Truncate(time.Minute).Add(-59 * time.Minute), Step: time.Minute}

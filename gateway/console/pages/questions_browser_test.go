@@ -97,3 +97,14 @@ func TestHowLongDoImageTasksQueue(t *testing.T) {
 	p.click("nav a", "Tasks")
 	p.reads("Queue p50", "4.0 s")
 }
+
+// TestIsSomethingWrong: the first line of Now is about the service, from the traffic, and leads to the requests that failed.
+func TestIsSomethingWrong(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.reads("The service 25 of the last 25 requests failed, could not be reached, since")
+	p.click(".faults li:first-child a", "failed")
+	if got := browsertest.Evaluate[string](p.ctx, t, `location.search`); got != "?status=failed" {
+		t.Errorf("it leads to %s", got)
+	}
+}

@@ -75,6 +75,7 @@ var functions = template.FuncMap{
 	"span":    span,
 	"ms":      milliseconds,
 	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
+	"moment":  func(t *time.Time) template.HTML { return moment(formMinute, *t) },
 	"minute":  func(t time.Time) template.HTML { return moment(formMinute, t) },
 	"until":   until,
 	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
