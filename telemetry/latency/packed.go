@@ -41,7 +41,7 @@ func appendLength(b []byte, n int) []byte {
 	if n < 16 {
 		return append(b, markList|byte(n))
 	}
-	return binary.BigEndian.AppendUint16(append(b, markList16), uint16(n)) //nolint:gosec // at most buckets and one
+	return binary.BigEndian.AppendUint16(append(b, markList16), uint16(n))
 }
 
 func appendNumber(b []byte, n uint32) []byte {
@@ -120,7 +120,7 @@ func (h *Histogram) unpack(p *packed) error {
 		if err != nil {
 			return err
 		}
-		h.counts[int(first)+i] += uint32(min(count, 1<<32-1)) //nolint:gosec // bounded
+		h.counts[int(first)+i] += uint32(min(count, 1<<32-1))
 	}
 	return nil
 }

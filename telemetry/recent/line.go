@@ -126,8 +126,17 @@ func (l Line) fields() *fields {
 		name string
 		to   *string
 	}{
-		{`,"id":"`, &f.id}, {`,"upstream_id":"`, &f.upstreamID}, {`,"trace_id":"`, &f.traceID}, {`,"team":"`, &f.team}, {`,"key":"`, &f.key}, {`,"method":"`, &method},
-		{`,"endpoint":"`, &f.endpoint}, {`,"model":"`, &f.model}, {`,"task":"`, &f.task}, {`,"refusal":"`, &f.refusal}, {`,"tag":"`, &f.tag},
+		{`,"id":"`, &f.id},
+		{`,"upstream_id":"`, &f.upstreamID},
+		{`,"trace_id":"`, &f.traceID},
+		{`,"team":"`, &f.team},
+		{`,"key":"`, &f.key},
+		{`,"method":"`, &method},
+		{`,"endpoint":"`, &f.endpoint},
+		{`,"model":"`, &f.model},
+		{`,"task":"`, &f.task},
+		{`,"refusal":"`, &f.refusal},
+		{`,"tag":"`, &f.tag},
 	} {
 		var ok bool
 		*m.to, ok = l.member(m.name)

@@ -31,10 +31,17 @@ type Page struct {
 
 // Pages are the pages that a person may open, in the order of the navigation.
 var Pages = []Page{
-	{Name: "Now", Path: "/now"}, {Name: "Teams", Path: "/teams"}, {Name: "Tasks", Path: "/tasks"}, {Name: "Requests", Path: "/requests"},
-	{Name: "Refusals", Path: "/refusals", Within: true}, {Name: "Money", Path: "/money"},
-	{Name: "Latency", Path: "/latency", Restricted: true}, {Name: "Accounts", Path: "/accounts", Restricted: true},
-	{Name: "Rules", Path: "/rules"}, {Name: "Audit", Path: "/audit", Restricted: true}, {Name: "Config", Path: "/config", Restricted: true},
+	{Name: "Now", Path: "/now"},
+	{Name: "Teams", Path: "/teams"},
+	{Name: "Tasks", Path: "/tasks"},
+	{Name: "Requests", Path: "/requests"},
+	{Name: "Refusals", Path: "/refusals", Within: true},
+	{Name: "Money", Path: "/money"},
+	{Name: "Latency", Path: "/latency", Restricted: true},
+	{Name: "Accounts", Path: "/accounts", Restricted: true},
+	{Name: "Rules", Path: "/rules"},
+	{Name: "Audit", Path: "/audit", Restricted: true},
+	{Name: "Config", Path: "/config", Restricted: true},
 }
 
 // mostFound is how many things a search finds.
