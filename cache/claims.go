@@ -42,6 +42,17 @@ func (c *Claims) of(team, task string) *kept {
 	return nil
 }
 
+// Owner returns the team that claimed a task. It is false for an absent task and an expired one.
+func (c *Claims) Owner(_ context.Context, task string) (team string, known bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	if claim := c.byTask[task]; claim != nil {
+		return claim.Team, true, nil
+	}
+	return "", false, nil
+}
+
 // Put claims a task for a team, and reports whether it is the team's. A task that is claimed already stays as it is.
 func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	c.mu.Lock()

@@ -92,6 +92,20 @@ func TestATaskIsKnownForItsLife(t *testing.T) {
 	}
 }
 
+// Whose a task is, is known by its id alone.
+func TestTheOwnerOfATask(t *testing.T) {
+	forms(t, func(t *testing.T, open func() *replica) {
+		claims := open()
+		claims.Put(t.Context(), aClaim("search", "t1"))
+		claims.Put(t.Context(), aClaim("shop", "t2"))
+		for task, want := range map[string]string{"t1": "search", "t2": "shop", "t3": ""} {
+			if team, known, err := claims.Owner(t.Context(), task); team != want || known != (want != "") || err != nil {
+				t.Errorf("%s is of %q, known %v, %v", task, team, known, err)
+			}
+		}
+	})
+}
+
 // The time of an answer does not depend on how long reading it takes.
 func TestWhichAnswerWasHeardLater(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {

@@ -25,6 +25,7 @@ import (
 type store interface {
 	Put(ctx context.Context, claim cache.Claim) bool
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	Owner(ctx context.Context, task string) (team string, known bool, err error)
 	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	Release(ctx context.Context, team, task string, after time.Duration)

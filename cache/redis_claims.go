@@ -50,6 +50,11 @@ func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err err
 	return true, err
 }
 
+// Owner returns the team that claimed a task. It is false for an absent task and an expired one.
+func (c *redisClaims) Owner(ctx context.Context, task string) (team string, known bool, err error) {
+	return c.get(ctx, ownerKey+task)
+}
+
 // owner makes the team the task's owner unless it has one, and returns the owner.
 func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err error) {
 	key := ownerKey + claim.Task

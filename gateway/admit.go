@@ -156,7 +156,7 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 
 // refusalBy is the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal {
-	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope)
+	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope).by(refusals.LimitOf(v, h.Team.Money))
 }
 
 // refuseChoice is the refusal if no account can be chosen.

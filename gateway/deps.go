@@ -81,24 +81,25 @@ func OneAccount(key Secret) Upstream { return accounts.Main(key) }
 
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
-	Now              func() time.Time               // the clock for times and durations; time.Now outside tests
-	Teams            *teams.File                    // the teams to start with; Set replaces them
-	Upstream         Upstream                       // the accounts at the service to start with, and their keys; Set replaces them
-	Cooling          accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
-	Claims           Claims                         // the teams' tasks
-	To               event.Routes                   // where the ends of tasks are told; nil: nowhere
-	Outbox           quotas.Outbox                  // takes the events of quotas; nil: none are written
-	Queries, Cancels Queries                        // the rates of task queries, and of cancels, of the accounts
-	Outcomes         Outcomes                       // of creations with an Idempotency-Key
-	Identities       Identities                     // verifies tokens in place of keys; nil: tokens are refused
-	Accounts         Accounts                       // what teams may still spend
-	Remote           *Remote                        // how to use the stores; nil: they are in this process's memory
-	Metrics          *telemetry.Metrics             // nil: no metrics
-	Traces           *telemetry.Traces              // nil: no spans
-	Record           func(record *telemetry.Record) // takes the finished Record of every request, which is valid during the call; must not block
-	KeyAccepted      func(ctx context.Context)      // called first for each request whose key or token is valid, with its context; may be nil
-	UnheldReached    func()                         // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
-	Logger           *slog.Logger                   // for what happens outside requests, and for the inside of errors
+	Now              func() time.Time                         // the clock for times and durations; time.Now outside tests
+	Teams            *teams.File                              // the teams to start with; Set replaces them
+	Upstream         Upstream                                 // the accounts at the service to start with, and their keys; Set replaces them
+	Cooling          accounts.Shared                          // what the replicas know of throttled accounts; nil: nothing
+	Claims           Claims                                   // the teams' tasks
+	To               event.Routes                             // where the ends of tasks are told; nil: nowhere
+	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
+	Queries, Cancels Queries                                  // the rates of task queries, and of cancels, of the accounts
+	Outcomes         Outcomes                                 // of creations with an Idempotency-Key
+	Identities       Identities                               // verifies tokens in place of keys; nil: tokens are refused
+	Accounts         Accounts                                 // what teams may still spend
+	Remote           *Remote                                  // how to use the stores; nil: they are in this process's memory
+	Metrics          *telemetry.Metrics                       // nil: no metrics
+	Traces           *telemetry.Traces                        // nil: no spans
+	Record           func(record *telemetry.Record)           // takes the finished Record of every request, which is valid during the call; must not block
+	TaskEnded        func(label string, task *telemetry.Task) // takes each task whose end this process reports, with its model's name in metrics; nil: nothing does
+	KeyAccepted      func(ctx context.Context)                // called first for each request whose key or token is valid, with its context; may be nil
+	UnheldReached    func()                                   // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
+	Logger           *slog.Logger                             // for what happens outside requests, and for the inside of errors
 }
 
 // Accounts keeps what teams may still spend.

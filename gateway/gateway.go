@@ -127,7 +127,7 @@ func New(config Config, deps Deps) *Gateway {
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
 		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To,
-		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
+		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
 	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease, throttle: g.throttle, queue: queue}

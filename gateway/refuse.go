@@ -9,6 +9,7 @@ import (
 	"sluice/gateway/turn"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
+	"sluice/telemetry"
 )
 
 // reason is one row of the table of refusals: the stage that refuses, why, and the status and code of the answer. The codes
@@ -71,15 +72,16 @@ func row(name string, status int, code string) *reason {
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
 type refusal struct {
 	*reason
-	message string         // the outside: what was given and what is allowed; never a secret
-	inside  error          // nil: nothing more is known
-	header  string         // name of one more header, with its value
-	value   string         //
-	field   string         // the field of the request that is at fault; empty: none, or unknown
-	after   time.Duration  // Retry-After, before jitter; 0: 0 on 429 and 503, else none
-	scarce  []turn.Refusal // what stands in the request's way, and whether it may wait for that; nil: time alone does not help
-	keeps   bool           // the answer keeps the headers that report the team's limits
-	closes  bool           // the connection ends with the answer: what follows on it cannot be trusted
+	message string          // the outside: what was given and what is allowed; never a secret
+	inside  error           // nil: nothing more is known
+	header  string          // name of one more header, with its value
+	value   string          //
+	limit   telemetry.Limit // that refuses, as it stands; zero: none
+	field   string          // the field of the request that is at fault; empty: none, or unknown
+	after   time.Duration   // Retry-After, before jitter; 0: 0 on 429 and 503, else none
+	scarce  []turn.Refusal  // what stands in the request's way, and whether it may wait for that; nil: time alone does not help
+	keeps   bool            // the answer keeps the headers that report the team's limits
+	closes  bool            // the connection ends with the answer: what follows on it cannot be trusted
 }
 
 // refuse starts a refusal.
@@ -99,6 +101,9 @@ func (r *refusal) with(name, value string) *refusal { r.header, r.value = name, 
 
 // of names in Sluice-Scope whose limit refuses.
 func (r *refusal) of(scope limit.ScopeKind) *refusal { return r.with("Sluice-Scope", scope.String()) }
+
+// by names the limit that refuses.
+func (r *refusal) by(l telemetry.Limit) *refusal { r.limit = l; return r }
 
 // at names the field of the request that is at fault.
 func (r *refusal) at(field string) *refusal { r.field = field; return r }

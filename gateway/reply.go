@@ -218,7 +218,7 @@ func (k *keptAnswer) keep(p []byte) {
 // writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients
 // quote to support.
 func writeRefusal(w *reply, s *requestState, r *refusal) {
-	s.Refusal = r.name
+	s.Refusal, s.Reason, s.Limit = r.name, r.message, r.limit
 	if w.front != nil {
 		w.front.Blame(r.field)
 	}
@@ -252,7 +252,7 @@ const statusClientLeft = 499
 // measure notes how long a request has taken so far, and whether its client has left.
 func measure(w *reply, r *http.Request, now time.Time) {
 	s := w.state
-	s.Duration = now.Sub(s.start)
+	s.Duration, s.Service = now.Sub(s.start), s.exchange.Waited
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was still written.
 	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {

@@ -168,12 +168,12 @@ func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok
 
 // refuseSlot is the refusal of a request that has no slot.
 func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
-	who, most, slots := "Team "+s.team.ID, t.loads.Most(s.team.Concurrent), turn.TeamSlots(s.Team)
+	who, of, most, slots := "Team "+s.team.ID, "", t.loads.Most(s.team.Concurrent), turn.TeamSlots(s.Team)
 	if full == limit.ScopeKey {
-		who, most, slots = "Key "+s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
+		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
 	return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most).retry(time.Second).of(full).waits(turn.Refusal{Resource: slots, Wait: time.Second})
+		who, most).retry(time.Second).of(full).by(refusals.Slots(full, of, int64(most))).waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot lets a request that waits have a request's slot.

@@ -195,6 +195,9 @@ func validValue(v attribute.Value) attribute.Value {
 // maxValue is the length in bytes to which texts from clients and from the service are cut.
 const maxValue = 256
 
+// maxReason is the same for the message of a refusal, which may name several rules.
+const maxReason = 1024
+
 func shorten(s string) string { return shortenTo(s, maxValue) }
 
 // shortenTo cuts a text to at most limit bytes, at the end of a character. A cut text is a copy, so that the long one can be freed.

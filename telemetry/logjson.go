@@ -26,7 +26,7 @@ func appendLine(b []byte, r *Record) []byte {
 
 func appendMembers(b []byte, r *Record) []byte {
 	for i := range members {
-		if m := &members[i]; !m.rare || *m.text(r) != "" {
+		if m := &members[i]; m.shown(r) {
 			b = m.append(append(b, m.prefix...), r)
 		}
 	}
@@ -96,6 +96,17 @@ func appendFloat(b []byte, value float64) []byte {
 		return append(b, text...)
 	}
 	return strconv.AppendFloat(b, value, 'f', -1, 64)
+}
+
+func appendList(b []byte, texts []string) []byte {
+	b = append(b, '[')
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, text)
+	}
+	return append(b, ']')
 }
 
 func appendUsage(b []byte, u *meter.Usage) []byte {

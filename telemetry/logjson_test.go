@@ -24,6 +24,8 @@ func TestLineIsSlogs(t *testing.T) {
 			Time: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns")),
 			ID:   text.Draw(t, "id"), Model: text.Draw(t, "model"), Task: text.Draw(t, "task"), Team: text.Draw(t, "team"),
 			Client: text.Draw(t, "client"), Method: text.Draw(t, "method"), Route: text.Draw(t, "route"), TaskStatus: text.Draw(t, "ended"), Front: text.Draw(t, "front"), Account: text.Draw(t, "account"),
+			Reason: text.Draw(t, "reason"), Broken: rapid.SliceOf(rapid.Custom(func(t *rapid.T) BrokenRule { return BrokenRule{text.Draw(t, "rule"), rapid.Bool().Draw(t, "refused")} })).Draw(t, "broken"),
+			Limit:  Limit{Name: text.Draw(t, "limit"), Of: text.Draw(t, "of"), Unit: rapid.SampledFrom([]string{"spend", "tokens"}).Draw(t, "unit"), Used: rapid.Int64Range(0, 1e15).Draw(t, "used of it"), Limit: 7},
 			Status: rapid.IntRange(0, 599).Draw(t, "status"), Refusal: text.Draw(t, "refusal"),
 			Duration: time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "dur")), BytesIn: rapid.Int64Min(0).Draw(t, "in"),
 		}

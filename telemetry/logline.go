@@ -24,18 +24,27 @@ func (r *Record) level() slog.Level {
 // batch for one invalid text.
 func (r *Record) clean() {
 	for i := range members {
-		if text := members[i].text; text != nil {
-			cleanText(text(r))
+		if m := &members[i]; m.text != nil {
+			cleanText(m.text(r), m.most())
 		}
 	}
-	for _, text := range [...]*string{&r.Scheme, &r.Label, &r.Cost.Flag, &r.Held.Flag} {
-		cleanText(text)
+	l := &r.Limit
+	for _, text := range [...]*string{&r.Scheme, &r.Label, &r.Cost.Flag, &r.Held.Flag, &l.Name, &l.Scope, &l.Of, &l.Unit, &l.Per} {
+		cleanText(text, maxValue)
 	}
 }
 
-func cleanText(text *string) {
-	if len(*text) > maxValue || !isPlain(*text) {
-		*text = valid(shorten(*text))
+// most is how many bytes the text of a member may have.
+func (m *member) most() int {
+	if m.long {
+		return maxReason
+	}
+	return maxValue
+}
+
+func cleanText(text *string, most int) {
+	if len(*text) > most || !isPlain(*text) {
+		*text = valid(shortenTo(*text, most))
 	}
 }
 
@@ -43,7 +52,7 @@ func cleanText(text *string) {
 func (r *Record) line() slog.Record {
 	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
 	for i := range members {
-		if m := &members[i]; !m.rare || *m.text(r) != "" {
+		if m := &members[i]; m.shown(r) {
 			record.AddAttrs(m.attr(r))
 		}
 	}
@@ -60,6 +69,10 @@ func (m *member) attr(r *Record) slog.Attr {
 		return slog.Float64(m.name, inMilliseconds(m.duration(r)))
 	case m.cost != nil:
 		return m.cost(r).attr(m.name)
+	case m.list != nil:
+		return slog.Any(m.name, m.list(r))
+	case m.limit != nil:
+		return m.limit(r).attr(m.name)
 	}
 	return usageAttr(&r.Usage)
 }

@@ -1,15 +1,20 @@
 package telemetry
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
 
-// member is one member of a request's log line. It has one of text, number, duration and cost, or none of them: then it is the usage.
+// member is one member of a request's log line. It has one of text, list, number, duration, cost and limit, or none of them: then it is
+// the usage.
 type member struct {
 	name     string
-	rare     bool // a text that is left out if it is empty
+	rare     bool // it is left out if it is empty
 	text     func(r *Record) *string
+	long     bool // the text may have maxReason bytes
+	list     func(r *Record) []string
+	limit    func(r *Record) *Limit
 	number   func(r *Record) int64
 	duration func(r *Record) time.Duration // written in milliseconds
 	cost     func(r *Record) *Cost
@@ -49,6 +54,9 @@ var members = prefixed([]member{
 	{name: "tag", rare: true, text: func(r *Record) *string { return &r.Tags }},
 	{name: "front", rare: true, text: func(r *Record) *string { return &r.Front }},
 	{name: "task_status", rare: true, text: func(r *Record) *string { return &r.TaskStatus }},
+	{name: "reason", rare: true, long: true, text: func(r *Record) *string { return &r.Reason }},
+	{name: "rules", rare: true, list: (*Record).rules},
+	{name: "limit", rare: true, limit: func(r *Record) *Limit { return &r.Limit }},
 })
 
 func prefixed(list []member) []member {
@@ -56,6 +64,30 @@ func prefixed(list []member) []member {
 		list[i].prefix = `,"` + list[i].name + `":`
 	}
 	return list
+}
+
+// shown reports whether the line of a record has the member.
+func (m *member) shown(r *Record) bool {
+	switch {
+	case !m.rare:
+		return true
+	case m.list != nil:
+		return len(m.list(r)) > 0
+	case m.limit != nil:
+		return m.limit(r).Name != ""
+	}
+	return *m.text(r) != ""
+}
+
+// rules are the ids of the rules for which a request was refused. Of one that was not, those that its client was warned of.
+func (r *Record) rules() (ids []string) {
+	refused := slices.ContainsFunc(r.Broken, func(b BrokenRule) bool { return b.Refused })
+	for _, rule := range r.Broken {
+		if rule.Refused == refused {
+			ids = append(ids, rule.ID)
+		}
+	}
+	return ids
 }
 
 // append writes the member's value in JSON.
@@ -69,6 +101,10 @@ func (m *member) append(b []byte, r *Record) []byte {
 		return appendFloat(b, inMilliseconds(m.duration(r)))
 	case m.cost != nil:
 		return appendCost(b, m.cost(r))
+	case m.list != nil:
+		return appendList(b, m.list(r))
+	case m.limit != nil:
+		return m.limit(r).append(b)
 	}
 	return appendUsage(b, &r.Usage)
 }

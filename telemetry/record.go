@@ -34,12 +34,15 @@ type Record struct {
 	Task           string        // task id, for requests that make or concern one
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
+	Reason         string        // the message with which Sluice refused; empty is left out of the line
+	Limit          Limit         // the limit that refused, as it stood then; zero: none, and left out of the line
 	Cache          string        // hit, miss, collapsed or stale, for polls
 	Usage          meter.Usage   // the usage that the answer reports
 	Cost           Cost          // what was charged
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
 	Overhead       time.Duration // the part of Duration spent neither on the service, nor on the client's connection, nor waiting for its turn
+	Service        time.Duration // the part of Duration spent waiting for the service, until the last byte of its answer; only for counts
 	Queued         time.Duration // the part of Duration in which it waited for its turn
 	FirstByte      time.Duration // from arrival to the first byte handed to the client
 	BytesIn        int64         // bytes of the request body that were read

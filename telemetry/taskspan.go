@@ -33,6 +33,9 @@ type Task struct {
 	SettledBy string      // poll, finisher, stream, lease
 }
 
+// Times are how long it waited in the queue, and ran from there on; 0 if that is not known.
+func (t *Task) Times() (queue, run time.Duration) { return t.waited(), t.ran() }
+
 // waited is its time in the queue; 0 if that is not known.
 func (t *Task) waited() time.Duration {
 	if t.Started.IsZero() {

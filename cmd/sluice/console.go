@@ -22,6 +22,7 @@ import (
 	"sluice/gateway/oidc"
 	"sluice/gateway/wire"
 	"sluice/policy/teams"
+	"sluice/telemetry/pulse"
 )
 
 const (
@@ -43,6 +44,8 @@ type consoleParts struct {
 	directory *directory
 	checks    []admin.Check
 	bounds    *bounds
+	pulse     *pulse.Ring
+	hooks     func() map[string]time.Duration
 	log       *slog.Logger
 }
 
@@ -102,11 +105,11 @@ func (p consoleParts) registry() *console.Registry {
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
 		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Running: p.gateway.InFlight, Standings: p.gateway.Standings,
-		Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
 			for _, check := range p.checks {
-				if err := check.State(); err != nil {
-					list = append(list, figures.Fault{Name: check.Name, Text: err.Error()})
+				if err := check.State(); err != nil && check.Name != serviceCheck {
+					list = append(list, figures.Fault{Subject: check.Name, Text: err.Error()})
 				}
 			}
 			return list

@@ -6,12 +6,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"sluice/cmd/sluice/questions"
 	"sluice/cmd/sluice/settings"
 )
 
@@ -40,21 +42,26 @@ func forgetSecrets() {
 
 // commandLine is every command there is.
 type commandLine struct {
-	Serve     serveCommand     `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
-	Demo      demoCommand      `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
-	Simulate  simulateCommand  `cmd:"" help:"Run the upstream simulator alone."`
-	Check     checkCommand     `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
-	Key       keyCommand       `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file. Disable and enable one."`
-	Team      teamCommand      `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`
-	Usage     usageCommand     `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
-	Raise     raiseCommand     `cmd:"" help:"Raise a quota of a team for a while, over the console."`
-	Reconcile reconcileCommand `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`
-	Hook      hookCommand      `cmd:"" help:"Try the hooks of a team, or have an event delivered again."`
-	Adjust    adjustCommand    `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
-	Directory directoryCommand `cmd:"" help:"Export or import the teams that are changed at run time."`
-	Audit     auditCommand     `cmd:"" help:"Show who changed the directory, and prove it."`
-	Health    healthCommand    `cmd:"" help:"Ask the running gateway whether it is healthy, for a container's healthcheck."`
-	Version   versionCommand   `cmd:"" help:"Show what this binary was built from."`
+	Serve     serveCommand       `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
+	Demo      demoCommand        `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
+	Simulate  simulateCommand    `cmd:"" help:"Run the upstream simulator alone."`
+	Check     checkCommand       `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
+	Key       keyCommand         `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file. Disable and enable one."`
+	Team      teamCommand        `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`
+	Usage     usageCommand       `cmd:"" help:"Show what teams used, by day, model, endpoint and unit, from the ledger."`
+	Raise     raiseCommand       `cmd:"" help:"Raise a quota of a team for a while, over the console."`
+	Why       questions.Why      `cmd:"" help:"Say why a request was refused or failed, and what its client can do, over the console."`
+	Search    questions.Search   `cmd:"" help:"Find a request, task, key, team, model or page by an id or a name, over the console."`
+	Faults    questions.Faults   `cmd:"" help:"Show what is wrong, from the traffic of all replicas, over the console."`
+	Latency   questions.Latency  `cmd:"" help:"Show percentiles of the service's time, the first byte, Sluice's own and tasks', over the console."`
+	Refusals  questions.Refusals `cmd:"" help:"Show what was refused lately, by reason, limit, rule or model, over the console."`
+	Reconcile reconcileCommand   `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`
+	Hook      hookCommand        `cmd:"" help:"Try the hooks of a team, or have an event delivered again."`
+	Adjust    adjustCommand      `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
+	Directory directoryCommand   `cmd:"" help:"Export or import the teams that are changed at run time."`
+	Audit     auditCommand       `cmd:"" help:"Show who changed the directory, and prove it."`
+	Health    healthCommand      `cmd:"" help:"Ask the running gateway whether it is healthy, for a container's healthcheck."`
+	Version   versionCommand     `cmd:"" help:"Show what this binary was built from."`
 }
 
 // run executes the command in the arguments and returns the exit code. It ends soon after ctx does.
@@ -67,7 +74,7 @@ func run(ctx context.Context, p program, args []string) int {
 		kong.UsageOnError(),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { helped = true }), // called only by --help; run returns then
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p), kong.BindToProvider(newConsoleClient),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p), kong.BindTo(p.stdout, (*io.Writer)(nil)), kong.BindToProvider(newConsoleClient),
 	)
 	command, err := parser.Parse(args)
 	if helped {

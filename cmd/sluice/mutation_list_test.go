@@ -186,7 +186,7 @@ var mutations = []mutation{
 	{about: "members read the audit", file: "gateway/console/registry_audit.go", old: "if !p.SeesAll() {", new: "if false {"},
 	{about: "no login is needed", file: "gateway/console/api.go", old: "if who.Role == 0 {", new: "if false {"},
 	{about: "members that stand twice are taken", file: "gateway/console/api_read.go", old: "!value.IsValid() || ", new: ""},
-	{about: "members see all requests", file: "gateway/console/api_lists.go", old: "if f.Teams = []string{team}; !c.who.Sees(team) {", new: "if f.Teams = []string{team}; false {"},
+	{about: "members see all requests", file: "gateway/console/api_requests.go", old: "return !c.who.Sees(team) }) {", new: "return false }) {"},
 
 	// The gateway's stages.
 	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.Forget(team) // the", new: "// the"},
@@ -240,7 +240,7 @@ var mutations = []mutation{
 	{about: "the rest of an event is taken for an event like the one before", file: "gateway/openai/events.go", old: "return !e.open() && len(e.line)", new: "return len(e.line)"},
 	{about: "an event with two texts is taken for one with the last", file: "gateway/openai/pattern.go", old: "a.texts != 1 || ", new: ""},
 	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s.route, s.team)\n", new: "	return nil\n"},
-	{about: "an alias may stand for an alias", file: "policy/teams/models.go", old: "_, again := aliases[model]; again {", new: "_, again := aliases[model]; again && false {"},
+	{about: "an alias may stand for an alias", file: "policy/teams/models.go", old: "string(o.Pattern) == a.Model", new: "false"},
 	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an end that was charged before is reported again", file: "gateway/tasks/settle.go", old: "before.Store(!first)", new: ""},
@@ -272,7 +272,7 @@ var mutations = []mutation{
 	{about: "a post that failed is forgotten", file: "telemetry/recent/waiting.go", old: "if !sent.Stored {", new: "if false {"},
 	{about: "what waits for the store has no bound", file: "telemetry/recent/waiting.go", old: "if size <= most {\n\t\treturn 0", new: "if true {\n\t\treturn 0"},
 	{about: "a request that was posted twice is listed twice", file: "telemetry/recent/line.go", old: "lines = slices.CompactFunc(lines, Line.equal)", new: ""},
-	{about: "a member sees the requests of others", file: "gateway/console/figures/figures.go", old: "return !p.Sees(team) })", new: "return false })"},
+	{about: "a member sees the requests of others", file: "gateway/console/figures/requests.go", old: "return !p.Sees(team) })", new: "return false })"},
 	{about: "a member sees the money of others", file: "gateway/console/figures/ledger.go", old: "case team != \"\" && !p.Sees(team):\n\t\treturn book", new: "case false:\n\t\treturn book"},
 	{about: "a sum of a day that may change is kept", file: "gateway/console/figures/ledger.go", old: "day >= kept && l.over(day, at)", new: "day >= kept"},
 	{about: "a sum of another version of the day is shown", file: "gateway/console/figures/sums.go", old: "sum.Version != versions[of.Day]", new: "false"},

@@ -117,16 +117,18 @@ var floorPlan = map[string]plan{
 		outside: []string{otelAPI, prometheus, xTime, "github.com/go-logr/logr"}, // the SDK logs by logr
 		never:   []string{goRedis, "net/http/httputil"},
 	},
-	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/meter":   {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/pulse":   {ours: []string{"telemetry"}, never: silent, timeless: true},
+	"telemetry/latency": {never: silent, timeless: true},
 	"telemetry/recent": {
-		ours:      []string{"policy/unit", "telemetry"},
+		ours:      []string{"policy/unit", "telemetry", "telemetry/latency"},
 		testsOurs: []string{"policy/limit/limittest"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
 	"gateway/loads":    {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
 	"gateway/turn":     {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams"}, never: silent, timeless: true},
+	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, never: silent, timeless: true},
 	"gateway/placement": {
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,
@@ -187,8 +189,9 @@ var floorPlan = map[string]plan{
 		ours:  []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
 		never: []string{goRedis, otelAPI},
 	},
+	"gateway/console/why": {ours: []string{"telemetry/recent"}, never: offline, timeless: true},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
@@ -202,8 +205,8 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry/recent"},
-		testsOurs: []string{"cmd/sluice/browsertest", "telemetry"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/why", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
+		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/remote": {
@@ -212,7 +215,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
@@ -232,13 +235,14 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
+	"cmd/sluice/questions":   {ours: []string{"gateway/admin", "gateway/console", "gateway/console/remote"}, testsOurs: []string{"gateway", "gateway/console/why"}, never: []string{goRedis, otelAPI, slogPkg, "os"}},
 	"cmd/sluice/pace":        {never: []string{goRedis, httpPkg, otelAPI, slogPkg}},
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/notices", "gateway/quotas",
-			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/notices", "gateway/quotas",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},

@@ -28,7 +28,11 @@ import (
 	"sluice/policy"
 	"sluice/policy/teams"
 	"sluice/telemetry"
+	"sluice/telemetry/pulse"
 )
+
+// serviceCheck names the line of readiness about the service. It changes no readiness.
+const serviceCheck = "service"
 
 // serveCommand is sluice serve.
 type serveCommand struct{}
@@ -85,7 +89,7 @@ type start struct {
 
 // open opens the listeners and builds every part from those before it, without serving yet. The caller closes the log.
 func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ *process, err error) {
-	logger, used, force := log.Logger(), &teams.LastUse{}, &inForce{}
+	logger, used, force, beats := log.Logger(), &teams.LastUse{}, &inForce{}, new(pulse.Ring)
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
 	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Proxy: tunnel(&p.Settings).Proxy, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
@@ -106,7 +110,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load),
-		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
+		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 	})
@@ -122,6 +126,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	checks := append([]admin.Check{
 		{Name: "accept", State: p.listeners.public.state},
 		{Name: "connections", State: func() error { return connections.State() }},
+		{Name: serviceCheck, State: func() error { return beats.State(time.Now()) }},
 		{Name: "bounds", State: bounds.state},
 		{Name: "log", State: func() error { return logState(log) }},
 		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
@@ -138,7 +143,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load), Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
 	}).Run)
 	if p.listeners.console != nil {
-		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, logger})
+		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, watched.Hooks, logger})
 		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: settings.ConsoleConnections, Proxies: settings.Prefixes(c.TrustedProxies), Log: logger})
 		p.works = append(p.works, p.console.works...)
 	}

@@ -15,6 +15,7 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/policy/teams"
 	"sluice/telemetry"
+	"sluice/telemetry/pulse"
 	"sluice/telemetry/recent"
 )
 
@@ -89,12 +90,13 @@ func logState(log *telemetry.Log) error {
 const usualLine = 1 << 10
 
 // recorder takes finished requests. A request's line is made once, for the log and for the requests that the console shows.
-func recorder(used *teams.LastUse, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
+func recorder(used *teams.LastUse, beats *pulse.Ring, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
 	return func(r *telemetry.Record) {
 		used.Note(r.Key, r.Time)
 		var room [usualLine]byte
 		line := r.AppendLine(room[:0])
 		shown.Note(r, line)
+		beats.Note(r)
 		log.Write(r, line)
 	}
 }

@@ -34,6 +34,11 @@ type Ledger interface {
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
+	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
+	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
+	FaultList(ctx context.Context, p access.Person) []figures.Fault
+	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
@@ -214,7 +219,12 @@ var routes = []route{
 	{http.MethodPost, "/teams/{id}/adjust", nil, (*api).adjust},
 	{http.MethodGet, "/teams/{id}/tasks", []string{"state", "model", "cursor", "limit"}, (*api).tasks},
 	{http.MethodPost, "/teams/{id}/tasks/{task}/cancel", []string{"reason"}, (*api).cancel},
-	{http.MethodGet, "/requests", []string{"team", "status", "refusal", "model", "from", "cursor", "limit"}, (*api).requests},
+	{http.MethodGet, "/requests", append([]string{"cursor", "limit"}, FilterNames...), (*api).requests},
+	{http.MethodGet, "/requests/{request}", nil, request},
+	{http.MethodGet, "/search", []string{"q"}, search},
+	{http.MethodGet, "/latency", []string{"by", "from", "to", "step"}, latencies},
+	{http.MethodGet, "/faults", nil, faults},
+	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
 }

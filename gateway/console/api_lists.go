@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
-	"sluice/telemetry/recent"
 )
 
 // Task is one task.
@@ -71,35 +69,6 @@ func (a *api) tasks(c *call) error {
 
 func (a *api) cancel(c *call) error {
 	return c.done(a.Registry.Cancel(c.r.Context(), c.actor(), c.parts["id"], c.parts["task"]))
-}
-
-func (a *api) requests(c *call) (err error) {
-	f := recent.Filter{Refusal: c.query.Get("refusal"), Model: c.query.Get("model")}
-	if team := c.query.Get("team"); team != "" {
-		if f.Teams = []string{team}; !c.who.Sees(team) {
-			return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
-		}
-	}
-	if f.Status, err = c.number("status", 100, 599); err != nil {
-		return err
-	}
-	if text := c.query.Get("from"); text != "" {
-		if f.From, err = time.Parse(time.RFC3339, text); err != nil {
-			return invalid("from", "not a moment", "one such as 2026-11-22T12:00:00Z")
-		}
-	}
-	if f.Cursor, f.Size, err = c.page(); err != nil {
-		return err
-	}
-	found, err := a.Traffic.RequestList(c.r.Context(), c.who, f)
-	if err != nil {
-		return unread(err)
-	}
-	lines := make([]json.RawMessage, len(found.Requests))
-	for i := range found.Requests {
-		lines[i] = json.RawMessage(found.Requests[i].Line)
-	}
-	return c.write(http.StatusOK, list(lines, found.Next))
 }
 
 func (a *api) audit(c *call) error {

@@ -269,14 +269,16 @@ func TestTrafficOverHTTP(t *testing.T) {
 
 	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
 	w.expect(member, "GET /requests", "", http.StatusOK, "")
+	w.expect(operator, "GET /requests?status=failed&key=k&tag=project=alpha&endpoint=text&rule=text.seed&to=2026-11-22T12:00:00Z&polls=true", "", http.StatusOK, "")
 	all := []recent.Filter{
-		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
-		{Size: usualPage},
+		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7, NoPolls: true},
+		{Size: usualPage, NoPolls: true},
+		{Size: usualPage, Class: recent.ClassFailed, Key: "k", Tag: "project=alpha", Endpoint: "text", Rule: "text.seed", To: noon},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {
 		t.Error(diff)
 	}
-	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?tag=x": "invalid query"} {
+	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?to=1": "invalid to", "?polls=yes": "invalid polls", "?colour=x": "invalid query"} {
 		w.expect(operator, "GET /requests"+query, "", http.StatusBadRequest, want)
 	}
 	w.traffic.err = figures.ErrQuery

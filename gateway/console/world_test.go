@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -70,6 +71,8 @@ type someTraffic struct {
 	of        map[string]string
 	tasks     []figures.TaskFilter // that were asked for
 	requests  []recent.Filter
+	refused   []figures.RefusedQuery
+	latency   []figures.LatencyQuery
 	accounts  figures.AccountList
 	mu        sync.Mutex
 	cancelled []string
@@ -88,6 +91,39 @@ func (s *someTraffic) TaskList(_ context.Context, _ access.Person, f figures.Tas
 func (s *someTraffic) RequestList(_ context.Context, _ access.Person, f recent.Filter) (recent.Page, error) {
 	s.requests = append(s.requests, f)
 	return recent.Page{Requests: []recent.Request{{Line: `{"id":"r1","status":200}`}}}, s.err
+}
+
+// Request has one request that was refused, of the team ads.
+func (s *someTraffic) Request(_ context.Context, p access.Person, id string) (recent.Request, error) {
+	if id != "r1" || !p.Sees("ads") {
+		return recent.Request{}, cmp.Or(s.err, figures.ErrAbsent)
+	}
+	return recent.Request{Status: 429, Refusal: "admit/quota", Reason: "Team ads has 1 left.", Line: `{"id":"r1","status":429}`}, s.err
+}
+
+func (s *someTraffic) Search(_ context.Context, p access.Person, text string) ([]figures.Found, error) {
+	if text != "r1" || !p.Sees("ads") {
+		return nil, s.err
+	}
+	return []figures.Found{{Kind: "request", ID: "r1", Title: "of team ads", Path: "/requests/r1"}}, s.err
+}
+
+func (s *someTraffic) Latency(_ context.Context, _ access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error) {
+	s.latency = append(s.latency, q)
+	return []figures.LatencyRow{{Of: "llm-max", What: recent.Service, Start: noon, Count: 7, P50: 812_300 * time.Microsecond, P95: 2 * time.Second, P99: 3 * time.Second}}, s.err
+}
+
+func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fault {
+	if !p.SeesAll() {
+		return nil
+	}
+	since := noon
+	return []figures.Fault{{Kind: "service", Text: "25 of the last 25 requests failed", Since: &since, Count: 25, Of: 25}, {Kind: "process", Subject: "redis", Text: "away"}}
+}
+
+func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
+	s.refused = append(s.refused, q)
+	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err
 }
 
 func (s *someTraffic) AccountList(context.Context, access.Person) (figures.AccountList, error) {

@@ -241,6 +241,9 @@ func (s *settler) reportEnd(claim *cache.Claim, task *telemetry.Task) {
 func (s *settler) Report(task *telemetry.Task) {
 	s.deps.Traces.Task(task)
 	task.Log(s.deps.Logger, s.deps.Now())
+	if s.deps.Ended != nil {
+		s.deps.Ended(s.deps.Label(task.Model), task)
+	}
 }
 
 // mostUnsettled bounds how many ends wait for their charges. An end without room is queried again.

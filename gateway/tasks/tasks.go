@@ -85,6 +85,8 @@ type Deps struct {
 	Charge func(ctx context.Context, charge *limit.Charge)
 	// Full names the teams that may have no more open tasks.
 	Full func() map[string]bool
+	// Ended is called for each task whose end this process reports, with its model's name in metrics; nil: not called. It must not block.
+	Ended func(label string, task *telemetry.Task)
 	// Label names a model in metrics.
 	Label func(model string) string
 	// Money is what amounts of money count in.

@@ -23,7 +23,7 @@ const mostWaiting = 100_000
 // Store takes what the replicas post. Its methods may be called from any goroutine.
 type Store interface {
 	// Post MUST add each [Hour] of a post once, also if it is posted again with the same number, and set Stored in those that it has
-	// now. It MUST keep the newest lines of all posts for readers, [MostLines] of teams, [MostOfTeam] of one team while others have some and
+	// now, and likewise each [LatencyPart], in their order. It MUST keep the newest lines of all posts for readers, [MostLines] of teams, [MostOfTeam] of one team while others have some and
 	// [MostUnknown] without a team, and set Kept if it has those of this one. It MUST NOT keep the post.
 	Post(ctx context.Context, p *Post) error
 }
@@ -68,6 +68,7 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	defer s.mu.Unlock()
 	counts := s.counts(minuteOf{r.Team, minute(ended)})
 	counts.request(r)
+	s.measure(r, ended)
 	s.listFor(r.Team, counts).add(r.Time, line)
 }
 
@@ -108,7 +109,7 @@ func (c *Collector) Close(ctx context.Context) error {
 func (c *Collector) left() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.waiting.hours) > 0
+	return len(c.waiting.hours) > 0 || c.waiting.measuring.left()
 }
 
 // Post posts what was taken. What could not be posted is posted again the next time.
@@ -118,7 +119,7 @@ func (c *Collector) Post(ctx context.Context) error {
 	c.gather()
 	p := c.waiting.post()
 	p.Lines = c.lines
-	if len(p.Hours) == 0 && len(p.Lines) == 0 {
+	if len(p.Hours) == 0 && len(p.Lines) == 0 && len(p.Latencies) == 0 {
 		return nil
 	}
 	call, cancel := context.WithTimeout(ctx, postTime)
@@ -138,7 +139,7 @@ const mostPosted = MostLines + MostOfTeam/2 + MostUnknown
 
 // gather takes everything out of the shards. It drops lines that the store would not keep.
 func (c *Collector) gather() {
-	lines, lost := c.shards.drain(c.waiting.add, c.lines)
+	lines, lost := c.shards.drain(c.waiting.add, c.waiting.measuring.add, c.lines)
 	most, share := shares(lines)
 	if c.lines = lines; most > share && share < MostLines || len(lines) > mostPosted { // some could not be posted, perhaps
 		c.lines = newest(lines)

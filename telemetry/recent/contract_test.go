@@ -31,6 +31,7 @@ type store interface {
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
 	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
+	Latencies(ctx context.Context, by recent.By, from, to time.Time) ([]recent.Latency, error)
 }
 
 // forms runs a test over both forms. client is nil for the memory form.
@@ -285,14 +286,16 @@ func TestARequestIsAsItsLine(t *testing.T) {
 		r := telemetry.Record{
 			Time: clock.Now().Add(1500 * time.Nanosecond), ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond, Overhead: 1001 * time.Microsecond,
-			Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
+			UpstreamID: "up", TraceID: "trace", Tags: "project=alpha", Reason: "because", Broken: []telemetry.BrokenRule{{ID: "text.seed"}},
+			Limit: telemetry.Limit{Name: "spend-day-key", Scope: "key", Of: "k", Unit: "spend", Per: "day", Used: 123456789, Held: 2, Left: 3, Limit: 123456794, Asked: 5},
+			Cost:  telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
 		}
 		c.Note(&r, r.AppendLine(nil))
 		post(t, c)
 		want := recent.Request{
 			At: r.Time, ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", Upstream: 201, Duration: r.Duration, Overhead: r.Overhead,
-			Cost: r.Cost,
+			Cost: r.Cost, UpstreamID: "up", TraceID: "trace", Tag: "project=alpha", Reason: "because", Rules: []string{"text.seed"}, Limit: r.Limit,
 			Line: strings.TrimSuffix(string(r.AppendLine(nil)), "\n"),
 		}
 		if diff := cmp.Diff([]recent.Request{want}, requests(t, s, recent.Filter{}).Requests); diff != "" {

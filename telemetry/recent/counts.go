@@ -28,10 +28,12 @@ type Counts struct {
 	Rules    map[string]RuleCount // the rules that were broken, by id; nil: none
 }
 
-// Refused is how many requests Sluice refused.
+// Refused is how many requests Sluice refused, as [Refused] counts.
 func (c *Counts) Refused() (n int64) {
-	for _, m := range c.Refusals {
-		n += m
+	for name, m := range c.Refusals {
+		if Refused(name) {
+			n += m
+		}
 	}
 	return n
 }

@@ -102,9 +102,13 @@ func shares(lines []Line) (most, share int) {
 
 // fields are those of a line by which requests are selected. They are read once, for all readers of the line.
 type fields struct {
-	id, team, model, refusal string
-	status                   int
-	whole                    atomic.Pointer[Request] // nil: not read yet
+	id, upstreamID, traceID, team, key, endpoint, model, task, refusal, tag string
+
+	rules  []string
+	poll   bool
+	status int
+
+	whole atomic.Pointer[Request] // nil: not read yet
 }
 
 // read reads the fields of lines, in place.
@@ -117,16 +121,36 @@ func read(lines []Line) []Line {
 
 // fields finds the members where [telemetry.Record.AppendLine] writes them, which takes a twentieth of reading the whole line.
 func (l Line) fields() *fields {
-	f, plain := new(fields), true
-	for name, to := range map[string]*string{`,"id":"`: &f.id, `,"team":"`: &f.team, `,"model":"`: &f.model, `,"refusal":"`: &f.refusal} {
+	f, plain, method := new(fields), true, ""
+	for _, m := range [...]struct {
+		name string
+		to   *string
+	}{
+		{`,"id":"`, &f.id},
+		{`,"upstream_id":"`, &f.upstreamID},
+		{`,"trace_id":"`, &f.traceID},
+		{`,"team":"`, &f.team},
+		{`,"key":"`, &f.key},
+		{`,"method":"`, &method},
+		{`,"endpoint":"`, &f.endpoint},
+		{`,"model":"`, &f.model},
+		{`,"task":"`, &f.task},
+		{`,"refusal":"`, &f.refusal},
+		{`,"tag":"`, &f.tag},
+	} {
 		var ok bool
-		*to, ok = l.member(name)
+		*m.to, ok = l.member(m.name)
 		plain = plain && ok
 	}
 	if !plain {
 		if r, err := l.request(); err == nil {
 			f.id, f.team, f.model, f.refusal = r.ID, r.Team, r.Model, r.Refusal
+			f.upstreamID, f.traceID, f.key, f.endpoint, f.task, f.tag, method = r.UpstreamID, r.TraceID, r.Key, r.Endpoint, r.Task, r.Tag, r.Method
 		}
+	}
+	f.poll = f.endpoint == "tasks" && method == "GET"
+	if _, list, found := strings.Cut(l.Text, `,"rules":`); found {
+		_ = json.NewDecoder(strings.NewReader(list)).Decode(&f.rules) // otherwise there are none
 	}
 	_, rest, _ := strings.Cut(l.Text, `,"status":`)
 	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
@@ -160,21 +184,29 @@ func (l Line) whole() (*Request, error) {
 
 // Request is a finished request as read from its log line.
 type Request struct {
-	At       time.Time `json:"time"` // when it arrived, in UTC
-	ID       string    `json:"id"`
-	Team     string    `json:"team"` // empty: it had no valid key
-	Key      string    `json:"key"`  // public id
-	Method   string    `json:"method"`
-	Route    string    `json:"route"` // empty: unknown path
-	Endpoint string    `json:"endpoint"`
-	Kind     string    `json:"kind"`
-	Model    string    `json:"model"`
-	Task     string    `json:"task"`            // that it made or concerns
-	Status   int       `json:"status"`          // 499: the client left first
-	Refusal  string    `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
-	Cache    string    `json:"cache"`           // of a poll: the source of its answer
-	Front    string    `json:"front"`           // openai, or empty
-	Upstream int       `json:"upstream_status"` // the service's status; 0: none
+	At time.Time `json:"time"` // when it arrived, in UTC
+	ID string    `json:"id"`
+
+	UpstreamID string   `json:"upstream_id"` // the service's
+	TraceID    string   `json:"trace_id"`
+	Team       string   `json:"team"` // empty: it had no valid key
+	Key        string   `json:"key"`  // public id
+	Method     string   `json:"method"`
+	Route      string   `json:"route"` // empty: unknown path
+	Endpoint   string   `json:"endpoint"`
+	Kind       string   `json:"kind"`
+	Model      string   `json:"model"`
+	Task       string   `json:"task"`            // that it made or concerns
+	Status     int      `json:"status"`          // 499: the client left first
+	Refusal    string   `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
+	Cache      string   `json:"cache"`           // of a poll: the source of its answer
+	Front      string   `json:"front"`           // openai, or empty
+	Tag        string   `json:"tag"`             // its pairs, such as project=alpha,user=42
+	Upstream   int      `json:"upstream_status"` // the service's status; 0: none
+	Reason     string   `json:"reason"`          // the message with which Sluice refused it; empty: it was not, or by an older replica
+	Rules      []string `json:"rules"`           // for which it was refused, or that it was warned of
+
+	Limit telemetry.Limit `json:"-"` // that refused it, as it stood then; zero: none
 
 	Usage    map[string]float64 `json:"usage"` // as the answer reported it; nil: it did not
 	Cost     telemetry.Cost     `json:"-"`     // what it was charged
@@ -182,6 +214,20 @@ type Request struct {
 	Overhead time.Duration      `json:"-"` // Sluice's own part of Duration
 
 	Line string `json:"-"` // the whole log line, in JSON
+}
+
+// LimitName names the limit that refused a request, and whose it is: images-day of team search, requests of key 7f3k9q2m4x1c; empty: none did.
+func (r *Request) LimitName() string {
+	switch l := &r.Limit; {
+	case l.Name == "":
+		return ""
+	case l.Scope == "team":
+		return l.Name + " of team " + r.Team
+	case l.Of == "":
+		return l.Name + " of the " + l.Scope
+	default:
+		return strings.TrimSuffix(l.Name, "-"+l.Scope) + " of " + l.Scope + " " + l.Of
+	}
 }
 
 // request reads a line.
@@ -193,6 +239,10 @@ func (l Line) request() (Request, error) {
 		Took float64        `json:"dur_ms"`
 		Own  float64        `json:"overhead_ms"`
 		Cost map[string]any `json:"cost"`
+		Bar  struct {
+			Name, Scope, Of, Unit, Per     string
+			Used, Held, Left, Limit, Asked float64
+		} `json:"limit"`
 	}
 	if err := json.Unmarshal([]byte(l.Text), &in); err != nil {
 		return Request{}, fmt.Errorf("a kept log line cannot be read: %w", err)
@@ -206,6 +256,9 @@ func (l Line) request() (Request, error) {
 			r.Cost.Amounts[i] = r.Cost.Money.Amount(unit.Names[i], n)
 		}
 	}
+	of := func(n float64) int64 { return r.Limit.Money.Amount(unit.Name(in.Bar.Unit), n) }
+	r.Limit = telemetry.Limit{Name: in.Bar.Name, Scope: in.Bar.Scope, Of: in.Bar.Of, Unit: in.Bar.Unit, Per: in.Bar.Per}
+	r.Limit.Used, r.Limit.Held, r.Limit.Left, r.Limit.Limit, r.Limit.Asked = of(in.Bar.Used), of(in.Bar.Held), of(in.Bar.Left), of(in.Bar.Limit), of(in.Bar.Asked)
 	return r, nil
 }
 

@@ -17,7 +17,10 @@ type Memory struct {
 
 	mu    sync.Mutex
 	hours map[hourOf]*keptHour
-	size  int    // minutes in hours
+	size  int // minutes in hours
+
+	measured map[time.Time]*measuredHour // by when the hour begins
+
 	lines []Line // that are kept, sorted and read; never changed, only replaced
 	fresh []Line // posted since the lines were last read
 }
@@ -30,7 +33,7 @@ type keptHour struct {
 
 // NewMemory returns an empty store. now is the clock.
 func NewMemory(now func() time.Time) *Memory {
-	return &Memory{now: now, hours: map[hourOf]*keptHour{}}
+	return &Memory{now: now, hours: map[hourOf]*keptHour{}, measured: map[time.Time]*measuredHour{}}
 }
 
 // Post implements [Store].
@@ -41,6 +44,7 @@ func (m *Memory) Post(_ context.Context, p *Post) error {
 		m.add(p.From, h)
 		h.Stored = true
 	}
+	m.measure(p)
 	m.keep(p.Lines)
 	p.Kept = true
 	m.expire()

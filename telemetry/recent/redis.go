@@ -69,6 +69,9 @@ func NewRedis(client redis.UniversalClient, now func() time.Time) *Redis {
 func (r *Redis) Post(ctx context.Context, p *Post) error {
 	r.forget()
 	err := r.postHours(ctx, p)
+	if errLatencies := r.postLatencies(ctx, p); err == nil {
+		err = errLatencies
+	}
 	if errLines := r.postLines(ctx, p); err == nil {
 		err = errLines
 	}

@@ -28,7 +28,7 @@ func newShards() *shards {
 	s := &shards{list: make([]shard, n), mask: uint32(n - 1)}
 	for i := range s.list {
 		of := &s.list[i]
-		of.minutes, of.part = map[minuteOf]*noted{}, max(MostOfTeam/n/2, 1)
+		of.minutes, of.latencies, of.part = map[minuteOf]*noted{}, map[measuredOf]*measured{}, max(MostOfTeam/n/2, 1)
 		of.lines[ofTeams].most, of.lines[beyondPart].most = max(MostLines/n, 1), max(MostLines/n, 1)
 		of.lines[ofNoTeam].most = (MostUnknown + n - 1) / n
 	}
@@ -74,9 +74,11 @@ const (
 type shard struct {
 	mu      sync.Mutex
 	minutes map[minuteOf]*noted
-	part    int // lines of a team and minute in the first list: half of its share, because two minutes may meet
-	lines   [lists]lastLines
-	_       [64]byte // no other shard in the same line of the processor's cache
+	// latencies are what was measured.
+	latencies map[measuredOf]*measured
+	part      int // lines of a team and minute in the first list: half of its share, because two minutes may meet
+	lines     [lists]lastLines
+	_         [64]byte // no other shard in the same line of the processor's cache
 }
 
 func (s *shard) counts(of minuteOf) *noted {
@@ -101,9 +103,12 @@ func (s *shard) listFor(team string, c *noted) *lastLines {
 
 // drain empties the shards, one after another. It hands over their counts, which are valid during the call, and appends the last
 // lines of each. lost reports that there were more lines without a team than are kept.
-func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) (_ []Line, lost bool) {
+func (s *shards) drain(counted func(of minuteOf, c *Counts), timed func(of measuredOf, m *measured), lines []Line) (_ []Line, lost bool) {
 	for i := range s.list {
-		minutes, blocks := s.list[i].empty()
+		minutes, latencies, blocks := s.list[i].empty()
+		for of, m := range latencies {
+			timed(of, m)
+		}
 		for of, c := range minutes {
 			counted(of, &c.Counts)
 		}
@@ -123,15 +128,16 @@ func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) (_ []
 	return lines, lost
 }
 
-func (s *shard) empty() (minutes map[minuteOf]*noted, lines [lists][]*block) {
-	fresh := map[minuteOf]*noted{}
+func (s *shard) empty() (minutes map[minuteOf]*noted, latencies map[measuredOf]*measured, lines [lists][]*block) {
+	fresh, untimed := map[minuteOf]*noted{}, map[measuredOf]*measured{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minutes, s.minutes = s.minutes, fresh
+	latencies, s.latencies = s.latencies, untimed
 	for i := range lines {
 		lines[i] = s.lines[i].empty()
 	}
-	return minutes, lines
+	return minutes, latencies, lines
 }
 
 func (s *shard) reuse(lines [lists][]*block) {

@@ -12,8 +12,10 @@ import (
 type Post struct {
 	From  string // names the process
 	Hours []*Hour
-	Lines []Line // some more than are kept, in any order
-	Kept  bool   // the store has the lines; set by it
+	// Latencies are in the order of their numbers.
+	Latencies []*LatencyPart
+	Lines     []Line // some more than are kept, in any order
+	Kept      bool   // the store has the lines; set by it
 }
 
 // Hour is what a team did in some minutes of an hour and was not posted yet.
@@ -44,6 +46,8 @@ type waiting struct {
 	from   string
 	hours  map[hourOf]*hour
 	number int64 // of the last post
+
+	measuring measuring
 }
 
 // add adds counts to those of the team and to those of all.
@@ -82,6 +86,7 @@ func (w *waiting) post() *Post {
 		p.Hours = append(p.Hours, &Hour{Team: of.team, Begins: of.begins(), Number: h.number, Minutes: h.sent})
 	}
 	slices.SortFunc(p.Hours, func(a, b *Hour) int { return cmp.Or(a.Begins.Compare(b.Begins), strings.Compare(a.Team, b.Team)) })
+	p.Latencies = w.measuring.post(&w.number)
 	return p
 }
 
@@ -89,6 +94,7 @@ func (of hourOf) begins() time.Time { return time.Unix(of.hour*3600, 0).UTC() }
 
 // posted forgets what the store has.
 func (w *waiting) posted(p *Post) {
+	w.measuring.posted()
 	for _, sent := range p.Hours {
 		of := hourOf{sent.Team, sent.Begins.Unix() / 3600}
 		if !sent.Stored {

@@ -74,16 +74,3 @@ func (d *Deps) standings() []account.Standing {
 	}
 	return d.Standings()
 }
-
-// faults are those of the process, and of the accounts at the service.
-func (d *Deps) faults() (list []Fault) {
-	if d.Faults != nil {
-		list = d.Faults()
-	}
-	for _, s := range d.standings() {
-		if s.IsIll() {
-			list = append(list, Fault{"account " + s.ID, s.Line()})
-		}
-	}
-	return list
-}

@@ -133,7 +133,7 @@ func TestAccountsThatAreIllAreFaults(t *testing.T) {
 		return []account.Standing{{ID: "a", State: account.OK}, {ID: "b", State: account.Out, Why: "Arrearage", Key: "…f00d"}, {ID: "c", State: account.Draining}}
 	}
 	n, err := s.figures.Now(t.Context(), operator, false)
-	want := []Fault{{"redis", "away"}, {"account b", "out: Arrearage; weight 0, 0 in flight, key …f00d"}}
+	want := []Fault{{Kind: "account", Subject: "b", Text: "out: Arrearage; weight 0, 0 in flight, key …f00d"}, {Kind: "process", Subject: "redis", Text: "away"}}
 	if diff := cmp.Diff(want, n.Faults); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

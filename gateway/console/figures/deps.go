@@ -9,6 +9,7 @@ import (
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/telemetry/pulse"
 	"sluice/telemetry/recent"
 )
 
@@ -36,6 +37,8 @@ type Lately interface {
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
 	// Day MUST return the counts of teams on the day of a moment, by their names.
 	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
+	// Latencies MUST return what was measured in the steps that begin within a span, by name, duration and time.
+	Latencies(ctx context.Context, by recent.By, from, to time.Time) ([]recent.Latency, error)
 	// Requests MUST return a page of the last requests.
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
 }
@@ -46,6 +49,8 @@ type Tasks interface {
 	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
 	// Get MUST return a team's task, and false if it is absent, expired, or another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	// Owner MUST return the team whose task has an id, and false if there is none.
+	Owner(ctx context.Context, task string) (team string, known bool, err error)
 }
 
 // Deps are the sources of the figures. All are required unless they say otherwise.
@@ -59,7 +64,11 @@ type Deps struct {
 	// end. Nil without Days.
 	Versions func(ctx context.Context, days []int) ([]uint64, error)
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
-	Faults   func() []Fault                            // the process's faults; nil: none
+	Faults   func() []Fault                            // the process's faults, by the subjects of its checks; nil: none
+	// Pulse is what is wrong with the service as this replica knows it; nil: it is not known.
+	Pulse func(now time.Time) (pulse.Fault, bool)
+	// Hooks are the ages of the oldest events that hooks did not take, by the hooks' ids; nil: there are none.
+	Hooks func() map[string]time.Duration
 	// Standings are the accounts at the service, in the order of their file; nil: they are not known.
 	Standings func() []account.Standing
 	Queued    func()        // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
@@ -67,8 +76,15 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Fault is a fault of the process.
-type Fault struct{ Name, Text string }
+// Fault is something that is wrong.
+type Fault struct {
+	Kind    string     `json:"kind"`    // service, latency, refused, account, limit, hook, key or process
+	Subject string     `json:"subject"` // the model, team, account or hook, or the process's part; empty: the service
+	Text    string     `json:"text"`
+	Since   *time.Time `json:"since"` // nil: not known
+	Count   int64      `json:"count"` // of Of: requests that failed or were refused, or per cent of a limit; 0: it counts nothing
+	Of      int64      `json:"of"`
+}
 
 // Errors that the console shows.
 var (

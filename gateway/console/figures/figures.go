@@ -10,7 +10,6 @@ package figures
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -24,7 +23,8 @@ const lateDefault = 49 * time.Hour
 type Figures struct {
 	Deps
 	ledger
-	requests chan struct{} // held while all recent requests are read
+	traffic
+	slow slow
 }
 
 // New returns figures that read nothing in the background.
@@ -36,7 +36,7 @@ func New(deps Deps) *Figures {
 		deps.Queued = func() {}
 	}
 	return &Figures{
-		Deps: deps, requests: make(chan struct{}, readings),
+		Deps: deps, traffic: traffic{deps: &deps, turns: make(chan struct{}, readings)},
 		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, versions: deps.Versions, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1)},
 	}
 }
@@ -69,18 +69,4 @@ func idsOf(list []*teams.Team) []string {
 		ids[i] = team.ID
 	}
 	return ids
-}
-
-// whose lists the teams whose requests a person gets, of the requested ones or of all; nil: all requests, also those without a
-// team. A team that was removed from the file still has requests.
-func (f *Figures) whose(p access.Person, asked ...string) ([]string, error) {
-	switch {
-	case slices.ContainsFunc(asked, func(team string) bool { return !p.Sees(team) }):
-		return nil, ErrAbsent
-	case len(asked) > 0:
-		return asked, nil
-	case p.SeesAll():
-		return nil, nil
-	}
-	return append([]string{}, p.Teams...), nil
 }

@@ -31,7 +31,7 @@ type Now struct {
 // Step is what happened in one step of time.
 type Step struct {
 	At                        time.Time
-	Requests, Refused, Failed int64 // Requests includes the others; Failed ended with a status of 500 or more and were not refused
+	Requests, Refused, Failed int64 // Requests includes the others; Failed are failures of the service
 }
 
 // TeamLine is a team as a row of a list.
@@ -77,9 +77,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	if house := f.Teams().House; house != nil && p.SeesAll() {
 		n.House = f.Accounts.LastKnown(house.Account).Limits
 	}
-	if p.SeesAll() {
-		n.Faults = f.faults()
-	}
+	n.Faults = f.FaultList(ctx, p)
 	return n, nil
 }
 
@@ -164,18 +162,19 @@ func stepsOf(minutes []recent.Minute, from, to time.Time, step time.Duration) []
 		if n := int(m.At.Sub(from) / step); n >= 0 && n < len(steps) {
 			steps[n].Requests += m.Requests
 			steps[n].Refused += m.Refused()
-			steps[n].Failed += max(m.Errors-failedRefusals(m.Refusals), 0)
+			steps[n].Failed += failed(&m.Counts)
 		}
 	}
 	return steps
 }
 
-// failedRefusals counts refusals whose status is 500 or more: failures of the exchange with the service, and lack of memory,
-// state or time.
-func failedRefusals(refusals map[string]int64) (n int64) {
+// failed is how many requests failed at the service, as [recent.Failed] counts.
+func failed(c *recent.Counts) int64 { return max(c.Errors-refusedFailing(c.Refusals), 0) }
+
+// refusedFailing counts refusals whose status is 500 or more and that are no failures of the service: for lack of memory, state or time.
+func refusedFailing(refusals map[string]int64) (n int64) {
 	for reason, count := range refusals {
-		stage, word, _ := strings.Cut(reason, "/")
-		if stage == "forward" || word == "memory" || word == "state" || word == "stopping" {
+		if _, word, _ := strings.Cut(reason, "/"); recent.Refused(reason) && slices.Contains([]string{"memory", "state", "stopping", "panic", "wait", "picture"}, word) {
 			n += count
 		}
 	}

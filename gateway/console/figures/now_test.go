@@ -37,7 +37,7 @@ func TestNow(t *testing.T) {
 	want := Now{
 		At: s.Now(), Step: time.Minute, Overhead: 400 * time.Microsecond, Rate: 2.5, Refused: 3,
 		Today:  Use{limit.Amounts{2, 401, 0, 14}, limit.Amounts{1, 400, 0, 5}},
-		Faults: []Fault{{"redis", "away"}},
+		Faults: []Fault{{Kind: "process", Subject: "redis", Text: "away"}},
 		Teams: []TeamLine{
 			{"shop", TeamUse{Today: Use{Used: limit.Amounts{1, 1, 0, 9}}, Refused: 2}},
 			{"search", TeamUse{Today: Use{limit.Amounts{1, 400, 0, 5}, limit.Amounts{1, 400, 0, 5}}}},

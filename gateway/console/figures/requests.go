@@ -4,16 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/telemetry/recent"
 )
 
+// traffic reads what requests did lately.
+type traffic struct {
+	deps  *Deps
+	turns chan struct{} // held while all recent requests are read
+}
+
 const usualRequests = 100
 
 // RequestList returns a page of the last 10,000 requests of all replicas. Those without a valid key are for people who see all.
-func (f *Figures) RequestList(ctx context.Context, p access.Person, q recent.Filter) (list recent.Page, err error) {
+func (f *traffic) RequestList(ctx context.Context, p access.Person, q recent.Filter) (list recent.Page, err error) {
 	if q.Size < 1 {
 		q.Size = usualRequests
 	}
@@ -28,7 +35,7 @@ func (f *Figures) RequestList(ctx context.Context, p access.Person, q recent.Fil
 }
 
 // Request returns one of the last requests.
-func (f *Figures) Request(ctx context.Context, p access.Person, id string) (r recent.Request, err error) {
+func (f *traffic) Request(ctx context.Context, p access.Person, id string) (r recent.Request, err error) {
 	teams, err := f.whose(p)
 	if err != nil || id == "" {
 		return r, ErrAbsent
@@ -50,19 +57,19 @@ const ReadingBound = "readings of all recent requests: 2 at once, others wait"
 const readings = 2
 
 // recent returns a page of the recent requests. It waits for its turn.
-func (f *Figures) recent(ctx context.Context, r recent.Filter) (recent.Page, error) {
+func (f *traffic) recent(ctx context.Context, r recent.Filter) (recent.Page, error) {
 	select {
-	case f.requests <- struct{}{}:
+	case f.turns <- struct{}{}:
 	default:
-		f.Queued()
+		f.deps.Queued()
 		select {
-		case f.requests <- struct{}{}:
+		case f.turns <- struct{}{}:
 		case <-ctx.Done():
 			return recent.Page{}, ctx.Err()
 		}
 	}
-	defer func() { <-f.requests }()
-	return f.Lately.Requests(ctx, r)
+	defer func() { <-f.turns }()
+	return f.deps.Lately.Requests(ctx, r)
 }
 
 // Rules are the rules that requests broke recently.
@@ -77,8 +84,8 @@ const refusedByRule = "inspect/rules"
 
 // Rules counts what requests broke in the last hour, or in the last 24 hours: those of the teams that a person sees. It reads Redis
 // once.
-func (f *Figures) Rules(ctx context.Context, p access.Person, day bool) (r Rules, err error) {
-	at, span := f.Deps.Now(), time.Hour
+func (f *traffic) Rules(ctx context.Context, p access.Person, day bool) (r Rules, err error) {
+	at, span := f.deps.Now(), time.Hour
 	if day {
 		span = 24 * time.Hour
 	}
@@ -96,11 +103,25 @@ func (f *Figures) Rules(ctx context.Context, p access.Person, day bool) (r Rules
 }
 
 // minutes returns what the teams that a person sees did since a time, or what all requests did, for a person who sees all.
-func (f *Figures) minutes(ctx context.Context, p access.Person, from, to time.Time) ([]recent.Minute, error) {
-	teams, all := f.visible(p)
+func (f *traffic) minutes(ctx context.Context, p access.Person, from, to time.Time) ([]recent.Minute, error) {
+	teams, all := f.deps.visible(p)
 	of := idsOf(teams)
 	if all {
 		of = []string{""}
 	}
-	return f.Lately.Minutes(ctx, of, from, to.Add(time.Minute))
+	return f.deps.Lately.Minutes(ctx, of, from, to.Add(time.Minute))
+}
+
+// whose lists the teams whose requests a person gets, of the requested ones or of all; nil: all requests, also those without a
+// team. A team that was removed from the file still has requests.
+func (f *traffic) whose(p access.Person, asked ...string) ([]string, error) {
+	switch {
+	case slices.ContainsFunc(asked, func(team string) bool { return !p.Sees(team) }):
+		return nil, ErrAbsent
+	case len(asked) > 0:
+		return asked, nil
+	case p.SeesAll():
+		return nil, nil
+	}
+	return append([]string{}, p.Teams...), nil
 }

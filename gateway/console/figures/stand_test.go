@@ -116,7 +116,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 func (s *stand) start() {
 	s.figures = New(Deps{
 		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Versions: s.versions,
-		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
+		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }
 

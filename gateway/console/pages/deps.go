@@ -73,6 +73,14 @@ type Figures interface {
 	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
 	Request(ctx context.Context, p access.Person, id string) (recent.Request, error)
+	// Search finds requests, tasks, keys, teams, models and pages by an id or a name.
+	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
+	// Latency returns how long the service, Sluice and tasks took, for people who see all teams.
+	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
+	// FaultList returns what is wrong, also if nothing can be read.
+	FaultList(ctx context.Context, p access.Person) []figures.Fault
+	// Refused groups the refused requests that are kept, by reason, limit, rule or model.
+	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	// AccountList returns the accounts at the service and their use, for people who see all teams.
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 	// Rules returns how often requests broke rules in the last hour, or in the last 24 hours.

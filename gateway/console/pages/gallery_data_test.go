@@ -75,7 +75,13 @@ func dayWith(count int, last string) *gallery {
 		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 20000, Window: 24 * time.Hour, Used: 13200, Held: 800, Left: 6000, Reset: 12 * time.Hour},
 		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 60000 * teams.Nano, Window: 720 * time.Hour, Used: 60001 * teams.Nano, Reset: 204 * time.Hour},
 	}
-	g.now.Faults = []figures.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
+	since := noon.Add(-12 * time.Minute)
+	g.now.Faults = []figures.Fault{
+		{Kind: "service", Text: "25 of the last 25 requests failed, could not be reached", Since: &since, Count: 25, Of: 25},
+		{Kind: "latency", Subject: "llm-max", Text: "95 of 100 requests take the service up to 9.2s, usually 2.1s", Since: &since},
+		{Kind: "limit", Subject: g.list[0].ID, Text: "97 % of its quota images-day are used or held", Count: 97, Of: 100},
+		{Kind: "process", Subject: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"},
+	}
 	g.days = days(func(i int) int64 {
 		if i == 29 {
 			return total.Used[limit.Requests]
@@ -106,7 +112,7 @@ func tongues() *gallery {
 	}
 	for i := range g.requests {
 		g.requests[i].Model = texts[i%len(texts)]
-		g.requests[i].Refusal = hostile[i%len(hostile)]
+		g.requests[i].Refusal, g.requests[i].Reason, g.requests[i].Rules = hostile[i%len(hostile)], hostile[i%len(hostile)]+" "+texts[i%3], hostile[:1]
 	}
 	for i := range g.tasks {
 		g.tasks[i].Model = texts[i%len(texts)]
@@ -227,8 +233,11 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 		switch i % 11 {
 		case 4:
 			r.Status, r.Refusal, r.Duration = 429, "admit/quota", 400*time.Microsecond
+			r.Reason = "Team " + r.Team + " has 28 left of its quota images-day of 500, and this request may cost 40; it resets in 11h25m4s."
+			r.Limit = telemetry.Limit{Name: "images-day", Scope: "team", Unit: "images", Per: "day", Used: 412, Held: 60, Left: 28, Limit: 500, Asked: 40}
 		case 7:
 			r.Status, r.Refusal, r.Duration = 400, "inspect/rules", 700*time.Microsecond
+			r.Reason, r.Rules = `parameters.top_p: given 7, allowed a number above 0 and up to 1.0 (text.top_p)`, []string{"text.top_p"}
 		case 9:
 			r.Status, r.Duration = 502, 61*time.Second
 		}

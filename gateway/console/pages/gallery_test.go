@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -401,9 +402,12 @@ func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string
 func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
 		r := &g.requests[i]
-		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && (f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, *r)
 		}
+	}
+	if f.Suggest {
+		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"}, Tags: hostile[:2]}
 	}
 	if len(list.Requests) >= 100 {
 		list.Requests, list.Next = list.Requests[:100], "cursor"
@@ -421,6 +425,73 @@ func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (
 		}
 	}
 	return recent.Request{}, missing("this request is not among the newest 10,000, or it is not yours to see")
+}
+
+// Search finds the gallery's requests, teams and pages.
+func (g galleryFigures) Search(_ context.Context, p access.Person, text string) (found []figures.Found, err error) {
+	for i := range g.requests {
+		if r := &g.requests[i]; p.Sees(r.Team) && strings.HasPrefix(r.ID, text) && len(found) < 20 {
+			found = append(found, figures.Found{Kind: "request", ID: r.ID, Title: r.Model + " " + r.Refusal, Path: "/requests/" + r.ID})
+		}
+	}
+	for i := range g.list {
+		if t := &g.list[i]; p.Sees(t.ID) && strings.Contains(t.ID+t.Description, text) && len(found) < 20 {
+			found = append(found, figures.Found{Kind: "team", ID: t.ID, Title: t.Description, Path: "/teams/" + t.ID})
+		}
+	}
+	return found, nil
+}
+
+// Latency has the times of the gallery's models: one is slow.
+func (g galleryFigures) Latency(_ context.Context, _ access.Person, q figures.LatencyQuery) (rows []figures.LatencyRow, err error) {
+	if len(g.requests) == 0 {
+		return nil, nil
+	}
+	for i, of := range []string{"gen2.6-image", g.requests[0].Model, "llm-max"} {
+		for _, what := range recent.Whats {
+			d := map[recent.What]time.Duration{recent.Service: 812 * time.Millisecond, recent.FirstByte: 240 * time.Millisecond, recent.Own: 310 * time.Microsecond, recent.Queue: 4 * time.Second, recent.Run: 26 * time.Second}[what] * time.Duration(i+1)
+			if (what == recent.Queue || what == recent.Run) && i > 0 {
+				continue
+			}
+			for at := q.From; at.Before(q.To); at = at.Add(q.Step) {
+				rows = append(rows, figures.LatencyRow{Of: of, What: what, Start: at, Count: 40, P50: d, P95: d * 3, P99: d * time.Duration(4+at.Minute()/10)})
+				if q.Step == 0 {
+					break
+				}
+			}
+		}
+	}
+	return rows, nil
+}
+
+func (g galleryFigures) FaultList(context.Context, access.Person) []figures.Fault {
+	return g.now.Faults
+}
+
+// Refused groups the gallery's refused requests by the minute.
+func (g galleryFigures) Refused(_ context.Context, p access.Person, q figures.RefusedQuery) (r figures.Refused, err error) {
+	r = figures.Refused{From: noon.Truncate(time.Minute).Add(-59 * time.Minute), Step: time.Minute}
+	groups := map[string]*figures.RefusedGroup{}
+	for i := range g.requests {
+		x := &g.requests[i]
+		n := int(x.At.Sub(r.From) / time.Minute)
+		if !recent.Refused(x.Refusal) || !p.Sees(x.Team) || n < 0 {
+			continue
+		}
+		names := map[string][]string{"reason": {x.Refusal}, "limit": {x.LimitName()}, "rule": x.Rules, "model": {x.Model}}[q.By]
+		for _, name := range names {
+			if groups[name] == nil {
+				groups[name] = &figures.RefusedGroup{Name: name, Last: x.At, Steps: make([]int64, 60)}
+			}
+			groups[name].Count++
+			groups[name].Steps[n]++
+		}
+		r.Kept, r.All = r.Kept+1, r.All+3
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		r.Groups = append(r.Groups, *groups[name])
+	}
+	return r, nil
 }
 
 // ledgerOf has an answer of Money.

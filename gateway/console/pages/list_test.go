@@ -68,7 +68,7 @@ func TestTheNavigationHasWhatThePersonMayOpen(t *testing.T) {
 				t.Errorf("role %d: %s is %d", p.Role, attribute(a, "href"), w.Code)
 			}
 		}
-		if want := map[bool]int{true: 9, false: 6}[p.SeesAll()]; count != want || here != "Tasks" {
+		if want := map[bool]int{true: 10, false: 6}[p.SeesAll()]; count != want || here != "Tasks" {
 			t.Errorf("role %d has %d pages, here %s", p.Role, count, here)
 		}
 	}

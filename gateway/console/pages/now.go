@@ -18,6 +18,41 @@ type nowView struct {
 	Requests, RefusedShown int64
 	Midnight               string // for links to today's requests
 	TodayURL, ShownURL     string // the rows of today's spend, and the requests of the steps shown
+	Away                   bool   // nothing could be read but Wrong
+	Wrong                  []wrong
+}
+
+// wrong is a fault, with the page that shows more of it.
+type wrong struct {
+	figures.Fault
+	Title, URL string
+}
+
+// wrongs gives faults their titles and pages.
+func wrongs(list []figures.Fault) (all []wrong) {
+	for _, f := range list {
+		w := wrong{f, f.Subject, ""}
+		team := "/teams/" + url.PathEscape(f.Subject)
+		switch f.Kind {
+		case "service":
+			w.Title, w.URL = "The service", "/requests?status=failed"
+		case "latency":
+			w.URL = "/latency?" + url.Values{"of": {f.Subject}}.Encode()
+		case "refused":
+			w.URL = "/requests?" + url.Values{"team": {f.Subject}, "refusal": {"any"}}.Encode()
+		case "account":
+			w.Title, w.URL = "Account "+f.Subject, "/accounts"
+		case "limit", "key":
+			w.URL = team
+		case "hook":
+			w.Title = "Hook " + f.Subject
+		}
+		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more, or no team
+			w.Title, w.URL = f.Subject, ""
+		}
+		all = append(all, w)
+	}
+	return all
 }
 
 // now shows the traffic of this moment, and the faults.
@@ -25,9 +60,9 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 	day := r.URL.Query().Get("span") == "day"
 	n, err := s.Figures.Now(r.Context(), p, day)
 	if err != nil {
-		return view{}, err
+		n = figures.Now{At: s.Deps.Now(), Faults: s.Figures.FaultList(r.Context(), p)}
 	}
-	v := nowView{Now: n, Day: day, Figure: stepsFigure(n.Steps, n.Step)}
+	v := nowView{Now: n, Day: day, Away: err != nil, Wrong: wrongs(n.Faults), Figure: stepsFigure(n.Steps, n.Step)}
 	for _, x := range n.Steps {
 		v.Requests += x.Requests
 		v.RefusedShown += x.Refused

@@ -14,7 +14,7 @@ import (
 func (g *gallery) paths() map[string]string {
 	all := map[string]string{
 		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/new-team", "tasks": "/tasks", "tasks-none": "/tasks?team=zzz",
-		"requests": "/requests", "requests-fault": "/requests?from=zzz", "money": "/money", "money-day": "/money?by=day&team=search", "money-kind": "/money?by=kind", "money-fault": "/money?from=zzz", "accounts": "/accounts", "money-account": "/money?by=account", "rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
+		"requests": "/requests", "requests-fault": "/requests?from=zzz", "latency": "/latency", "latency-day": "/latency?span=day&by=endpoint&what=sluice", "search": "/search?q=a", "search-none": "/search?q=4bf92f3577b34da6a3ce929d0e0e4736", "money": "/money", "money-day": "/money?by=day&team=search", "money-kind": "/money?by=kind", "money-fault": "/money?from=zzz", "accounts": "/accounts", "money-account": "/money?by=account", "rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
 	}
 	if len(g.list) > 0 {
 		all["team"], all["edit"] = "/teams/"+g.list[0].ID, "/teams/"+g.list[0].ID+"/edit"
@@ -33,7 +33,11 @@ func (g *gallery) paths() map[string]string {
 		all["task-"+strings.ToLower(g.tasks[i].State)] = "/teams/" + g.tasks[i].Team + "/tasks/" + g.tasks[i].ID
 	}
 	if len(g.requests) > 0 {
-		all["request"] = "/requests/" + g.requests[0].ID
+		all["request"], all["refusals"], all["refusals-limit"] = "/requests/"+g.requests[0].ID, "/refusals", "/refusals?by=limit"
+		all["requests-more"] = "/requests?rule=text.top_p&status=4xx"
+	}
+	if len(g.requests) > 7 {
+		all["request-limit"], all["request-rules"] = "/requests/"+g.requests[4].ID, "/requests/"+g.requests[7].ID
 	}
 	return all
 }

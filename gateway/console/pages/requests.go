@@ -2,70 +2,78 @@ package pages
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
+	"sluice/gateway/console/why"
+	"sluice/policy/unit"
+	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
 
 type requestsView struct {
 	recent.Page
-	Filter                 recent.Filter
-	Team                   string
-	StatusText, FromText   string
-	StatusError, FromError string
-	More                   string
-	Any                    bool // a filter is set
+	Asked map[string]string // the parameters of the filter, without spaces around them
+	Wrong map[string]string // what is wrong with one
+	More  string
+	Any   bool // a filter is set
+	Rest  bool // one of the fields that are folded is
 }
 
 // requests lists the newest requests.
 func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	v := requestsView{Team: asked(q, "team"), StatusText: asked(q, "status"), FromText: asked(q, "from")}
-	v.Filter = recent.Filter{Refusal: asked(q, "refusal"), Model: asked(q, "model"), Cursor: q.Get("after")}
-	if v.Team != "" {
-		v.Filter.Teams = []string{v.Team}
+	v := requestsView{Asked: map[string]string{}, Wrong: map[string]string{}}
+	for _, name := range console.FilterNames {
+		if v.Asked[name] = asked(q, name); v.Asked[name] != "" {
+			v.Any = true
+			v.Rest = v.Rest || slices.Contains(foldedFilters, name)
+		}
 	}
-	v.Any = v.Team+v.Filter.Refusal+v.Filter.Model+v.FromText+v.StatusText != ""
-	if !v.read(s.Deps.Now()) {
+	filter, faults := console.ReadFilter(func(name string) string { return v.Asked[name] }, readMoment)
+	for _, fault := range faults {
+		v.Wrong[fault.Field] = requestHints[fault.Field](s.Deps.Now())
+	}
+	if filter.Cursor, filter.Suggest = q.Get("after"), !wantsLive(r); len(faults) > 0 {
 		return view{page: "requests", title: "Requests", data: v, status: http.StatusBadRequest}, nil
 	}
-	list, err := s.Figures.RequestList(r.Context(), p, v.Filter)
+	list, err := s.Figures.RequestList(r.Context(), p, filter)
 	if err != nil {
 		return view{}, err
 	}
 	v.Page = list
 	if list.Next != "" {
-		query := url.Values{}
-		for _, name := range []string{"team", "status", "refusal", "model", "from"} {
-			if q.Get(name) != "" {
-				query.Set(name, q.Get(name))
+		query := url.Values{"after": {list.Next}}
+		for name, value := range v.Asked {
+			if value != "" {
+				query.Set(name, value)
 			}
 		}
-		query.Set("after", list.Next)
 		v.More = "/requests?" + query.Encode()
 	}
-	return view{page: "requests", title: "Requests", data: v, live: v.Filter.Cursor == ""}, nil
+	return view{page: "requests", title: "Requests", data: v, live: filter.Cursor == ""}, nil
 }
 
-// read parses the members that are not plain text, and reports whether they are valid.
-func (v *requestsView) read(now time.Time) bool {
-	var err error
-	if v.StatusText != "" {
-		if v.Filter.Status, err = strconv.Atoi(v.StatusText); err != nil || v.Filter.Status < 100 || v.Filter.Status > 599 {
-			v.StatusError = "Give an HTTP status such as 429."
-		}
-	}
-	if v.FromText != "" {
-		if v.Filter.From, err = readMoment(v.FromText); err != nil {
-			v.FromError = "Give a time in UTC such as " + now.UTC().Format("2006-01-02T15:04") + "."
-		}
-	}
-	return v.StatusError+v.FromError == ""
+// foldedFilters are the fields of the filter that are shown when they are asked for, or one is used.
+var foldedFilters = []string{"endpoint", "rule", "limited", "refusal", "to"}
+
+// requestHints say what is allowed in a field of the filter.
+var requestHints = map[string]func(now time.Time) string{
+	"status": func(time.Time) string { return "Give an HTTP status such as 429, or 4xx, 5xx or failed." },
+	"from":   hintMoment,
+	"to":     hintMoment,
+	"polls":  func(time.Time) string { return "Tick the box, or not." },
+}
+
+func hintMoment(now time.Time) string {
+	return "Give a time in UTC such as " + now.UTC().Format("2006-01-02T15:04") + "."
 }
 
 // readMoment reads RFC 3339, or the value of a browser's time field, in UTC.
@@ -80,23 +88,44 @@ func readMoment(text string) (at time.Time, err error) {
 
 type requestView struct {
 	recent.Request
-	Line  []member // in the order of the log
-	Trace string
+	why.Answer
+	Broken []string // the rules that it breaks
+	Bar    *standing
+	Line   []member // in the order of the log
+	Trace  string
 }
 
-// request shows the log line of one request. A log line has no prompt and no key.
+// standing is a limit as it stood when it refused a request.
+type standing struct {
+	Was  telemetry.Limit
+	Bar  limitBar
+	Name string // with whose it is
+	Unit unit.Name
+	Rate bool // what was used of it is not known
+}
+
+func newStanding(r *recent.Request) *standing {
+	l := r.Limit
+	if l.Name == "" {
+		return nil
+	}
+	used, rate := l.Used, l.Used+l.Held == 0 && l.Left < l.Limit
+	if rate {
+		used = l.Limit - l.Left
+	}
+	return &standing{l, newLimitBar(used, l.Held, l.Limit), r.LimitName(), unit.Name(l.Unit), rate}
+}
+
+// request shows why a request ended as it did, and its log line, which has no prompt and no key.
 func (s *site) request(r *http.Request, p access.Person) (view, error) {
 	q, err := s.Figures.Request(r.Context(), p, r.PathValue("request"))
-	if err != nil {
+	switch {
+	case errors.Is(err, figures.ErrAbsent):
+		return view{}, console.ErrNoRequest
+	case err != nil:
 		return view{}, err
 	}
-	v, trace := requestView{Request: q, Line: membersOf(q.Line)}, ""
-	for _, m := range v.Line {
-		if m.Name == "trace_id" {
-			_ = json.Unmarshal([]byte(m.Value), &trace) // else it is not a text
-		}
-	}
-	v.Trace = traceURL(s.TraceURL, trace)
+	v := requestView{Request: q, Answer: why.Of(&q), Broken: q.Rules, Bar: newStanding(&q), Line: membersOf(q.Line), Trace: traceURL(s.TraceURL, q.TraceID)}
 	return view{page: "request", title: "Request " + q.ID, data: v, back: &crumb{"Requests", "/requests"}}, nil
 }
 

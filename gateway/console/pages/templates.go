@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -74,6 +75,7 @@ var functions = template.FuncMap{
 	"span":    span,
 	"ms":      milliseconds,
 	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
+	"moment":  func(t *time.Time) template.HTML { return moment(formMinute, *t) },
 	"minute":  func(t time.Time) template.HTML { return moment(formMinute, t) },
 	"until":   until,
 	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
@@ -173,27 +175,11 @@ func keyURL(team, key string) string {
 	return "/teams/" + url.PathEscape(team) + "/keys/" + url.PathEscape(key)
 }
 
-// navigation lists the pages in their order; restricted ones are not for members.
-var navigation = []struct {
-	name, path string
-	restricted bool
-}{
-	{"Now", "/now", false},
-	{"Teams", "/teams", false},
-	{"Tasks", "/tasks", false},
-	{"Requests", "/requests", false},
-	{"Money", "/money", false},
-	{"Accounts", "/accounts", true},
-	{"Rules", "/rules", false},
-	{"Audit", "/audit", true},
-	{"Config", "/config", true},
-}
-
 // entries returns the pages that a person may open; here is the path of the current one.
 func entries(p access.Person, here string) (list []entry) {
-	for _, n := range navigation {
-		if p.Role != 0 && (!n.restricted || p.SeesAll()) {
-			list = append(list, entry{n.name, n.path, here == n.path || strings.HasPrefix(here, n.path+"/")})
+	for _, n := range figures.Pages {
+		if p.Role != 0 && !n.Within && (!n.Restricted || p.SeesAll()) {
+			list = append(list, entry{n.Name, n.Path, here == n.Path || strings.HasPrefix(here, n.Path+"/")})
 		}
 	}
 	return list

@@ -21,7 +21,7 @@ func TestAMemberIsNotToldThatNothingIsWrong(t *testing.T) {
 		g := day(12)
 		g.now.Faults = nil // a member gets none
 		text := textOf(parse(t, get(t, g.handler(tt.p), "/now")))
-		if strings.Contains(text, "What is wrong") != tt.want || strings.Contains(text, "Nothing that this replica knows of") != tt.want {
+		if strings.Contains(text, "What is wrong") != tt.want || strings.Contains(text, "Nothing is wrong, as far as") != tt.want {
 			t.Errorf("role %d: %s", tt.p.Role, text)
 		}
 	}

@@ -35,6 +35,17 @@
       .then(() => { button.textContent = "Copied"; });
   });
 
+  // A slash, or Control and K, goes to the search.
+  document.addEventListener("keydown", (event) => {
+    const find = document.getElementById("find");
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    const wanted = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey || event.key === "k" && (event.ctrlKey || event.metaKey);
+    if (!find || !wanted) return;
+    event.preventDefault();
+    find.focus();
+    find.select();
+  });
+
   localize(document);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"sluice/gateway/console/figures"
+	"sluice/telemetry/recent"
+)
+
+// Latency are the durations of one sort in a step.
+type Latency struct {
+	Model    string      `json:"model,omitempty"`
+	Endpoint string      `json:"endpoint,omitempty"`
+	What     recent.What `json:"what"`
+	Start    time.Time   `json:"start"`
+	Count    int64       `json:"count"`
+	P50      float64     `json:"p50_ms"`
+	P95      float64     `json:"p95_ms"`
+	P99      float64     `json:"p99_ms"`
+}
+
+// latencies lists how long the service, Sluice and tasks took.
+func latencies(a *api, c *call) error {
+	if !c.who.SeesAll() {
+		return errNotAll
+	}
+	q := figures.LatencyQuery{By: recent.By(c.query.Get("by"))}
+	switch q.By {
+	case "":
+		q.By = recent.ByModel
+	case recent.ByModel, recent.ByEndpoint:
+	default:
+		return invalid("by", "not a dimension", "model or endpoint")
+	}
+	var err error
+	if q.From, q.To, err = c.span(a.Now(), time.Hour); err != nil {
+		return err
+	}
+	if text := c.query.Get("step"); text != "" {
+		if q.Step, err = time.ParseDuration(text); err != nil || q.Step <= 0 || q.Step%recent.LatencyStep != 0 {
+			return invalid("step", "not such a step", "a multiple of 5m, such as 5m, 1h or 24h")
+		}
+	}
+	rows, err := a.Traffic.Latency(c.r.Context(), c.who, q)
+	if err != nil {
+		return unread(err)
+	}
+	list := make([]Latency, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		list[i] = Latency{What: r.What, Start: r.Start.UTC(), Count: r.Count, P50: inMilliseconds(r.P50), P95: inMilliseconds(r.P95), P99: inMilliseconds(r.P99)}
+		if q.By == recent.ByModel {
+			list[i].Model = r.Of
+		} else {
+			list[i].Endpoint = r.Of
+		}
+	}
+	return c.write(http.StatusOK, list)
+}
+
+// inMilliseconds has three digits behind the point: what is known is within 5 %.
+func inMilliseconds(d time.Duration) float64 { return math.Round(float64(d)/1000) / 1000 }
+
+// faults lists what is wrong: the lines of the page Now.
+func faults(a *api, c *call) error {
+	list := a.Traffic.FaultList(c.r.Context(), c.who)
+	if list == nil {
+		list = []figures.Fault{}
+	}
+	return c.write(http.StatusOK, list)
+}

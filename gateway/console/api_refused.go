@@ -1,0 +1,81 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/figures"
+	"sluice/policy/teams"
+)
+
+// refusedSpan is the time whose refusals are shown, unless the query says another.
+const refusedSpan = time.Hour
+
+// Refusals are the refusals of some time with one value of a dimension.
+type Refusals struct {
+	Of    string    `json:"of"` // the reason, limit, rule or model; empty: without one
+	Count int64     `json:"count"`
+	Last  time.Time `json:"last"`
+	Steps []int64   `json:"steps"`
+}
+
+// RefusalList are refusals by a dimension, the most frequent first.
+type RefusalList struct {
+	By   string     `json:"by"`
+	From time.Time  `json:"from"`
+	Step int64      `json:"step_seconds"`
+	Kept int        `json:"kept"` // refused requests that are kept, which data counts
+	All  int64      `json:"all"`
+	Data []Refusals `json:"data"`
+}
+
+// refusals groups the refused requests that are kept.
+func refusals(a *api, c *call) error {
+	q := figures.RefusedQuery{Team: c.query.Get("team"), By: c.query.Get("by"), To: a.Now()}
+	if q.By == "" {
+		q.By = figures.RefusedBy[0]
+	}
+	if !slices.Contains(figures.RefusedBy, q.By) {
+		return invalid("by", "not a dimension", "reason, limit, rule or model")
+	}
+	if q.Team != "" && !c.who.Sees(q.Team) {
+		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+	}
+	var err error
+	if q.From, q.To, err = c.span(q.To, refusedSpan); err != nil {
+		return err
+	}
+	found, err := a.Traffic.Refused(c.r.Context(), c.who, q)
+	if err != nil {
+		return unread(err)
+	}
+	list := RefusalList{By: q.By, From: found.From.UTC(), Step: int64(found.Step / time.Second), Kept: found.Kept, All: found.All, Data: []Refusals{}}
+	for _, g := range found.Groups {
+		list.Data = append(list.Data, Refusals{g.Name, g.Count, g.Last.UTC(), g.Steps})
+	}
+	return c.write(http.StatusOK, list)
+}
+
+// mostSpan is how long ago counts of minutes are kept.
+const mostSpan = 48 * time.Hour
+
+// span reads from and to; without them it is the given time before now.
+func (c *call) span(now time.Time, usual time.Duration) (from, to time.Time, err error) {
+	to = now
+	if text := c.query.Get("to"); text != "" {
+		if to, err = readRFC3339(text); err != nil {
+			return from, to, invalid("to", "not a moment", "one such as 2026-11-22T12:00:00Z")
+		}
+	}
+	from = to.Add(-usual)
+	if text := c.query.Get("from"); text != "" {
+		if from, err = readRFC3339(text); err != nil {
+			return from, to, invalid("from", "not a moment", "one such as 2026-11-22T12:00:00Z")
+		}
+	}
+	if !from.Before(to) || from.Before(now.Add(-mostSpan-time.Minute)) || to.After(now.Add(time.Hour)) {
+		return from, to, invalid("from", "not a span of time that is kept", "from before to, within the last 48 hours")
+	}
+	return from, to, nil
+}

@@ -1,0 +1,129 @@
+package figures
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/gateway/console/access"
+	"sluice/telemetry/recent"
+)
+
+// RefusedQuery asks what was refused.
+type RefusedQuery struct {
+	Team     string // empty: all that the person sees
+	By       string // one of [RefusedBy]
+	From, To time.Time
+}
+
+// RefusedBy are the dimensions of refusals.
+var RefusedBy = []string{"reason", "limit", "rule", "model"}
+
+// Refused are the refusals of some time, of the requests that are kept.
+type Refused struct {
+	From   time.Time     // of the first step
+	Step   time.Duration // of Groups' steps
+	Groups []RefusedGroup
+	Kept   int   // refused requests that are kept: what Groups count
+	All    int64 // refused requests, as each minute counted them
+}
+
+// RefusedGroup are the refusals with one value of the dimension.
+type RefusedGroup struct {
+	Name  string // empty: without one
+	Count int64
+	Last  time.Time
+	Steps []int64 // by step
+}
+
+// refusedSteps is how many steps of time there are at most.
+const refusedSteps = 60
+
+// Refused groups refusals, those with the most first. A request that was refused for several rules counts at each.
+func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) (r Refused, err error) {
+	if !slices.Contains(RefusedBy, q.By) || !q.From.Before(q.To) {
+		return r, ErrQuery
+	}
+	var asked []string
+	if q.Team != "" {
+		asked = []string{q.Team}
+	}
+	whose, err := f.whose(p, asked...)
+	if err != nil {
+		return r, err
+	}
+	var page recent.Page
+	var minutes []recent.Minute
+	var reading errgroup.Group
+	reading.Go(func() (err error) {
+		page, err = f.recent(ctx, recent.Filter{Teams: whose, Refusal: recent.AnyRefusal, From: q.From, To: q.To, Size: recent.MostLines})
+		return err
+	})
+	reading.Go(func() (err error) {
+		if q.Team != "" {
+			minutes, err = f.deps.Lately.Minutes(ctx, asked, q.From, q.To)
+		} else {
+			minutes, err = f.minutes(ctx, p, q.From, q.To)
+		}
+		return err
+	})
+	if err := reading.Wait(); err != nil {
+		return r, err
+	}
+	for i := range minutes {
+		r.All += minutes[i].Refused()
+	}
+	r.group(page.Requests, q)
+	r.All = max(r.All, int64(r.Kept)) // the last seconds are not in the minutes yet
+	return r, nil
+}
+
+// group adds requests up.
+func (r *Refused) group(requests []recent.Request, q RefusedQuery) {
+	r.From, r.Kept = q.From.Truncate(time.Minute), len(requests)
+	r.Step = max(q.To.Sub(r.From)/refusedSteps, 1).Truncate(time.Minute)
+	if r.Step = max(r.Step, time.Minute); r.From.Add(refusedSteps * r.Step).Before(q.To) {
+		r.Step += time.Minute
+	}
+	groups, steps := map[string]*RefusedGroup{}, int((q.To.Sub(r.From)+r.Step-1)/r.Step)
+	for i := range requests {
+		x := &requests[i]
+		for _, name := range refusedNames(x, q.By) {
+			g := groups[name]
+			if g == nil { // the newest request is the first
+				g = &RefusedGroup{Name: name, Last: x.At, Steps: make([]int64, steps)}
+				groups[name] = g
+			}
+			g.Count++
+			if n := int(x.At.Sub(r.From) / r.Step); n >= 0 && n < steps {
+				g.Steps[n]++
+			}
+		}
+	}
+	for _, g := range groups {
+		r.Groups = append(r.Groups, *g)
+	}
+	slices.SortFunc(r.Groups, func(a, b RefusedGroup) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// refusedNames are the values that a request has of a dimension.
+func refusedNames(r *recent.Request, by string) []string {
+	switch by {
+	case "limit":
+		if r.Limit.Name == "" {
+			return nil
+		}
+		return []string{r.LimitName()}
+	case "rule":
+		return r.Rules
+	case "model":
+		return []string{r.Model}
+	}
+	return []string{r.Refusal}
+}

@@ -1,0 +1,56 @@
+package why
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/telemetry/recent"
+)
+
+// TestEveryRefusalHasAnAnswer: the gateway's refusals, and no others.
+func TestEveryRefusalHasAnAnswer(t *testing.T) {
+	golden, err := os.ReadFile("../../testdata/refusals.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(golden)) {
+		name := strings.Fields(line)[0]
+		listed = append(listed, name)
+		row := refusals[name]
+		if row.blame == "" || !strings.HasSuffix(row.means, ".") || row.advice == "" {
+			t.Errorf("%s: %+v", name, row)
+		}
+		if want := recent.Failed(name, 502); want != (strings.HasPrefix(name, "forward/")) || want && row.blame != Service {
+			t.Errorf("%s is the fault of the %s", name, row.blame)
+		}
+	}
+	for name := range refusals {
+		if !slices.Contains(listed, name) {
+			t.Errorf("the gateway has no refusal %s", name)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		request  recent.Request
+		sentence string
+		blame    Blame
+	}{
+		{recent.Request{Status: 200}, "It was not refused.", NoBlame},
+		{recent.Request{Status: 429, Refusal: "admit/quota", Reason: "Team search has 1 left."}, "Team search has 1 left.", Limit},
+		{recent.Request{Status: 429, Refusal: "admit/quota"}, "A quota was used up.", Limit}, // of an older replica
+		{recent.Request{Status: 429, Refusal: "admit/later"}, "Sluice refused it.", Gateway},
+		{recent.Request{Status: 502, Refusal: "forward/unreachable", Reason: "no route."}, "no route.", Service},
+		{recent.Request{Status: 499}, "The client left before the answer was written.", ClientWay},
+		{recent.Request{Status: 500, Upstream: 500}, "The service answered 500 itself; Sluice passed it on unchanged.", Service},
+		{recent.Request{Status: 400, Upstream: 400}, "The service answered 400 itself; Sluice passed it on unchanged.", Request},
+	} {
+		if got := Of(&tt.request); got.Sentence != tt.sentence || got.Blame != tt.blame || (got.Advice == "") != (tt.blame == NoBlame) {
+			t.Errorf("%+v: %+v", tt.request, got)
+		}
+	}
+}

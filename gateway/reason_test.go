@@ -1,0 +1,44 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/telemetry"
+)
+
+// TestRecordSaysWhyItWasRefused: the message that the client got, and the limit as it stood then, also if the refusal was remembered.
+func TestRecordSaysWhyItWasRefused(t *testing.T) {
+	h, _ := stopped(t, "open_tasks: 1", "quotas: {requests: {day: 2}}")
+	tasks := telemetry.Limit{Name: "open_tasks", Scope: "team", Unit: "open_tasks", Used: 1, Limit: 1, Asked: 1}
+	day := telemetry.Limit{Name: "requests-day", Scope: "team", Unit: "requests", Per: "day", Used: 1, Held: 1, Limit: 2, Asked: 1}
+	broken := strings.Replace(textBody, `{"model"`, `{"parameters":{"top_p":7},"model"`, 1)
+	for n, tt := range []struct {
+		path, body string
+		status     int
+		limit      telemetry.Limit
+	}{
+		{imagePath, imageBody, 200, telemetry.Limit{}},
+		{imagePath, imageBody, 429, tasks},
+		{textPath, broken, 400, telemetry.Limit{}},
+		{textPath, textBody, 200, telemetry.Limit{}},
+		{textPath, textBody, 429, day},
+		{textPath, textBody, 429, day},
+	} {
+		var headers []string
+		if tt.path == imagePath {
+			headers = []string{"X-Service-Async", "enable"}
+		}
+		got, said := h.ask("POST", tt.path, tt.body, headers...), struct{ Message string }{}
+		record := h.records.await(t, n+1)[n]
+		if json.Unmarshal([]byte(got.body), &said) != nil || got.status != tt.status || record.Reason != said.Message || (said.Message != "") != (tt.status >= 400) {
+			t.Errorf("request %d: %d %s, the record says %q", n, got.status, got.body, record.Reason)
+		}
+		if diff := cmp.Diff(tt.limit, record.Limit); diff != "" {
+			t.Errorf("request %d: %s", n, diff)
+		}
+	}
+}

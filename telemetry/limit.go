@@ -1,0 +1,75 @@
+package telemetry
+
+import (
+	"log/slog"
+	"strconv"
+
+	"sluice/policy/unit"
+)
+
+// Limit is a limit that refused a request, as it stood at that moment. Its amounts are of its unit.
+type Limit struct {
+	Name  string // as headers name it: images-day, requests, open_tasks, concurrent; empty: no limit refused
+	Scope string // whose it is: team, tag, key, account or house
+	Of    string // which value of the tag, key or account; empty: the only one
+	Unit  string // requests, tokens, images, spend; tasks in flight or requests in flight have the limit's name
+	Per   string // the time of a rate such as 1m, or the period of a quota; empty: how many there may be at once
+	Money unit.Money
+
+	Used, Held, Left int64 // of a rate only Left is known
+	Limit            int64
+	Asked            int64 // by the request; 0: not known
+}
+
+// amounts are the members of a limit that count its unit.
+func (l *Limit) amounts() [5]struct {
+	name string
+	n    int64
+} {
+	return [5]struct {
+		name string
+		n    int64
+	}{{"used", l.Used}, {"held", l.Held}, {"left", l.Left}, {"limit", l.Limit}, {"asked", l.Asked}}
+}
+
+// texts are the other members. of is left out if it is empty.
+func (l *Limit) texts() [5]struct{ name, text string } {
+	return [5]struct{ name, text string }{{"name", l.Name}, {"scope", l.Scope}, {"of", l.Of}, {"unit", l.Unit}, {"per", l.Per}}
+}
+
+func (l *Limit) isMoney() bool { return l.Unit == string(unit.Table[unit.Spend].Name) }
+
+// append writes the limit in JSON; money is in the currency.
+func (l *Limit) append(b []byte) []byte {
+	b = append(b, '{')
+	for _, m := range l.texts() {
+		if m.text != "" {
+			b = appendQuoted(appendName(b, m.name), m.text)
+		}
+	}
+	for _, m := range l.amounts() {
+		if b = appendName(b, m.name); l.isMoney() {
+			b = appendFloat(b, l.Money.InWhole(unit.Name(l.Unit), m.n))
+		} else {
+			b = strconv.AppendInt(b, m.n, 10)
+		}
+	}
+	return append(b, '}')
+}
+
+func (l *Limit) attr(name string) slog.Attr {
+	var attrs []slog.Attr
+	for _, m := range l.texts() {
+		if m.text != "" {
+			attrs = append(attrs, slog.String(m.name, m.text))
+		}
+	}
+	for _, m := range l.amounts() {
+		if l.isMoney() {
+			attrs = append(attrs, slog.Float64(m.name, l.Money.InWhole(unit.Name(l.Unit), m.n)))
+		} else {
+			attrs = append(attrs, slog.Int64(m.name, m.n))
+		}
+	}
+	return slog.GroupAttrs(name, attrs...)
+}

@@ -1,0 +1,149 @@
+// Package pulse tells from the last requests whether the service works: how many of them failed there, or on the way to it, how, and since
+// when.
+//
+// It is for people and for readiness's lines. It decides nothing: no request is refused for it.
+package pulse
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/telemetry"
+)
+
+const (
+	// Looked is how many of the last requests count.
+	Looked = 25
+	// lasts is how long a request counts.
+	lasts = time.Hour
+	// A fifth of them that failed is a fault, and so are fewStill if there are not more.
+	share, fewStill = 5, 3
+)
+
+// Outcome is how a request that the service was asked for ended.
+type Outcome struct {
+	At   time.Time
+	Kind string // how it failed, in words; empty: it did not
+}
+
+// OutcomeOf is that of a request with this refusal, if any, and these statuses; false: the service was not asked.
+func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, asked bool) {
+	o.At = at
+	switch {
+	case refusal == "forward/unreachable":
+		o.Kind = "could not be reached"
+	case refusal == "forward/silent":
+		o.Kind = "did not answer in time"
+	case refusal == "forward/answer":
+		o.Kind = "broke off the answer"
+	case refusal == "forward/key":
+		o.Kind = "refused the gateway’s key"
+	case refusal == "" && upstream >= 500:
+		o.Kind = fmt.Sprintf("answered %d", upstream)
+	case upstream == 0 || refusal != "" || status == 0:
+		return o, false
+	}
+	return o, true
+}
+
+// Fault is what is wrong with the service.
+type Fault struct {
+	Failed, Of int       // of the last requests
+	Text       string    // without since: "25 of the last 25 requests failed, could not be reached"
+	Since      time.Time // the first of the failures in a row; of others, the first of those that count
+}
+
+// Judge looks at outcomes, the newest first. false: nothing is wrong, as far as is known.
+func Judge(outcomes []Outcome, now time.Time) (f Fault, wrong bool) {
+	kinds := map[string]int{}
+	row := true
+	for i, o := range outcomes {
+		if now.Sub(o.At) > lasts || i >= Looked && !row {
+			break
+		}
+		if row = row && o.Kind != ""; o.Kind != "" {
+			f.Since = o.At
+		}
+		if i < Looked {
+			if f.Of++; o.Kind != "" {
+				f.Failed++
+				kinds[o.Kind]++
+			}
+		}
+	}
+	if f.Failed*share < f.Of || f.Failed < fewStill {
+		return Fault{}, false
+	}
+	f.Text = fmt.Sprintf("%d of the last %d requests failed, %s", f.Failed, f.Of, words(kinds, f.Failed))
+	return f, true
+}
+
+// words lists the kinds of failures, the most frequent first, with their numbers if there are several.
+func words(kinds map[string]int, failed int) string {
+	var list []string
+	for kind := range kinds {
+		list = append(list, kind)
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(kinds[b], kinds[a]), strings.Compare(a, b)) })
+	for i, kind := range list {
+		if kinds[kind] < failed {
+			list[i] = fmt.Sprintf("%d %s", kinds[kind], kind)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Ring has the last outcomes of this process. Its zero value is empty; it is safe for concurrent use.
+type Ring struct {
+	mu    sync.Mutex
+	last  [Looked]Outcome
+	noted int
+	first time.Time // of the failures in a row; zero: the last request did not fail
+}
+
+// Note takes a finished request.
+func (r *Ring) Note(record *telemetry.Record) {
+	o, asked := OutcomeOf(record.Time.Add(record.Duration), record.Refusal, record.Status, record.UpstreamStatus)
+	if !asked || record.Endpoint == "tasks" { // a poll may concern what is long over
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[r.noted%Looked] = o
+	r.noted++
+	switch {
+	case o.Kind == "":
+		r.first = time.Time{}
+	case r.first.IsZero():
+		r.first = o.At
+	}
+}
+
+// Fault is what is wrong, from the requests of this process alone.
+func (r *Ring) Fault(now time.Time) (Fault, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var outcomes []Outcome
+	for i := range min(r.noted, Looked) {
+		outcomes = append(outcomes, r.last[(r.noted-1-i)%Looked])
+	}
+	f, wrong := Judge(outcomes, now)
+	if wrong && !r.first.IsZero() && f.Failed == f.Of {
+		f.Since = r.first
+	}
+	return f, wrong
+}
+
+// State is nil if nothing is wrong, else the fault in words.
+func (r *Ring) State(now time.Time) error {
+	f, wrong := r.Fault(now)
+	if !wrong {
+		return nil
+	}
+	return errors.New(f.Text + ", since " + f.Since.UTC().Format("2 Jan 15:04 UTC"))
+}
