@@ -69,6 +69,9 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
+	if g.deps.Feed != nil {
+		table = append(table, route{method: get, path: eventsPath, run: chain(g.stream, g.authenticate)})
+	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})
 	}

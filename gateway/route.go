@@ -20,7 +20,8 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
-	frontRoot     = "/v1"              // the base URL's path of OpenAI's interface, which is not served
+	eventsPath    = "/sluice/v1/events"
+	frontRoot     = "/v1" // the base URL's path of OpenAI's interface, which is not served
 	frontPrefix   = frontRoot + "/"
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"

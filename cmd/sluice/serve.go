@@ -19,6 +19,7 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/feed"
 	"sluice/gateway/hooks"
 	"sluice/gateway/oidc"
 	"sluice/gateway/upstream"
@@ -101,9 +102,10 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.listeners.close()
 		return nil, err
 	}
+	streams := feed.New(p.kept.outbox, time.Now)
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load),
+		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: streams.Routes(hooks.Routes(force.file.Load)),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, p.kept.collector, log),
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
@@ -111,9 +113,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
 		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
-		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped,
+		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
-	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
+	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
 	watched.Hooks = p.hooks(force)
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{

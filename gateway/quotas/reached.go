@@ -47,7 +47,7 @@ func (w *Watch) tell(ctx context.Context, owner, scope string, money unit.Money,
 	if w.To != nil {
 		to = w.To(owner, event.QuotaReached, "")
 	}
-	if len(to) == 0 && first == nil {
+	if to == nil && first == nil {
 		return
 	}
 	date := limit.CalendarOf(report.At)
@@ -98,7 +98,7 @@ func (w *Watch) note(n *event.Name, s seen) {
 
 // draftOf is the event of an alert; nil: nobody wants it.
 func draftOf(owner, scope string, a Alert, to []event.Target) *event.Draft {
-	if len(to) == 0 {
+	if to == nil {
 		return nil
 	}
 	number := func(n int64) json.Number { return json.Number(a.Money.Written(a.Unit, n)) }

@@ -145,7 +145,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 		return nil
 	}
 	to := s.deps.To(task.Team, of, callback)
-	if len(to) == 0 {
+	if to == nil {
 		return nil
 	}
 	var results []string

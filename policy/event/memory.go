@@ -20,13 +20,15 @@ type Memory struct {
 	firsts  map[string]int64 // the limits of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
+
+	followed map[string]time.Time // owners, by when a stream of their events was last open
+	version  int64                // of followed
 }
 
 // keptEvents are the events of one owner, the oldest first.
 type keptEvents struct {
 	list []*keptEvent
 	last ID
-	gone bool // some are kept no more
 }
 
 // keptEvent is an event with its deliveries.
@@ -44,7 +46,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -112,7 +114,7 @@ func (m *Memory) drop(of *keptEvents) {
 		}
 		m.end(to)
 	}
-	of.list[0], of.gone = nil, true
+	of.list[0] = nil
 	of.list = of.list[1:]
 }
 
@@ -145,12 +147,8 @@ func (m *Memory) After(_ context.Context, after ID, most int) (list []Event, gon
 	for _, e := range of.list[from:min(len(of.list), from+most)] {
 		list = append(list, e.Event)
 	}
-	switch {
-	case after.Millis == 0:
-	case of.last.Before(after):
-		gone = true // it is of another memory
-	default:
-		gone = from == 0 && of.gone
+	if after.Millis != 0 && after != of.last {
+		gone = from == 0 || of.list[from-1].ID != after // it was dropped, or is of another memory
 	}
 	return list, gone, nil
 }

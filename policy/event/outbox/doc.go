@@ -16,6 +16,7 @@
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
+//	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
 //
 // sl1:due is in another slot than the events, so a pair may be missing there: if a reply was lost, or a process died. A walk over all
 // owners finds it.

@@ -30,6 +30,7 @@ var (
 	listedScript = newScript("head", "tries", "listed")
 	indexScript  = newScript("index")
 	markedScript = newScript("marked")
+	followScript = newScript("follow")
 )
 
 func part(name string) string {
@@ -42,7 +43,7 @@ func part(name string) string {
 
 func newScript(parts ...string) *redis.Script {
 	var source strings.Builder
-	for _, name := range parts {
+	for _, name := range append([]string{"clock"}, parts...) {
 		source.WriteString(part(name))
 	}
 	return redis.NewScript(source.String())

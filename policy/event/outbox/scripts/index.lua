@@ -6,12 +6,7 @@
 -- Returns the moment that the pause ends, then the pairs.
 local asked, most = {}, tonumber(ARGV[3])
 for i = 4, #ARGV do asked[ARGV[i]] = true end
-local now = tonumber(ARGV[1])
-if now <= 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
-now = math.floor(now / 1000)
+local now = math.floor(clock() / 1000)
 local ends, page = now + ARGV[2], 10000
 local taken, early = {}, {}
 for from = 0, 9 * page, page do -- of each call: other pairs must not hide those asked for
