@@ -70,7 +70,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: usagePath, run: usage},
 	}
 	if g.deps.Feed != nil {
-		table = append(table, route{method: get, path: eventsPath, run: chain(g.stream, g.authenticate)})
+		table = append(table, route{method: get, path: eventsPath, run: chain(streamOf(&g.deps, g.live), g.authenticate)})
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})

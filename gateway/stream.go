@@ -8,24 +8,26 @@ import (
 	"sluice/gateway/feed"
 )
 
-// stream answers with the team's events as they are written.
-func (g *Gateway) stream(w *reply, r *http.Request, s *requestState) error {
-	query, err := feed.ReadQuery(s.Team, r.URL.RawQuery, r.Header["Last-Event-Id"])
-	if err != nil {
-		return refuse(refuseRules).say("%s.", err)
+// streamOf answers with the team's events as they are written.
+func streamOf(d *Deps, live *live) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		query, err := feed.ReadQuery(s.Team, r.URL.RawQuery, r.Header["Last-Event-Id"])
+		if err != nil {
+			return refuse(refuseRules).say("%s.", err)
+		}
+		begun := d.Now()
+		defer func() { s.waited += d.Now().Sub(begun) - w.writing }() // the client wanted the wait
+		stream, err := d.Feed.Open(r.Context(), query)
+		switch {
+		case errors.Is(err, feed.ErrFull):
+			return refuse(refuseConcurrent).say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).retry(time.Second)
+		case errors.Is(err, feed.ErrStopped):
+			return refuseStopped()
+		case err != nil:
+			return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+		}
+		defer stream.Close()
+		_ = stream.Serve(r.Context(), w, func() error { return live.allows(s, d.Now()) }) // the Record notes that the client left
+		return nil
 	}
-	begun := g.deps.Now()
-	defer func() { s.waited += g.deps.Now().Sub(begun) - w.writing }() // the client wanted the wait
-	stream, err := g.deps.Feed.Open(r.Context(), query)
-	switch {
-	case errors.Is(err, feed.ErrFull):
-		return refuse(refuseConcurrent).say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).retry(time.Second)
-	case errors.Is(err, feed.ErrStopped):
-		return refuseStopped()
-	case err != nil:
-		return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
-	}
-	defer stream.Close()
-	_ = stream.Serve(r.Context(), w, func() error { return g.live.allows(s, g.deps.Now()) }) // the Record notes that the client left
-	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -156,5 +158,32 @@ func TestAStreamOverReplicas(t *testing.T) {
 	wait(t, "the stream ends in order", l.ended)
 	if got := hear(t, r.base(1), "", first[0]).waitFor(1); !slices.Equal(got, heard[1:]) {
 		t.Errorf("%v, want %v", got, heard[1:])
+	}
+}
+
+// The page's program reads a stream.
+func TestThePagesReaderOfAStream(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	_, service := newService(t, simulator.Config{})
+	h := serving(t, service.URL, "SLUICE_POLL_INTERVAL=100ms")
+	defer h.stop()
+	text := regexp.MustCompile("(?s)```python\n(import http.client.+?)```\n").FindStringSubmatch(readRoot(t, "docs/events.md"))
+	program := exec.CommandContext(t.Context(), python, "-c", text[1])
+	program.Env, program.WaitDelay = []string{"BASE=http://" + h.public, "KEY=test"}, patience
+	out, err := program.StdoutPipe()
+	must(t, err)
+	must(t, program.Start())
+	wait(t, "its stream is open", func() bool {
+		return strings.Contains(askOK(t, "http://"+h.admin+"/metrics"), `sluice_event_streams{team="search"} 1`)
+	})
+	client, base := &taskReplicas{T: t, client: newClient(t)}, "http://"+h.public
+	hear(t, base, "", "") // is open when every replica knows
+	task, said := client.createAt(base, 1), bufio.NewScanner(out)
+	if !said.Scan() || !strings.Contains(said.Text(), task) || !strings.HasPrefix(said.Text(), `{"id":"evt_`) {
+		t.Errorf("it said %q", said.Text())
 	}
 }

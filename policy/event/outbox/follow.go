@@ -12,8 +12,11 @@ import (
 // followedKey is in one slot for all owners, so that one call reads it.
 const followedKey = schema + "streams"
 
+// Streams is the part of the outbox for streams of events.
+type Streams struct{ *store }
+
 // Last returns the id of an owner's newest event; the zero Millis: it has none.
-func (o *Outbox) Last(ctx context.Context, owner string) (event.ID, error) {
+func (o Streams) Last(ctx context.Context, owner string) (event.ID, error) {
 	list, err := o.client.XRevRangeN(ctx, eventsKey(owner), "+", "-", 1).Result()
 	if err != nil || len(list) == 0 {
 		return event.ID{Owner: owner}, err
@@ -24,7 +27,7 @@ func (o *Outbox) Last(ctx context.Context, owner string) (event.ID, error) {
 }
 
 // News returns the events behind places, of each owner the oldest first, at most so many, with one trip to Redis.
-func (o *Outbox) News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error) {
+func (o Streams) News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error) {
 	pipe, heads, all := o.client.Pipeline(), make([]*redis.XMessageSliceCmd, len(after)), make([][]event.Event, len(after))
 	for i, id := range after {
 		heads[i] = pipe.XRangeN(ctx, eventsKey(id.Owner), "("+placeOf(id), "+", int64(most))
@@ -44,7 +47,7 @@ func (o *Outbox) News(ctx context.Context, after []event.ID, most int) ([][]even
 }
 
 // Follow notes that streams of owners' events are open, and returns all such owners, unless the caller knows the list by its version.
-func (o *Outbox) Follow(ctx context.Context, owners []string, known int64) (f event.Followed, err error) {
+func (o Streams) Follow(ctx context.Context, owners []string, known int64) (f event.Followed, err error) {
 	args := []any{o.Clock(), o.bounds.Keep.Milliseconds(), strconv.FormatInt(known, 10)}
 	for _, owner := range owners {
 		args = append(args, owner)
