@@ -149,7 +149,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 // hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Life: p.EventTTL, Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)

@@ -33,10 +33,10 @@ func (w waiting) add(d *event.Delivery, now time.Time) {
 	w[nameOf(d)] = until{written: written}
 }
 
-// end notes a try's outcome.
-func (w waiting) end(d *event.Delivery) {
+// end notes a try's outcome. next is when the delivery is tried again, if it waits.
+func (w waiting) end(d *event.Delivery, next time.Time) {
 	if name := nameOf(d); d.State == event.Waiting {
-		w[name] = until{w[name].written, d.Next}
+		w[name] = until{w[name].written, next}
 	} else {
 		delete(w, name)
 	}

@@ -46,8 +46,12 @@ const (
 	GivenUp   State = "given_up" // the event's life ended
 )
 
-// Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
-const Lease = 30 * time.Second
+const (
+	// Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
+	Lease = 30 * time.Second
+	// Seat is for how long a delivery whose outcome is not recorded counts as under way. No try takes so long.
+	Seat = 12 * time.Second
+)
 
 // Outbox keeps events and their deliveries for as long as events live. It has two forms, in this process's memory and in Redis. What
 // belongs to a settlement is written with it, by package limit; Outbox has the rest. It is safe for concurrent use.
@@ -58,11 +62,13 @@ type Outbox interface {
 	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.
 	After(ctx context.Context, after ID, most int) (list []Event, gone bool, err error)
 	// Due takes deliveries that are due, to each hook at most as many as it has room for, whosever events they are, and at most so many in
-	// all: for [Lease] no other caller gets them. lost counts those to these hooks that nobody gets any more, because their events are no
+	// all: for [Lease] no other caller gets them. Of all callers together a hook has at most [Bounds].InFlight under way, until their
+	// outcomes are recorded, or [Seat] is over. lost counts those to these hooks that nobody gets any more, because their events are no
 	// longer kept; one call of all replicas' counts each.
 	Due(ctx context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error)
-	// Tried records the outcome of a try: d's State, Tries, Code, Last and Next, as the caller set them.
-	Tried(ctx context.Context, d *Delivery) error
+	// Tried records the outcome of a try that ended now: d's State, Tries and Code. While d waits, the next try comes after wait; if the
+	// event's life is over by then, it is given up. It sets State, Last and Next, by the clock of the outbox and no caller's.
+	Tried(ctx context.Context, d *Delivery, wait time.Duration) error
 	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many.
 	Deliveries(ctx context.Context, owner string, most int) ([]Delivery, error)
 	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more.

@@ -42,10 +42,14 @@ type form struct {
 }
 
 // bounds are those of the tests.
-var bounds = event.Bounds{Keep: time.Hour, Most: 200}
+var bounds = event.Bounds{Keep: time.Hour, Most: 200, InFlight: 1000}
 
 // forms runs a test with both.
 func forms(t *testing.T, test func(f *form)) {
+	formsOf(t, bounds, test)
+}
+
+func formsOf(t *testing.T, bounds event.Bounds, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
@@ -125,12 +129,13 @@ func (f *form) taken(want string, list []event.Delivery) {
 	}
 }
 
-func (f *form) tried(d event.Delivery, state event.State, after time.Duration) {
+func (f *form) tried(d event.Delivery, state event.State, after time.Duration) event.Delivery {
 	f.Helper()
-	d.State, d.Tries, d.Code, d.Last, d.Next = state, d.Tries+1, 503, f.clock.Now(), f.clock.Now().Add(after)
-	if err := f.Tried(f.Context(), &d); err != nil {
+	d.State, d.Tries, d.Code = state, d.Tries+1, 503
+	if err := f.Tried(f.Context(), &d, after); err != nil {
 		f.Fatal(err)
 	}
+	return d
 }
 
 // Events of an owner are read in the order in which they were written, from any place on.

@@ -15,6 +15,7 @@
 //	sl1:{<owner>}:tried:<n>  hash    an event's life, and a day     of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
+//	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they count no more, ms
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
 //	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
 //

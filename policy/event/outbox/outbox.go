@@ -251,14 +251,6 @@ func (in *reply) tried(d *event.Delivery) {
 	d.Last, d.Next = timeOf(last), timeOf(next)
 }
 
-// millis is a time in a row of tries; 0: none.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
 func timeOf(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
