@@ -172,11 +172,13 @@ func TestThePagesReaderOfAStream(t *testing.T) {
 	h := serving(t, service.URL, "SLUICE_POLL_INTERVAL=100ms")
 	defer h.stop()
 	text := regexp.MustCompile("(?s)```python\n(import http.client.+?)```\n").FindStringSubmatch(readRoot(t, "docs/events.md"))
-	program := exec.CommandContext(t.Context(), python, "-c", text[1])
+	ctx, end := context.WithCancel(t.Context())
+	program := exec.CommandContext(ctx, python, "-c", text[1])
 	program.Env, program.WaitDelay = []string{"BASE=http://" + h.public, "KEY=test"}, patience
 	out, err := program.StdoutPipe()
 	must(t, err)
 	must(t, program.Start())
+	defer func() { end(); _ = program.Wait() }()
 	wait(t, "its stream is open", func() bool {
 		return strings.Contains(askOK(t, "http://"+h.admin+"/metrics"), `sluice_event_streams{team="search"} 1`)
 	})
