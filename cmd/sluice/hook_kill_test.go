@@ -64,23 +64,31 @@ func (u *unsteady) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := u.webhook.Verify(body, r.Header); err != nil {
 		u.Errorf("%v", err)
 	}
+	if u.takes(r.Header.Get("Webhook-Id"), string(body)) {
+		time.Sleep(20 * time.Millisecond) // a kill in between means a second delivery
+		w.WriteHeader(http.StatusNoContent)
+	} else {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// takes notes a delivery, and reports whether it is taken.
+func (u *unsteady) takes(id, body string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	id := r.Header.Get("Webhook-Id")
-	if was, again := u.bodies[id]; again && was != string(body) {
+	if was, again := u.bodies[id]; again && was != body {
 		u.Errorf("%s came with other bytes:\n%s\n%s", id, was, body)
 	}
-	u.bodies[id] = string(body)
+	u.bodies[id] = body
 	u.tries[id]++
 	digest := fnv.New32a()
 	_, _ = fmt.Fprint(digest, id, u.tries[id])
 	if digest.Sum32()%3 == 0 {
 		u.failed++
-		w.WriteHeader(http.StatusInternalServerError)
-		return
+		return false
 	}
 	u.took[id]++
-	w.WriteHeader(http.StatusNoContent)
+	return true
 }
 
 // endings are the tasks whose ends were taken, with the event's id, and the sum of their images.
@@ -149,9 +157,9 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 		}
 	})
 	made := map[string]bool{}
-	for n := range tasks {
+	for n := 0; len(made) < tasks && !t.Failed(); n++ {
 		r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: []string{"succeed", "partial", "fail", "fail_pending"}[n%4]}})
-		if id := r.create(n, 1+n%3); id != "" {
+		if id := r.create(n, 1+n%3); id != "" { // else its replica was killed
 			made[id] = true
 		}
 		if n == tasks/3 {
@@ -198,7 +206,7 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	}
 	t.Logf("%d tasks, %d kills: %d ends delivered, %d of them more than once; %d tries were failed; %d images; %v after the last task",
 		len(made), kills, len(told), more, receiver.failed, images, time.Since(begun).Round(time.Millisecond))
-	if len(made) < tasks/2 || receiver.failed < len(told)/6 || kills == 0 {
+	if receiver.failed < len(told)/6 || kills == 0 {
 		t.Error("that tries little")
 	}
 }
