@@ -16,8 +16,8 @@ func streamOf(d *Deps, live *live) handler {
 			return refuse(refuseRules).say("%s.", err)
 		}
 		begun := d.Now()
-		defer func() { s.waited += d.Now().Sub(begun) - w.writing }() // the client wanted the wait
 		stream, err := d.Feed.Open(r.Context(), query)
+		s.waited += d.Now().Sub(begun) // the client wanted the wait
 		switch {
 		case errors.Is(err, feed.ErrFull):
 			return refuse(refuseConcurrent).say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).retry(time.Second)
@@ -27,6 +27,8 @@ func streamOf(d *Deps, live *live) handler {
 			return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 		}
 		defer stream.Close()
+		begun = d.Now()
+		defer func() { s.waited += d.Now().Sub(begun) - w.writing }()
 		_ = stream.Serve(r.Context(), w, func() error { return live.allows(s, d.Now()) }) // the Record notes that the client left
 		return nil
 	}

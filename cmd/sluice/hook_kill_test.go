@@ -172,10 +172,8 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	}
 	r.service.SetFault()
 	leaving.Wait()
-	close(stop)
-	killing.Wait()
 	begun := time.Now()
-	hurried := begun
+	hurried, killed := begun, false
 	missing, images, charged, written := 0, int64(0), int64(0), int64(0)
 	delivered := func() bool {
 		told, sum := receiver.endings()
@@ -192,10 +190,19 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 		if time.Since(begun) > within || t.Failed() {
 			t.Fatalf("%d of %d ends were never delivered, %d events are written; %d images are delivered, %d in the ledger", missing, len(made), written, images, charged)
 		}
+		if !killed && time.Since(begun) > away {
+			killed = true
+			close(stop)
+			killing.Wait()
+		}
 		if time.Sleep(100 * time.Millisecond); time.Since(hurried) > hurries {
 			hurried = time.Now()
 			hurry(t, r.server.admin)
 		}
+	}
+	if !killed {
+		close(stop)
+		killing.Wait()
 	}
 	told, _ := receiver.endings()
 	more := 0

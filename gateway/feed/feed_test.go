@@ -228,6 +228,15 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 		w.sees(old, "a gap first", "gap", newest)
 		w.write("search", 1, event.TaskSucceeded)
 		w.sees(old, "the gap once", "gap", newest, w.wrote["search"][len(w.wrote["search"])-1])
+		ahead, other := event.ID{Owner: "search", Millis: time.Now().Add(time.Hour).UnixMilli()}, new(client)
+		w.open(other, "search", "", ahead.String())
+		time.Sleep(2 * readEvery)
+		w.write("search", 1, event.TaskSucceeded)
+		time.Sleep(2 * readEvery)
+		synctest.Wait()
+		if got := other.ids(); got[0] != "gap" || slices.Contains(got[1:], "gap") || got[len(got)-1] != w.wrote["search"][len(w.wrote["search"])-1] {
+			t.Errorf("an id of another memory: %v", got)
+		}
 	})
 }
 
@@ -296,7 +305,7 @@ func TestTheOutboxIsAway(t *testing.T) {
 
 // If the outbox lost its memory, streams say that events may be missing, once, and go on.
 func TestTheOutboxLosesItsMemory(t *testing.T) {
-	for name, away := range map[string]time.Duration{"after an outage": 3 * time.Second, "unseen": 0} {
+	for name, away := range map[string]time.Duration{"after an outage": 3 * time.Second, "unseen": 0, "an older copy": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				c := new(client)
@@ -307,7 +316,11 @@ func TestTheOutboxLosesItsMemory(t *testing.T) {
 					w.set(true, nil)
 					time.Sleep(away)
 				}
-				w.set(false, event.NewMemory(event.DefaultBounds, time.Now))
+				copied := event.NewMemory(event.DefaultBounds, time.Now)
+				if name == "an older copy" { // which knows the team, and not its events
+					_, _ = copied.Follow(w.Context(), []string{"search"}, 0)
+				}
+				w.set(false, copied)
 				time.Sleep(2 * followEvery)
 				w.write("search", 2, event.TaskSucceeded)
 				w.sees(c, "a gap", slices.Insert(slices.Clone(w.wrote["search"]), 3, "gap")...)
