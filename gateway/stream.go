@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
 
 	"sluice/gateway/feed"
+	"sluice/gateway/oidc"
 )
 
 // streamOf answers with the team's events as they are written.
@@ -29,7 +31,17 @@ func streamOf(d *Deps, live *live) handler {
 		defer stream.Close()
 		begun = d.Now()
 		defer func() { s.waited += d.Now().Sub(begun) - w.writing }()
-		_ = stream.Serve(r.Context(), w, func() error { return live.allows(s, d.Now()) }) // the Record notes that the client left
+		_ = stream.Serve(r.Context(), w, func() error { return mayStillRead(r.Context(), s, d, live) }) // the Record notes that the client left
 		return nil
 	}
+}
+
+// mayStillRead is why a new request of a stream's client would be refused; nil: it would not.
+func mayStillRead(ctx context.Context, s *requestState, d *Deps, live *live) error {
+	if token := bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
+		if _, err := d.Identities.Identify(ctx, token); err != nil {
+			return err
+		}
+	}
+	return live.allows(s, d.Now())
 }

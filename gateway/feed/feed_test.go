@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -492,4 +493,85 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 			t.Error(to)
 		}
 	})
+}
+
+// Whatever is written, and however clients come and go, read slowly and lose the outbox, each has every event behind its first once, in order.
+func TestEachEventComesOnce(t *testing.T) {
+	for seed := range uint64(20) {
+		inWorld(t, func(w *world) {
+			random := rand.New(rand.NewPCG(1, seed))
+			var clients [3]*client
+			var stops [3]func()
+			var had [3][]string
+			var hands [3]chan struct{}
+			open := func(i int) {
+				clients[i], hands[i] = new(client), nil
+				if len(had[i]) == 0 {
+					stops[i] = w.open(clients[i], "search", "")
+				} else {
+					stops[i] = w.open(clients[i], "search", "", had[i][len(had[i])-1])
+				}
+			}
+			quicken := func(i int) {
+				if hands[i] != nil {
+					close(hands[i])
+					clients[i].mu.Lock()
+					clients[i].slow, hands[i] = nil, nil
+					clients[i].mu.Unlock()
+				}
+			}
+			for i := range clients {
+				open(i)
+			}
+			for range 60 {
+				i := random.IntN(3)
+				switch random.IntN(6) {
+				case 0, 1:
+					w.set(false, nil)
+					w.write("search", random.IntN(2*recent), event.TaskSucceeded)
+				case 2:
+					if quicken(i); random.IntN(2) == 0 {
+						hands[i] = make(chan struct{})
+						clients[i].mu.Lock()
+						clients[i].slow = hands[i]
+						clients[i].mu.Unlock()
+					}
+				case 3:
+					quicken(i)
+					stops[i]()
+					synctest.Wait()
+					if had[i] = append(had[i], clients[i].ids()...); len(had[i]) > 0 {
+						w.set(false, nil)
+						open(i)
+					} else {
+						w.set(false, nil)
+						time.Sleep(spread)
+						w.write("search", 1, event.TaskSucceeded)
+						had[i] = w.wrote["search"][len(w.wrote["search"])-1:]
+						open(i)
+					}
+				case 4:
+					w.set(random.IntN(2) == 0, nil)
+				default:
+					time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
+				}
+			}
+			w.set(false, nil)
+			for i := range clients {
+				quicken(i)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for i, c := range clients {
+				got := append(slices.Clone(had[i]), c.ids()...)
+				if len(got) == 0 {
+					continue
+				}
+				from := slices.Index(w.wrote["search"], got[0])
+				if want := w.wrote["search"][max(from, 0):]; !slices.Equal(got, want) {
+					t.Errorf("seed %d: client %d has %d of %d", seed, i, len(got), len(want))
+				}
+			}
+		})
+	}
 }
