@@ -93,8 +93,8 @@ type plan struct {
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
 	to        event.Routes
 	feed      *feed.Feed // nil: no events are streamed
-	teams     string   // more lines for the teams file
-	limits    []string // more lines for team search
+	teams     string     // more lines for the teams file
+	limits    []string   // more lines for team search
 	wrap      func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration

@@ -61,9 +61,7 @@ func (g *Gateway) setTeams(file *teams.File) {
 	g.live.now.Store(&inForce{file, g.live.roster.Now()})
 	g.throttle.refusals.ForgetAll()
 	g.admission.queue.Changed() // a key of one that waits may have been revoked
-	if g.deps.Feed != nil {
-		g.deps.Feed.Changed()
-	}
+	g.deps.Feed.Changed()
 }
 
 // Currency is the currency in the teams file in force.
@@ -77,12 +75,7 @@ func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standing
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves. Streams of events end.
-func (g *Gateway) BeginDrain() {
-	g.live.draining.Store(true)
-	if g.deps.Feed != nil {
-		g.deps.Feed.Stop()
-	}
-}
+func (g *Gateway) BeginDrain() { g.live.draining.Store(true); g.deps.Feed.Stop() }
 
 // BeginStop refuses every request from now on with 503 serve/stopping, and those that wait their turn; running requests go on.
 func (g *Gateway) BeginStop() {

@@ -20,8 +20,7 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
-	eventsPath    = "/sluice/v1/events"
-	frontRoot     = "/v1" // the base URL's path of OpenAI's interface, which is not served
+	frontRoot     = "/v1"              // the base URL's path of OpenAI's interface, which is not served
 	frontPrefix   = frontRoot + "/"
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -29,19 +28,15 @@ func streamOf(d *Deps, live *live) handler {
 			return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 		}
 		defer stream.Close()
-		begun = d.Now()
-		defer func() { s.waited += d.Now().Sub(begun) - w.writing }()
-		_ = stream.Serve(r.Context(), w, func() error { return mayStillRead(r.Context(), s, d, live) }) // the Record notes that the client left
+		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
+		_ = stream.Serve(r.Context(), w, func() error { // its error is the Record's: the client left
+			if token := bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
+				if _, err := d.Identities.Identify(r.Context(), token); err != nil {
+					return err
+				}
+			}
+			return live.allows(s, d.Now())
+		})
 		return nil
 	}
-}
-
-// mayStillRead is why a new request of a stream's client would be refused; nil: it would not.
-func mayStillRead(ctx context.Context, s *requestState, d *Deps, live *live) error {
-	if token := bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
-		if _, err := d.Identities.Identify(ctx, token); err != nil {
-			return err
-		}
-	}
-	return live.allows(s, d.Now())
 }

@@ -39,7 +39,7 @@ type Outbox interface {
 	Follow(ctx context.Context, owners []string, known int64) (event.Followed, error)
 }
 
-// Feed has the streams of this process. It is safe for concurrent use.
+// Feed has the streams of this process. It is safe for concurrent use. A nil Feed opens none.
 type Feed struct {
 	outbox Outbox
 	now    func() time.Time
@@ -90,6 +90,9 @@ func (f *Feed) Streams() map[string]int {
 
 // Changed has each stream ask whether its client may still read.
 func (f *Feed) Changed() {
+	if f == nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.changed)
@@ -98,6 +101,9 @@ func (f *Feed) Changed() {
 
 // Stop ends every stream, in order, and opens no more.
 func (f *Feed) Stop() {
+	if f == nil {
+		return
+	}
 	f.mu.Lock()
 	f.stopped = true
 	f.mu.Unlock()

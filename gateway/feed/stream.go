@@ -32,6 +32,9 @@ type Stream struct {
 // Open opens a stream, and waits until every replica writes its team's events. The caller closes it. Its error is [ErrFull], [ErrStopped],
 // or why the outbox cannot be read: a client that names no event cannot be served without it.
 func (f *Feed) Open(ctx context.Context, q Query) (*Stream, error) {
+	if f == nil {
+		return nil, ErrStopped
+	}
 	t, err := f.join(q.Team)
 	if err != nil {
 		return nil, err
