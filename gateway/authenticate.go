@@ -76,10 +76,15 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 // stillAllows is why a new request of the same client would be refused at a moment, if the teams have changed since this one was
 // authenticated; nil: it would not. Of a token only the team is looked at again.
 func (l *live) stillAllows(s *requestState, now time.Time) error {
-	file := l.teams()
-	if file == s.teams {
+	if l.teams() == s.teams {
 		return nil
 	}
+	return l.allows(s, now)
+}
+
+// allows is stillAllows whether or not the teams have changed: the key may have expired.
+func (l *live) allows(s *requestState, now time.Time) error {
+	file := l.teams()
 	presented, limits := bearer(s.header["Authorization"]), &teams.KeyLimits{}
 	team, key, ok := file.Lookup(presented, now)
 	switch {

@@ -187,7 +187,7 @@ type clientTerms struct {
 func newClientTerms(config *Config, now func() time.Time, live *live) *clientTerms {
 	return &clientTerms{
 		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime, draining: &live.draining,
-		cors: wire.NewCORS(config.CORSOrigins, exposed),
+		cors: wire.NewCORS(config.CORSOrigins, wire.Exposed),
 	}
 }
 

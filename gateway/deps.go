@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/feed"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
 	"sluice/gateway/stores"
@@ -88,6 +89,7 @@ type Deps struct {
 	Claims           Claims                                   // the teams' tasks
 	To               event.Routes                             // where the ends of tasks are told; nil: nowhere
 	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
+	Feed             *feed.Feed                               // streams of events; nil: none is opened
 	Queries, Cancels Queries                                  // the rates of task queries, and of cancels, of the accounts
 	Outcomes         Outcomes                                 // of creations with an Idempotency-Key
 	Identities       Identities                               // verifies tokens in place of keys; nil: tokens are refused

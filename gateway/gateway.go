@@ -68,6 +68,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true, run: recall},
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
+		{method: get, path: "/sluice/v1/events", run: chain(streamOf(&g.deps, g.live), g.authenticate)},
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})

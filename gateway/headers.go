@@ -3,7 +3,6 @@ package gateway
 import (
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"sluice/policy"
@@ -132,33 +131,3 @@ var acceptJSON = []string{"application/json"}
 
 // accept is the Accept header as one text.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
-
-// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or
-// belong to the connection with the service (cookies, CORS, caching). A replay repeats only replayNames. [polls.write] sets a
-// poll's headers itself. docs/architecture.md, Adding a header of an answer, lists the places.
-var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
-
-// answerNames are the headers of an answer that are read at all.
-var answerNames = append(inboundNames[:], "Content-Encoding")
-
-// replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
-// counts from the first answer.
-var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
-
-// inbound reduces an answer's header to what a team may see, each name with one value.
-func inbound(h http.Header) {
-	for name, values := range h {
-		if !slices.Contains(inboundNames[:], name) || len(values) == 0 {
-			delete(h, name)
-			continue
-		}
-		h[name] = values[:1]
-	}
-}
-
-// exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. Headers of a page that
-// Sluice does not know are not sent to the service.
-var exposed = strings.Join([]string{
-	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
-	"Preference-Applied", "Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
-}, ", ")

@@ -238,7 +238,7 @@ func (f *firstRun) decide(w *reply, s *requestState) {
 		f.loseAnswer(s, "is too long to be kept")
 	case f.isOutcome || s.claimed && whole:
 		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.bytes), map[string]string{}
-		for _, header := range replayNames {
+		for _, header := range wire.ReplayNames {
 			if value := w.Header().Get(header); value != "" {
 				f.outcome.Header[header] = value
 			}

@@ -61,6 +61,7 @@ func (g *Gateway) setTeams(file *teams.File) {
 	g.live.now.Store(&inForce{file, g.live.roster.Now()})
 	g.throttle.refusals.ForgetAll()
 	g.admission.queue.Changed() // a key of one that waits may have been revoked
+	g.deps.Feed.Changed()
 }
 
 // Currency is the currency in the teams file in force.
@@ -73,8 +74,8 @@ func (g *Gateway) House() string { return g.quotas.House() }
 func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
-// one still serves.
-func (g *Gateway) BeginDrain() { g.live.draining.Store(true) }
+// one still serves. Streams of events end.
+func (g *Gateway) BeginDrain() { g.live.draining.Store(true); g.deps.Feed.Stop() }
 
 // BeginStop refuses every request from now on with 503 serve/stopping, and those that wait their turn; running requests go on.
 func (g *Gateway) BeginStop() {

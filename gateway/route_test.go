@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/gateway/wire"
 )
 
 // FuzzTaskID: a task's id never has more than the service's alphabet, whatever the path.
@@ -23,8 +25,8 @@ func FuzzTaskID(f *testing.F) {
 
 // Pages in browsers can read every header of the service that other clients get.
 func TestPagesMayReadTheServicesHeaders(t *testing.T) {
-	names := strings.Split(exposed, ", ")
-	for _, name := range append(inboundNames[:], replayNames[:]...) {
+	names := strings.Split(wire.Exposed, ", ")
+	for _, name := range append(wire.InboundNames[:], wire.ReplayNames[:]...) {
 		if name != "Content-Type" && !slices.Contains(names, name) { // that one needs no mention
 			t.Errorf("%s is not exposed to pages", name)
 		}

@@ -49,7 +49,7 @@ func rosterConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
 		Client: upstream.Config{
 			Tunnel: c.Tunnel, ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
-			Keep: answerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
+			Keep: wire.AnswerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
 		},
 	}
 }
@@ -96,14 +96,14 @@ func (s *requestState) target() *url.URL {
 // a stream before they leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
 	secrets := u.live.roster.Secrets()
-	secrets.CoverHeader(answer.Header, inboundNames[:])
+	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
 	if err := checkAnswer(answer, s.retryAfter); err != nil {
 		s.fault = asRefusal(err).name
 		s.exchange.Abandon()
 		return err
 	}
-	inbound(answer.Header)
+	wire.Inbound(answer.Header)
 	setLength(answer, &s.values)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest: // it is read whole, because its text may quote the key or name the service's hosts

@@ -194,3 +194,29 @@ func TestAnEndWithoutRoom(t *testing.T) {
 	}
 	h.stands(t, "images", "1", "0", 0)
 }
+
+// A task whose end was never learned stays due until its charge is taken, so that another replica charges it if this one dies. It is
+// charged once.
+func TestAnUnheardTaskIsKeptUntilItIsCharged(t *testing.T) {
+	h, clock, accounts, claims := lately(t, limited("quotas: {images: {month: 100}}"))
+	h.create(t)
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Error: &simulator.FaultError{Status: 500}})
+	clock.move(24*time.Hour + time.Second)
+	accounts.fall()
+	for range 3 {
+		h.gateway.Finish(t.Context())
+		clock.move(time.Minute)
+	}
+	due, err := claims.Due(t.Context(), 10, nil)
+	if err != nil || len(due) != 1 || h.settlements() != "" {
+		t.Errorf("another replica is handed %d tasks, %v; %q is settled", len(due), err, h.settlements())
+	}
+	if n := len(accounts.kept); n != 1 {
+		t.Errorf("%d charges wait for one task", n)
+	}
+	accounts.recover()
+	clock.move(time.Minute)
+	if due, err = claims.Due(t.Context(), 10, nil); err != nil || len(due) != 0 || h.settlements() != "unheard 1" {
+		t.Errorf("it is charged, and %d tasks are due, %v; %q is settled", len(due), err, h.settlements())
+	}
+}

@@ -46,6 +46,7 @@ const (
 	ownAccountBusy     = "sluice.account.in_flight"
 	ownHooks           = "sluice.hook.deliveries"
 	ownEventsDropped   = "sluice.events.dropped"
+	ownStreams         = "sluice.event.streams"
 	ownHookOldest      = "sluice.hook.oldest"
 	ownWarnings        = "sluice.warnings"
 	ownReloads         = "sluice.reloads"

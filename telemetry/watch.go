@@ -22,6 +22,7 @@ type Watched struct {
 	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
 	// EventsDropped counts events that this process dropped because their owner had too many.
 	EventsDropped func() int64
+	Streams       func() map[string]int // open streams of events, by team
 }
 
 // ShowQueue shows how many requests of a team wait for their turn, and how many may.
@@ -61,6 +62,14 @@ func (m *Metrics) Watch(w Watched) error {
 	if w.EventsDropped != nil {
 		b.totals(ownEventsDropped, "{event}", "events that were dropped, because their team had too many", func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(w.EventsDropped())
+			return nil
+		})
+	}
+	if w.Streams != nil {
+		b.intGauges(ownStreams, "{stream}", "open streams of events, by team", func(_ context.Context, o metric.Int64Observer) error {
+			for team, open := range w.Streams() {
+				o.Observe(int64(open), metric.WithAttributes(labelTeam.String(team)))
+			}
 			return nil
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/feed"
 	"sluice/gateway/quotas"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
@@ -46,7 +47,7 @@ type kept struct {
 	replicas   func() (alive, set int64)                               // nil as above
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     quotas.EventsOutbox                                     // events and their deliveries
+	outbox     events                                                  // events and their deliveries
 	checks     []admin.Check
 }
 
@@ -62,6 +63,12 @@ type accounts interface {
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts pending charges; the error counts those that could not be posted.
 	Close(ctx context.Context) error
+}
+
+// events keep what happened, for hooks and streams.
+type events interface {
+	quotas.EventsOutbox
+	feed.Outbox
 }
 
 // claims are the teams' tasks, for the gateway and for the console.

@@ -11,13 +11,26 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/console/access"
+	"sluice/gateway/feed"
+	"sluice/gateway/hooks"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 )
 
-// inForce has the teams in force, of file and directory, and the service's key, which may sign the console's sessions.
+// inForce has the teams in force, of file and directory, their streams, and the service's key, which may sign the console's sessions.
 type inForce struct {
 	file atomic.Pointer[teams.File]
 	key  atomic.Pointer[gateway.Secret]
+	feed atomic.Pointer[feed.Feed] // streams of events
+}
+
+// routes says where an event is told: to hooks, and to open streams.
+func (f *inForce) routes(owner string, t event.Type, callback string) []event.Target {
+	to := hooks.Routes(f.file.Load)
+	if streams := f.feed.Load(); streams != nil {
+		to = streams.Routes(to)
+	}
+	return to(owner, t, callback)
 }
 
 // OfKey implements [access.Teams].

@@ -200,7 +200,7 @@ var mutations = []mutation{
 	{about: "a task costs by the one number in its claim", file: "gateway/billing/claim.go", old: "hold.Whole != nil && ", new: "false && "},
 	{about: "a task may be claimed by a second team", file: "cache/redis_claims.go", old: "err == nil && owner != claim.Team", new: "false && owner != claim.Team"},
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
-	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
+	{about: "upstream's Retry-After is not passed on", file: "gateway/wire/server.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "a connection that waited is not looked at", file: "gateway/upstream/pool.go", old: "case p.check(c) == nil:", new: "case true:"},
 	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/secrets.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err)", new: "if err != nil && !isTimeout(err)"},

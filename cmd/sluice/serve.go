@@ -19,6 +19,7 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/feed"
 	"sluice/gateway/hooks"
 	"sluice/gateway/notices"
 	"sluice/gateway/oidc"
@@ -97,7 +98,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
 	if err == nil {
-		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, hooks.Routes(force.file.Load))})
+		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, force.routes)})
 	}
 	if err == nil && s.fill != nil {
 		err = s.fill(ctx, p.kept)
@@ -107,9 +108,11 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.listeners.close()
 		return nil, err
 	}
+	streams := feed.New(p.kept.outbox, time.Now)
+	force.feed.Store(streams)
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load),
+		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes,
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
@@ -117,9 +120,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
 		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
-		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped,
+		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
-	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, p.gateway.Work)
+	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
 	watched.Hooks = p.hooks(force)
 	faults := func() []notices.Fault { return []notices.Fault{directory.watch.fault()} }
 	connections := new(wire.Listeners)
@@ -140,7 +143,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })
 	}
 	p.works = append(p.works, notices.New(notices.Config{
-		Outbox: p.kept.outbox, To: hooks.Routes(force.file.Load), Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
+		Outbox: p.kept.outbox, To: force.routes, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
 	}).Run)
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, watched.Hooks, logger})
@@ -159,7 +162,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 // hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Life: p.EventTTL, Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)

@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,22 +17,20 @@ import (
 const (
 	pause   = time.Second     // between two looks at the outbox, at most
 	outlast = 2 * time.Second // behind a lease's end: by then another replica has taken what this one lost
-
-	defaultLife = 72 * time.Hour
 )
 
-// Config has what a Deliverer works with. Every field is required but Life.
+// Config has what a Deliverer works with. Every field is required.
 type Config struct {
 	Outbox event.Outbox
 	Teams  func() *teams.File // in force
 	Poster *Poster
-	Life   time.Duration // of an event; 0: 72 h
 	Count  func(hook string, outcome Outcome)
 	Now    func() time.Time
 	Log    *slog.Logger
 }
 
-// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook and 256 in all, so that a slow receiver holds up no other.
+// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook and 256 in all, so that a slow receiver holds up
+// no other. The outbox keeps the four over all replicas.
 // Any number of replicas may run one: the outbox leases each delivery to one of them. It is safe for concurrent use.
 type Deliverer struct {
 	Config
@@ -51,7 +48,6 @@ type Deliverer struct {
 
 // New builds a Deliverer. It starts nothing.
 func New(config Config) *Deliverer {
-	config.Life = cmp.Or(config.Life, defaultLife)
 	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]event.Hook{}, flying: map[event.Address]int{}}
 }
 
@@ -144,11 +140,16 @@ func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Delivery) {
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
-	outcome := judge(due, answer.Code, d.Now(), d.Life, rand.Float64())
-	d.note(h, due, outcome)
+	outcome, wait := judge(due, answer.Code, rand.Float64())
+	if outcome == Ended {
+		d.stop(h, due.To)
+	}
+	d.record(ctx, due, wait, taken)
+	if due.State == event.GivenUp {
+		outcome = GivenUp
+	}
 	d.Count(h.ID, outcome)
 	d.tell(ctx, due, outcome, err)
-	d.record(ctx, due, taken)
 	d.mu.Lock()
 	if d.flying[due.To]--; d.flying[due.To] == 0 {
 		delete(d.flying, due.To)
@@ -160,14 +161,11 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	}
 }
 
-// note notes that a hook has ended.
-func (d *Deliverer) note(h *event.Hook, due *event.Delivery, outcome Outcome) {
-	if outcome != Ended {
-		return
-	}
+// stop has a hook get nothing more.
+func (d *Deliverer) stop(h *event.Hook, to event.Address) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ended[due.To] = *h
+	d.ended[to] = *h
 }
 
 // tellLost counts and logs deliveries that the outbox gave up.
@@ -198,9 +196,9 @@ func (d *Deliverer) tell(ctx context.Context, due *event.Delivery, outcome Outco
 }
 
 // record tells the outbox, again until the lease ends: then another replica tries, which is a second delivery of the same id.
-func (d *Deliverer) record(ctx context.Context, due *event.Delivery, taken time.Time) {
+func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.Duration, taken time.Time) {
 	for {
-		err := d.Outbox.Tried(context.WithoutCancel(ctx), due)
+		err := d.Outbox.Tried(context.WithoutCancel(ctx), due, wait)
 		d.outbox(err)
 		if err == nil || ctx.Err() != nil || d.Now().Sub(taken) > event.Lease-outlast {
 			return

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,7 +108,7 @@ func (w *world) replica() *Deliverer {
 	poster := NewPoster(PosterConfig{Secret: func(string) (upstream.Secret, error) { return testSecret, nil }, Now: time.Now})
 	poster.transport = w.to
 	return New(Config{
-		Outbox: w.box, Poster: poster, Life: life, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Outbox: w.box, Poster: poster, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Teams: func() *teams.File {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -292,7 +293,7 @@ func TestTriesAreBounded(t *testing.T) {
 // deadBox loses a replica: what it records never arrives.
 type deadBox struct{ *box }
 
-func (deadBox) Tried(context.Context, *event.Delivery) error { return errGone }
+func (deadBox) Tried(context.Context, *event.Delivery, time.Duration) error { return errGone }
 
 // A replica that dies between the try and its record means a second delivery of the same id and bytes, within 32 s.
 func TestADeadReplicasLeaseIsTakenOver(t *testing.T) {
@@ -335,6 +336,50 @@ func TestReplicasShareTheWork(t *testing.T) {
 		}
 	})
 }
+
+// All replicas together have four tries of a hook under way, also when one of them records nothing.
+func TestReplicasTogetherHaveFourUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under, most atomic.Int64
+		w := newWorld(t, func(*http.Request, int) (int, time.Duration) {
+			if n := under.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.AfterFunc(8*time.Second-time.Millisecond, func() { under.Add(-1) })
+			return 200, 8 * time.Second
+		})
+		shared := event.NewMemory(event.DefaultBounds, time.Now)
+		for range 40 {
+			_, _ = shared.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: []byte("{}"), To: w.file.Hooked("search", event.TaskSucceeded, "")})
+		}
+		var stops []func()
+		for n := range 3 {
+			d := w.replica()
+			if d.Outbox = shared; n == 0 {
+				d.Outbox = unrecorded{shared}
+			}
+			stops = append(stops, w.run(d))
+		}
+		time.Sleep(5 * time.Minute)
+		for _, stop := range stops {
+			stop()
+		}
+		list, _ := shared.Deliveries(t.Context(), "search", 100)
+		for _, d := range list {
+			if d.State != event.Delivered {
+				t.Errorf("%+v", d)
+			}
+		}
+		if most.Load() != 4 {
+			t.Errorf("%d under way at a time", most.Load())
+		}
+	})
+}
+
+// unrecorded is the outbox of a replica that records no try.
+type unrecorded struct{ *event.Memory }
+
+func (unrecorded) Tried(context.Context, *event.Delivery, time.Duration) error { return errGone }
 
 // While the outbox is away nothing is lost, and deliveries go on when it is back.
 func TestTheOutboxIsAway(t *testing.T) {

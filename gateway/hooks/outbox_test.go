@@ -59,7 +59,7 @@ func (b *box) Due(_ context.Context, rooms map[event.Address]int, most int) (due
 	return due, lost, nil
 }
 
-func (b *box) Tried(_ context.Context, d *event.Delivery) error {
+func (b *box) Tried(_ context.Context, d *event.Delivery, wait time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away {
@@ -67,6 +67,12 @@ func (b *box) Tried(_ context.Context, d *event.Delivery) error {
 	}
 	for _, k := range b.list {
 		if k.Event.ID == d.Event.ID && k.To == d.To && k.Path == d.Path {
+			if d.Last = b.now(); d.State == event.Waiting {
+				d.Next = d.Last.Add(wait)
+			}
+			if d.Next.After(d.Event.Time.Add(life)) {
+				d.State = event.GivenUp
+			}
 			k.Delivery, k.leased = *d, time.Time{}
 		}
 	}

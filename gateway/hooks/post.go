@@ -19,9 +19,9 @@ import (
 
 // Bounds of one try.
 const (
-	patience   = 10 * time.Second // for the whole try
+	patience   = 10 * time.Second // for the whole try; less than [event.Seat]
 	mostAnswer = 4 << 10          // bytes of an answer that are read
-	perHook    = 4                // tries of a hook at a time
+	perHook    = event.InFlight   // tries of a hook at a time
 	inAll      = 256              // tries at a time: more than all hooks of one owner may have
 	idleFor    = 30 * time.Second // a connection that is not used
 )

@@ -33,22 +33,18 @@ const (
 // Outcomes are all.
 var Outcomes = []Outcome{Taken, Failed, GivenUp, Ended}
 
-// judge writes into a delivery what came of a try that ended at a moment with a status; 0: no answer.
-func judge(d *event.Delivery, code int, now time.Time, life time.Duration, roll float64) Outcome {
+// judge writes into a delivery what came of a try with a status, 0: no answer, and returns how long it waits for the next try. Whether the
+// event still lives then is not judged here: the outbox has the clock.
+func judge(d *event.Delivery, code int, roll float64) (Outcome, time.Duration) {
 	d.Tries++
-	d.Code, d.Last, d.Next = code, now, time.Time{}
-	switch next := now.Add(waitAfter(d.Tries, roll)); {
+	d.State, d.Code = event.Waiting, code
+	wait := waitAfter(d.Tries, roll)
+	switch {
 	case code >= 200 && code <= 299:
 		d.State = event.Delivered
-		return Taken
-	case code != http.StatusGone && next.After(d.Event.Time.Add(life)):
-		d.State = event.GivenUp
-		return GivenUp
+		return Taken, 0
 	case code == http.StatusGone:
-		d.State, d.Next = event.Waiting, next
-		return Ended
-	default:
-		d.State, d.Next = event.Waiting, next
-		return Failed
+		return Ended, wait
 	}
+	return Failed, wait
 }

@@ -116,7 +116,7 @@ func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, 
 // draft is an event for whom it concerns; nil: nobody.
 func (w *Watch) draft(owner string, of event.Type, data any) *event.Draft {
 	to := w.To(owner, of, "")
-	if len(to) == 0 {
+	if to == nil {
 		return nil
 	}
 	text, _ := json.Marshal(data) // texts, numbers and times

@@ -47,7 +47,7 @@ func AlertsOf(force func() *teams.File, to event.Routes) limit.Alerts {
 // hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that follow.
 func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Report) {
 	percent, to := w.alerts(account.ID)
-	if len(percent) == 0 || len(to) == 0 {
+	if len(percent) == 0 || to == nil {
 		return
 	}
 	w.each(account, percent, report, func(t *limit.Thresholds, s *limit.Standing, percent int) {

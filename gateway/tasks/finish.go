@@ -59,14 +59,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		return
 	}
 	if t.deps.Now().Sub(claim.Created) >= t.config.TTL {
-		end := &End{Outcome: "unheard", Answer: claim.Answer, Bill: billing.HeldByTask(&claim.Hold), Estimated: true, By: ByLease}
-		t.charge(ctx, claim, end, func(first bool) {
-			if first {
-				t.deps.Logger.Warn("the end of a task was never seen; charged as held",
-					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
-			}
-		}, nil) // if this fails, the end of the lease charges the same
-		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
+		t.chargeUnheard(ctx, claim)
 		return
 	}
 	if !t.deps.Has(claim.Account) { // the account may be written again
@@ -92,4 +85,22 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	case answer.Source == Stale: // the service did not answer
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
 	}
+}
+
+// chargeUnheard charges a task as held. It is forgotten once that is taken: until then another replica finds it if this process dies, and
+// writes its event.
+func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
+	if !t.unsettled.add(claim) {
+		return
+	}
+	end := &End{Outcome: "unheard", Answer: claim.Answer, Bill: billing.HeldByTask(&claim.Hold), Estimated: true, By: ByLease}
+	charged := *claim // it outlives the caller's
+	t.charge(ctx, &charged, end, func(first bool) {
+		if first {
+			t.deps.Logger.Warn("the end of a task was never seen; charged as held",
+				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images))
+		}
+		t.unsettled.remove(charged.Team, charged.Task)
+		_ = t.deps.Claims.Forget(context.WithoutCancel(ctx), &charged) // if it fails, the task is handed out again and found settled
+	}, func() { t.unsettled.remove(charged.Team, charged.Task) }) // the task is handed out again
 }

@@ -147,7 +147,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 		return nil
 	}
 	to := s.deps.To(task.Team, of, callback)
-	if len(to) == 0 {
+	if to == nil {
 		return nil
 	}
 	var results []string
@@ -164,7 +164,7 @@ func RequestEvent(to event.Routes, r *telemetry.Record, complete func()) *event.
 		return nil
 	}
 	targets := to(r.Team, event.RequestSettled, "")
-	if len(targets) == 0 {
+	if targets == nil {
 		return nil
 	}
 	complete()

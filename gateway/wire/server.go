@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -99,3 +100,33 @@ func IsStream(h http.Header) bool {
 	}
 	return false
 }
+
+// InboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or
+// belong to the connection with the service (cookies, CORS, caching). A replay repeats only ReplayNames. A poll's are set by
+// itself. docs/architecture.md, Adding a header of an answer, lists the places.
+var InboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
+
+// AnswerNames are the headers of an answer that are read at all.
+var AnswerNames = append(InboundNames[:], "Content-Encoding")
+
+// ReplayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
+// counts from the first answer.
+var ReplayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
+
+// Inbound reduces an answer's header to what a team may see, each name with one value.
+func Inbound(h http.Header) {
+	for name, values := range h {
+		if !slices.Contains(InboundNames[:], name) || len(values) == 0 {
+			delete(h, name)
+			continue
+		}
+		h[name] = values[:1]
+	}
+}
+
+// Exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. Headers of a page that
+// Sluice does not know are not sent to the service.
+var Exposed = strings.Join([]string{
+	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
+	"Preference-Applied", "Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
+}, ", ")

@@ -3,15 +3,17 @@ package event
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // mostCallback is how many bytes a callback may have.
 const mostCallback = 512
 
 var errCallback = errors.New("the id of a hook, and below it a path and a query of at most 512 visible ASCII characters in all, " +
-	`without a host, "." or ".." as a part, "\" or "#"`)
+	`without a host, "." or ".." as a part, also escaped or before ";", "?" or "#", "\" or "#"; in the path no escaped "/", "\", "%" or control character`)
 
 // ReadCallback reads the values of a request's header with its callback, "jobs/shots/42?x=1": the hook jobs of its team, and what stands
 // below the hook's URL. It returns the text, which stays good for as long as the team has the hook; empty: the request has none. An error
@@ -57,15 +59,27 @@ func cutCallback(text string) (id, path string) {
 func isBelow(text string) bool {
 	path, query, _ := strings.Cut(text, "?")
 	foreign := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || r == '#' }
-	if strings.ContainsFunc(path+query, foreign) || strings.HasPrefix(path, "/") || !escaped(path) || !escaped(query) {
+	if strings.ContainsFunc(path+query, foreign) || strings.HasPrefix(path, "/") || !escaped(query) {
 		return false
 	}
 	for part := range strings.SplitSeq(path, "/") {
-		if dots := strings.ReplaceAll(strings.ToLower(part), "%2e", "."); dots == "." || dots == ".." {
+		if !isPart(part) {
 			return false
 		}
 	}
-	return !strings.Contains(strings.ToLower(path), "%2f") && !strings.Contains(strings.ToLower(path), "%5c")
+	return true
+}
+
+// isPart reports whether a part of a path is one name to every receiver: also to one that decodes it twice, that cuts it at ";" before it
+// looks for dots, or that reads overlong UTF-8.
+func isPart(escaped string) bool {
+	part, err := url.PathUnescape(escaped)
+	foreign := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' || r == '%' }
+	name := part
+	if end := strings.IndexAny(part, ";?#"); end >= 0 {
+		name = part[:end]
+	}
+	return err == nil && utf8.ValidString(part) && !strings.ContainsFunc(part, foreign) && name != "." && name != ".."
 }
 
 // escaped reports whether each % begins an escape.

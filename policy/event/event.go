@@ -43,7 +43,7 @@ type Draft struct {
 	Type Type
 	Team string          // whose it is; [OfOperators]: no team's
 	Data json.RawMessage // an object
-	To   []Target        // where it is delivered to; nil: nowhere
+	To   []Target        // where it is delivered to; empty: nowhere
 }
 
 // Event is an event as it was written. It never changes.

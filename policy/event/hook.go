@@ -36,7 +36,7 @@ func (h *Hook) Wants(t Type) bool {
 }
 
 // Routes name where an event of an owner is delivered to: by its type, and by the callback of the request that it tells of, as
-// [ReadCallback] returned it, or empty. Nil: nowhere, and then the event is not written.
+// [ReadCallback] returned it, or empty. Nil: the event is not written; empty: it is written for streams only.
 type Routes func(owner string, t Type, callback string) []Target
 
 // Wanting appends a target for each hook of an owner that gets events of a type.

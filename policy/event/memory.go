@@ -18,16 +18,19 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
-	firsts  map[string]first // of events that are written once, by owner and name
+	seats   map[Address]map[*delivery]time.Time // deliveries under way, by when they count no more
+	firsts  map[string]first                    // of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
+
+	followed map[string]time.Time // owners, by when a stream of their events was last open
+	version  int64                // of followed
 }
 
 // keptEvents are the events of one owner, the oldest first.
 type keptEvents struct {
 	list []*keptEvent
 	last ID
-	gone bool // some are kept no more
 }
 
 // keptEvent is an event with its deliveries.
@@ -45,7 +48,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]first{}, lost: map[Address]int{}}
+	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
 }
 
 // Append implements [Outbox]. It never fails.
@@ -136,7 +139,7 @@ func (m *Memory) drop(of *keptEvents) {
 		}
 		m.end(to)
 	}
-	of.list[0], of.gone = nil, true
+	of.list[0] = nil
 	of.list = of.list[1:]
 }
 
@@ -157,6 +160,7 @@ func (m *Memory) end(d *delivery) {
 	if d.State == Waiting {
 		heap.Remove(m.waiting[d.To], d.index)
 	}
+	delete(m.seats[d.To], d)
 	d.State = ""
 }
 
@@ -169,12 +173,8 @@ func (m *Memory) After(_ context.Context, after ID, most int) (list []Event, gon
 	for _, e := range of.list[from:min(len(of.list), from+most)] {
 		list = append(list, e.Event)
 	}
-	switch {
-	case after.Millis == 0:
-	case of.last.Before(after):
-		gone = true // it is of another memory
-	default:
-		gone = from == 0 && of.gone
+	if after.Millis != 0 && after != of.last {
+		gone = from == 0 || of.list[from-1].ID != after // it was dropped, or is of another memory
 	}
 	return list, gone, nil
 }
@@ -190,10 +190,10 @@ func (m *Memory) Due(_ context.Context, rooms map[Address]int, most int) (list [
 	defer m.mu.Unlock()
 	now := m.now()
 	for hook, room := range rooms {
-		q := m.waiting[hook]
+		q, room := m.waiting[hook], min(room, m.free(hook))
 		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
 			d := (*q)[0]
-			d.due = now.Add(Lease)
+			d.due, m.seats[hook][d] = now.Add(Lease), now.Add(Seat)
 			heap.Fix(q, 0)
 			if m.of(d.Event.Team); d.State == Waiting { // its event's life has not ended
 				list = append(list, d.Delivery)
@@ -201,6 +201,16 @@ func (m *Memory) Due(_ context.Context, rooms map[Address]int, most int) (list [
 		}
 	}
 	return list, m.takeLost(rooms), nil
+}
+
+// free is how many more deliveries to a hook may be under way. The lock is held.
+func (m *Memory) free(hook Address) int {
+	if m.seats[hook] == nil {
+		m.seats[hook] = map[*delivery]time.Time{}
+	}
+	now := m.now()
+	maps.DeleteFunc(m.seats[hook], func(_ *delivery, until time.Time) bool { return !until.After(now) })
+	return m.bounds.InFlight - len(m.seats[hook])
 }
 
 // takeLost takes the counts of what hooks have lost. The lock is held.
@@ -216,7 +226,7 @@ func (m *Memory) takeLost(rooms map[Address]int) map[Address]int {
 }
 
 // Tried implements [Outbox].
-func (m *Memory) Tried(_ context.Context, d *Delivery) error {
+func (m *Memory) Tried(_ context.Context, d *Delivery, wait time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.find(d.Event.ID)
@@ -228,6 +238,13 @@ func (m *Memory) Tried(_ context.Context, d *Delivery) error {
 		return nil
 	}
 	to := e.to[i]
+	delete(m.seats[to.To], to)
+	d.Last, d.Next = m.now().UTC(), time.Time{}
+	if next := d.Last.Add(wait); d.State == Waiting && next.After(e.Time.Add(m.bounds.Keep)) {
+		d.State = GivenUp
+	} else if d.State == Waiting {
+		d.Next = next
+	}
 	switch {
 	case d.State == Waiting && to.State != Waiting: // another caller has ended it
 	case d.State == Waiting:

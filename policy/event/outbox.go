@@ -66,8 +66,12 @@ const (
 	GivenUp   State = "given_up" // the event's life ended
 )
 
-// Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
-const Lease = 30 * time.Second
+const (
+	// Lease is for how long one replica has a delivery for itself. If it is lost, another replica tries.
+	Lease = 30 * time.Second
+	// Seat is for how long a delivery whose outcome is not recorded counts as under way. No try takes so long.
+	Seat = 12 * time.Second
+)
 
 // Outbox keeps events and their deliveries for as long as events live. It has two forms, in this process's memory and in Redis. What
 // belongs to a settlement is written with it, by package limit; Outbox has the rest. It is safe for concurrent use.
@@ -78,11 +82,13 @@ type Outbox interface {
 	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.
 	After(ctx context.Context, after ID, most int) (list []Event, gone bool, err error)
 	// Due takes deliveries that are due, to each hook at most as many as it has room for, whosever events they are, and at most so many in
-	// all: for [Lease] no other caller gets them. lost counts those to these hooks that nobody gets any more, because their events are no
+	// all: for [Lease] no other caller gets them. Of all callers together a hook has at most [Bounds].InFlight under way, until their
+	// outcomes are recorded, or [Seat] is over. lost counts those to these hooks that nobody gets any more, because their events are no
 	// longer kept; one call of all replicas' counts each.
 	Due(ctx context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error)
-	// Tried records the outcome of a try: d's State, Tries, Code, Last and Next, as the caller set them.
-	Tried(ctx context.Context, d *Delivery) error
+	// Tried records the outcome of a try that ended now: d's State, Tries and Code. While d waits, the next try comes after wait; if the
+	// event's life is over by then, it is given up. It sets State, Last and Next, by the clock of the outbox and no caller's.
+	Tried(ctx context.Context, d *Delivery, wait time.Duration) error
 	// Oldest returns when the oldest event was written that waits for each of these hooks; those without one are left out. Of more than 2,000
 	// that wait it may be one of the next oldest.
 	Oldest(ctx context.Context, hooks []Address) (map[Address]time.Time, error)

@@ -18,7 +18,7 @@ func (a Alerts) of(account string) (percent []int, to []event.Target) {
 	if a == nil {
 		return nil, nil
 	}
-	if percent, to = a(account); len(percent) == 0 || len(to) == 0 {
+	if percent, to = a(account); len(percent) == 0 || to == nil {
 		return nil, nil
 	}
 	return percent, to

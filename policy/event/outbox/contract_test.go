@@ -34,17 +34,26 @@ type form struct {
 	once    interface {
 		Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 	}
+	streams interface {
+		Last(ctx context.Context, owner string) (event.ID, error)
+		News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error)
+		Follow(ctx context.Context, owners []string, known int64) (event.Followed, error)
+	}
 }
 
 // bounds are those of the tests.
-var bounds = event.Bounds{Keep: time.Hour, Most: 200}
+var bounds = event.Bounds{Keep: time.Hour, Most: 200, InFlight: 1000}
 
 // forms runs a test with both.
 func forms(t *testing.T, test func(f *form)) {
+	formsOf(t, bounds, test)
+}
+
+func formsOf(t *testing.T, bounds event.Bounds, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped, 0, m})
+		test(&form{t, m, clock, nil, m.Dropped, 0, m, m})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)
@@ -53,7 +62,7 @@ func forms(t *testing.T, test func(f *form)) {
 		}
 		o := New(client, bounds)
 		o.Clock = clock.Micros
-		test(&form{t, o, clock, client, o.Dropped, 0, o})
+		test(&form{t, o, clock, client, o.Dropped, 0, o, o})
 	})
 }
 
@@ -120,12 +129,13 @@ func (f *form) taken(want string, list []event.Delivery) {
 	}
 }
 
-func (f *form) tried(d event.Delivery, state event.State, after time.Duration) {
+func (f *form) tried(d event.Delivery, state event.State, after time.Duration) event.Delivery {
 	f.Helper()
-	d.State, d.Tries, d.Code, d.Last, d.Next = state, d.Tries+1, 503, f.clock.Now(), f.clock.Now().Add(after)
-	if err := f.Tried(f.Context(), &d); err != nil {
+	d.State, d.Tries, d.Code = state, d.Tries+1, 503
+	if err := f.Tried(f.Context(), &d, after); err != nil {
 		f.Fatal(err)
 	}
+	return d
 }
 
 // Events of an owner are read in the order in which they were written, from any place on.
@@ -579,13 +589,12 @@ func TestTheOldestThatWaitsIsKnown(t *testing.T) {
 			f.Fatal(list, err)
 		}
 		for i := range list {
-			d := &list[i]
+			d, wait := &list[i], 40*time.Minute
 			if d.Tries = 1; d.Event.Time.Equal(first) { // it is tried again last
-				d.Next = f.clock.Now().Add(time.Hour)
 			} else if d.State = event.Delivered; d.Event.Time.Equal(second) && d.To == jobs {
-				d.State, d.Next = event.Waiting, f.clock.Now().Add(time.Minute)
+				d.State, wait = event.Waiting, time.Minute
 			}
-			if err := f.Tried(f.Context(), d); err != nil {
+			if err := f.Tried(f.Context(), d, wait); err != nil {
 				f.Fatal(err)
 			}
 		}

@@ -3,8 +3,8 @@ package outbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,17 +12,25 @@ import (
 )
 
 // Tried implements [event.Outbox].
-func (o *Outbox) Tried(ctx context.Context, d *event.Delivery) error {
-	row := fmt.Sprintf("%s %d %d %d %d", d.State, d.Tries, d.Code, millis(d.Last), millis(d.Next))
-	next := ""
-	if d.State == event.Waiting {
-		next = fmt.Sprint(millis(d.Next))
+func (o *Outbox) Tried(ctx context.Context, d *event.Delivery, wait time.Duration) error {
+	owner := d.Event.ID.Owner
+	list, err := o.run(ctx, triedScript, eventsKey(owner), o.Clock(), placeOf(d.Event.ID), target(d.To, d.Path), o.bounds.Keep.Milliseconds(),
+		string(d.State), d.Tries, d.Code, wait.Milliseconds())
+	if err != nil {
+		return err
 	}
-	err := triedScript.Run(ctx, o.client, []string{eventsKey(d.Event.ID.Owner)}, o.Clock(), placeOf(d.Event.ID), target(d.To, d.Path), o.bounds.Keep.Milliseconds(), row, next).Err()
-	if err == nil && next != "" {
-		o.mark(ctx, []redis.Z{{Score: float64(millis(d.Next)), Member: pair(d.Event.ID.Owner, d.To)}})
-	}
-	return err
+	in := reply{rest: list}
+	d.State, d.Last = event.State(in.text()), timeOf(in.number())
+	next := in.number()
+	d.Next = timeOf(next)
+	_, _ = o.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // else the seat counts for a while, and the walk finds the delivery
+		pipe.ZRem(ctx, seatsKey+seatsOf(owner, d.To), seatOf(d))
+		if next > 0 {
+			pipe.ZAddLT(ctx, indexKey, redis.Z{Score: float64(next), Member: pair(owner, d.To)})
+		}
+		return nil
+	})
+	return in.err
 }
 
 // Deliveries implements [event.Outbox].

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 const (
 	indexKey = schema + "due"
 	walkKey  = schema + "due:walk"
-	teamsKey = schema + "teams" // that ever sent a request: package redisstore writes it, and the next
+	seatsKey = schema + "{" + indexKey + "}:seats:" // in the index's slot
+	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes it, and the next
 	// outsideKey are the accounts outside of the teams, whose events are for the operators alone.
 	outsideKey = schema + "outside"
 
@@ -34,6 +36,19 @@ const (
 // pair names an owner of events and a hook in the index.
 func pair(owner string, a event.Address) string { return owner + " " + nameOf(a) }
 
+// seatsOf names the hook of a pair in the keys of seats: an operators' hook has as many for the events of all owners.
+func seatsOf(owner string, a event.Address) string {
+	if a.Owner == event.Operators {
+		return nameOf(a)
+	}
+	return pair(owner, a)
+}
+
+// seatOf names a delivery that is under way.
+func seatOf(d *event.Delivery) string {
+	return d.Event.ID.Owner + " " + placeOf(d.Event.ID) + " " + d.Path
+}
+
 // mark notes in the index that deliveries are due at a time, unless earlier ones are. It may fail.
 func (o *Outbox) mark(ctx context.Context, due []redis.Z) {
 	if len(due) > 0 {
@@ -49,13 +64,13 @@ func (o *Outbox) Due(ctx context.Context, rooms map[event.Address]int, most int)
 	if err := o.walk(ctx, rooms); err != nil {
 		return nil, nil, err
 	}
-	ends, waiting, err := o.claim(ctx, rooms)
-	if err != nil || len(waiting) == 0 {
+	r, err := o.claim(ctx, rooms)
+	if err != nil || len(r.waiting) == 0 {
 		return nil, nil, err
 	}
-	r, marks := round{rooms: maps.Clone(rooms), left: most, lost: map[event.Address]int{}}, []any{ends}
-	for _, w := range waiting {
-		next, failed := o.take(ctx, w, &r)
+	var marks []any
+	for _, w := range r.waiting {
+		next, failed := o.take(ctx, w, most-len(r.list), r)
 		if failed != nil { // the pause ends
 			err = failed
 			continue
@@ -64,7 +79,7 @@ func (o *Outbox) Due(ctx context.Context, rooms map[event.Address]int, most int)
 			marks = append(marks, w.owner+" "+hook, next[i])
 		}
 	}
-	_ = markedScript.Run(ctx, o.client, []string{indexKey}, marks...).Err() // the pause ends
+	o.marked(ctx, r, marks)
 	if len(r.list) > 0 || len(r.lost) > 0 {
 		err = nil // the others are taken later
 	}
@@ -77,48 +92,50 @@ type waits struct {
 	hooks []string
 }
 
-// round is what a call of Due may take yet, and what it took.
+// round is what a call of Due took.
 type round struct {
-	rooms map[event.Address]int
-	left  int
-	list  []event.Delivery
-	lost  map[event.Address]int
+	name    string // of its seats
+	ends    int64  // when its pairs may be taken by another call, ms
+	waiting []*waits
+	seats   map[event.Address]int // that it has got
+	taken   map[event.Address][]any
+	list    []event.Delivery
+	lost    map[event.Address]int
 }
 
-// claim takes pairs from the index, until the pause ends.
-func (o *Outbox) claim(ctx context.Context, rooms map[event.Address]int) (ends int64, list []*waits, err error) {
-	args := []any{o.Clock(), pause.Milliseconds(), pairsMost}
+// claim takes pairs from the index, until the pause ends, and seats for their deliveries.
+func (o *Outbox) claim(ctx context.Context, rooms map[event.Address]int) (*round, error) {
+	r := &round{name: rand.Text(), seats: map[event.Address]int{}, taken: map[event.Address][]any{}, lost: map[event.Address]int{}}
+	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, o.bounds.InFlight, event.Seat.Milliseconds(), r.name}
 	for a, room := range rooms {
-		switch {
-		case room <= 0:
-		case a.Owner == event.Operators:
-			args = append(args, nameOf(a)) // of all owners
-		default:
-			args = append(args, pair(a.Owner, a))
+		if room > 0 {
+			args = append(args, seatsOf(a.Owner, a), room)
 		}
 	}
-	all, err := o.run(ctx, indexScript, indexKey, args...)
+	all, err := indexScript.Run(ctx, o.client, []string{indexKey, seatsKey}, args...).Slice()
 	if err != nil {
-		return 0, nil, err
+		return r, err
 	}
 	in, of := reply{rest: all}, map[string]*waits{}
-	for ends = in.number(); len(in.rest) > 0 && in.err == nil; {
+	for r.ends = in.number(); len(in.rest) > 0 && in.err == nil; {
 		owner, hook, _ := strings.Cut(in.text(), " ")
 		w := of[owner]
 		if w == nil {
 			w = &waits{owner: owner}
-			of[owner], list = w, append(list, w)
+			of[owner], r.waiting = w, append(r.waiting, w)
 		}
 		w.hooks = append(w.hooks, hook)
+		r.seats[addressOf(owner, hook)] = int(in.number())
 	}
-	return ends, list, in.err
+	return r, in.err
 }
 
-// take takes deliveries of an owner's events, and returns when the next to each hook is due, in ms; -1: none waits.
-func (o *Outbox) take(ctx context.Context, w *waits, r *round) (next []int64, err error) {
-	args := []any{o.Clock(), event.Lease.Milliseconds(), r.left, o.bounds.Keep.Milliseconds()}
+// take takes deliveries of an owner's events, at most so many, and returns when the next to each hook is due, in ms; -1: none waits.
+func (o *Outbox) take(ctx context.Context, w *waits, most int, r *round) (next []int64, err error) {
+	args := []any{o.Clock(), event.Lease.Milliseconds(), most, o.bounds.Keep.Milliseconds()}
 	for _, hook := range w.hooks {
-		args = append(args, hook, r.rooms[addressOf(w.owner, hook)])
+		to := addressOf(w.owner, hook)
+		args = append(args, hook, r.seats[to]-len(r.taken[to]))
 	}
 	all, err := o.run(ctx, dueScript, eventsKey(w.owner), args...)
 	if err != nil {
@@ -135,12 +152,26 @@ func (o *Outbox) take(ctx context.Context, w *waits, r *round) (next []int64, er
 			place, path, _ := strings.Cut(in.text(), " ")
 			d := event.Delivery{Event: in.event(w.owner, place), To: to, Path: path}
 			in.tried(&d)
-			r.list = append(r.list, d)
-			r.rooms[to]--
-			r.left--
+			r.list, r.taken[to] = append(r.list, d), append(r.taken[to], seatOf(&d))
 		}
 	}
 	return next, in.err
+}
+
+// marked notes what a round took, and when its pairs are due again. If it fails, the pause ends, and its seats count as long as those of
+// deliveries would.
+func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
+	args := append([]any{o.Clock(), r.ends, r.name, event.Seat.Milliseconds(), len(pairs) / 2}, pairs...)
+	named := map[event.Address]bool{}
+	for _, w := range r.waiting {
+		for _, hook := range w.hooks {
+			if to := addressOf(w.owner, hook); !named[to] {
+				named[to] = true
+				args = append(append(args, seatsOf(w.owner, to), r.seats[to], len(r.taken[to])), r.taken[to]...)
+			}
+		}
+	}
+	_ = markedScript.Run(ctx, o.client, []string{indexKey, seatsKey}, args...).Err()
 }
 
 // walk looks at all owners for deliveries that the index does not have, unless some replica has done so lately.

@@ -31,6 +31,7 @@ var (
 	indexScript  = newScript("index")
 	oldestScript = newScript("head", "oldest")
 	markedScript = newScript("marked")
+	followScript = newScript("follow")
 )
 
 func part(name string) string {
@@ -43,7 +44,7 @@ func part(name string) string {
 
 func newScript(parts ...string) *redis.Script {
 	var source strings.Builder
-	for _, name := range parts {
+	for _, name := range append([]string{"clock"}, parts...) {
 		source.WriteString(part(name))
 	}
 	return redis.NewScript(source.String())
@@ -51,17 +52,24 @@ func newScript(parts ...string) *redis.Script {
 
 // Outbox is the outbox in Redis. It is safe for concurrent use.
 type Outbox struct {
-	Clock func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
-
-	client  redis.UniversalClient
-	bounds  event.Bounds
+	*store
+	Streams
 	dropped atomic.Int64
 	walked  atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
 }
 
 // New returns the outbox in client's Redis. The client sets time limits; it MUST NOT repeat calls.
 func New(client redis.UniversalClient, bounds event.Bounds) *Outbox {
-	return &Outbox{Clock: func() int64 { return 0 }, client: client, bounds: bounds}
+	s := &store{Clock: func() int64 { return 0 }, client: client, bounds: bounds}
+	return &Outbox{store: s, Streams: Streams{s}}
+}
+
+// store is Redis with what the outbox is opened with.
+type store struct {
+	Clock func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
+
+	client redis.UniversalClient
+	bounds event.Bounds
 }
 
 const schema = "sl1:"
@@ -171,7 +179,7 @@ func (o *Outbox) After(ctx context.Context, after event.ID, most int) (list []ev
 }
 
 // run runs a script with one key.
-func (o *Outbox) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]any, error) {
+func (o *store) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]any, error) {
 	return s.Run(ctx, o.client, []string{key}, args...).Slice()
 }
 
@@ -245,14 +253,6 @@ func (in *reply) tried(d *event.Delivery) {
 		in.fail("no tries of a delivery")
 	}
 	d.Last, d.Next = timeOf(last), timeOf(next)
-}
-
-// millis is a time in a row of tries; 0: none.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }
 
 func timeOf(ms int64) time.Time {

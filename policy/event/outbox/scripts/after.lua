@@ -11,25 +11,14 @@ local function before(a, b)
   return ams < bms or ams == bms and an < bn
 end
 
-local function info()
-  local known, list = {}, redis.call('XINFO', 'STREAM', key)
-  for i = 1, #list, 2 do known[list[i]] = list[i + 1] end
-  return known
-end
-
 local place, gone = ARGV[2], 0
 if redis.call('EXISTS', key) == 0 then return {place == '' and 0 or 1} end
 local start = from
 if place ~= '' then
-  local known = info()
-  local first, added = known['first-entry'], known['entries-added']
-  local missing = not added or added > known.length
-  if before(known['last-generated-id'], place) then
-    gone = 1 -- it is of another memory
-  elseif missing and (not first or before(place, first[1])) and place ~= known['last-generated-id'] then
-    gone = 1
-  elseif first and before(place, first[1]) == false and before(place, from .. '-0') and #redis.call('XRANGE', key, '(' .. place, '(' .. from .. '-0', 'COUNT', 1) > 0 then
-    gone = 1 -- their life has ended
+  if #redis.call('XRANGE', key, place, place) == 0 then
+    gone = 1 -- it was dropped, or is of another memory
+  elseif before(place, from .. '-0') and #redis.call('XRANGE', key, '(' .. place, '(' .. from .. '-0', 'COUNT', 1) > 0 then
+    gone = 1 -- the life of some behind it has ended
   end
   if not before(place, from .. '-0') then start = '(' .. place end
 end

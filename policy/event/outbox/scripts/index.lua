@@ -1,25 +1,43 @@
 -- Takes pairs of an owner and a hook for which deliveries may be due: no other caller gets them before the pause is over, or an earlier
 -- delivery is written. Other pairs stay: they are of hooks that have no room here, or that another replica has.
 --
--- KEYS  1 the index
--- ARGV  1 the time in µs, or 0  2 the pause, ms  3 the most pairs  then the pairs asked for; without an owner: of all owners
--- Returns the moment that the pause ends, then the pairs.
-local asked, most = {}, tonumber(ARGV[3])
-for i = 4, #ARGV do asked[ARGV[i]] = true end
-local now = tonumber(ARGV[1])
-if now <= 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
-now = math.floor(now / 1000)
+-- A pair is left, too, while its hook has as many deliveries under way as it may. The caller gets seats for what it may take: under its own
+-- name, until it says what it has taken (marked.lua).
+--
+-- KEYS  1 the index  2 how the keys of seats begin
+-- ARGV  2 the pause, ms  3 the most pairs  4 the most deliveries to a hook at a time  5 for how long one counts, ms  6 the call's name
+--       then the pairs asked for, without an owner of all owners, and the most deliveries to each hook
+-- Returns the moment that the pause ends, then the pairs, and how many seats the hook of each has got.
+local asked, seats, most = {}, {}, tonumber(ARGV[3])
+for i = 7, #ARGV, 2 do asked[ARGV[i]] = tonumber(ARGV[i + 1]) end
+local now = math.floor(clock() / 1000)
 local ends, page = now + ARGV[2], 10000
 local taken, early = {}, {}
+-- hook_of is how a pair's hook is asked for, or nil.
+local function hook_of(pair)
+  local of_all = string.match(pair, ' (@.*)$')
+  return asked[pair] and pair or of_all and asked[of_all] and of_all
+end
+
+-- seat gets seats for a hook, and returns how many.
+local function seat(hook)
+  if not seats[hook] then
+    local key = KEYS[2] .. hook
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    seats[hook] = math.max(0, math.min(asked[hook], ARGV[4] - redis.call('ZCARD', key)))
+    for i = 1, seats[hook] do redis.call('ZADD', key, now + ARGV[5], ARGV[6] .. ' ' .. i) end
+    if seats[hook] > 0 then redis.call('PEXPIRE', key, ARGV[5]) end
+  end
+  return seats[hook]
+end
+
 for from = 0, 9 * page, page do -- of each call: other pairs must not hide those asked for
   local list = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', from, page)
   for i = 1, #list, 2 do
     local pair = list[i]
-    if asked[pair] or asked[string.match(pair, ' (@.*)$') or ''] then
-      if #taken < most then taken[#taken + 1] = pair end
+    local hook = hook_of(pair)
+    if hook then
+      if #taken < most and seat(hook) > 0 then taken[#taken + 1] = pair end
     elseif list[i + 1] == '0' then -- its writer did not know Redis's time
       early[#early + 1] = pair
     end
@@ -30,6 +48,6 @@ for _, pair in ipairs(early) do redis.call('ZADD', KEYS[1], now, pair) end
 local reply = {ends}
 for _, pair in ipairs(taken) do
   redis.call('ZADD', KEYS[1], ends, pair)
-  reply[#reply + 1] = pair
+  reply[#reply + 1], reply[#reply + 2] = pair, seats[hook_of(pair)]
 end
 return reply

@@ -1,17 +1,25 @@
 -- Records the outcome of a try.
 --
--- ARGV  2 the event's place  3 the target  4 an event's life, ms  5 the row  6 when the next try is due, ms; empty: there is none
--- Returns 1 if it was recorded, 0 if another caller has ended the delivery.
-local place, target, hook = ARGV[2], ARGV[3], hook_of(ARGV[3])
+-- ARGV  2 the event's place  3 the target  4 an event's life, ms  5 the state  6 how many tries there were  7 the last one's status
+--       8 how long until the next try, ms: if the delivery waits
+-- Returns the state, when that was, and when the next try is due, ms; 0: there is none. Nothing is recorded if another caller has ended the
+-- delivery.
+local place, target, hook, now = ARGV[2], ARGV[3], hook_of(ARGV[3]), math.floor(clock() / 1000)
 local due, member = TEAM .. 'due:' .. hook, ARGV[2] .. string.sub(ARGV[3], #hook + 1)
-if ARGV[6] == '' then
+local state, next = ARGV[5], 0
+if state == 'waiting' then
+  next = now + ARGV[8]
+  if next > string.match(place, '^%d+') + ARGV[4] then state, next = 'given_up', 0 end
+end
+local reply = {state, now, next}
+if state ~= 'waiting' then
   redis.call('ZREM', due, member)
 elseif redis.call('ZSCORE', due, member) then
-  redis.call('ZADD', due, ARGV[6], member)
+  redis.call('ZADD', due, string.format('%d', next), member)
 else
-  return 0
+  return reply
 end
 local key = tried_key(place)
-redis.call('HSET', key, tried_field(place, target), ARGV[5])
+redis.call('HSET', key, tried_field(place, target), string.format('%s %s %s %d %d', state, ARGV[6], ARGV[7], now, next))
 redis.call('PEXPIRE', key, ARGV[4] + 86400000)
-return 1
+return reply

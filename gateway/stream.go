@@ -1,0 +1,42 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"sluice/gateway/feed"
+	"sluice/gateway/oidc"
+)
+
+// streamOf answers with the team's events as they are written.
+func streamOf(d *Deps, live *live) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		query, err := feed.ReadQuery(s.Team, r.URL.RawQuery, r.Header["Last-Event-Id"])
+		if err != nil {
+			return refuse(refuseRules).say("%s.", err)
+		}
+		begun := d.Now()
+		stream, err := d.Feed.Open(r.Context(), query)
+		s.waited += d.Now().Sub(begun) // the client wanted the wait
+		switch {
+		case errors.Is(err, feed.ErrFull):
+			return refuse(refuseConcurrent).say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).retry(time.Second)
+		case errors.Is(err, feed.ErrStopped):
+			return refuseStopped()
+		case err != nil:
+			return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+		}
+		defer stream.Close()
+		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
+		_ = stream.Serve(r.Context(), w, func() error { // its error is the Record's: the client left
+			if token := bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
+				if _, err := d.Identities.Identify(r.Context(), token); err != nil {
+					return err
+				}
+			}
+			return live.allows(s, d.Now())
+		})
+		return nil
+	}
+}

@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/policy/event"
+)
+
+// A hook has so many deliveries under way at a time, of all callers and of all owners' events, until their outcomes are recorded or they
+// take too long.
+func TestAHookHasSoManyUnderWay(t *testing.T) {
+	few := bounds
+	few.InFlight = 4
+	formsOf(t, few, func(f *form) {
+		for n := range 12 {
+			f.write("search", fmt.Sprint(n), jobs, ops)
+			f.write("shop", fmt.Sprint(n), other, ops)
+		}
+		takes := func(about string, want int, room int, hooks ...event.Address) []event.Delivery {
+			f.Helper()
+			list := f.due(room, hooks...)
+			if len(list) != want {
+				f.Fatalf("%s: %d taken, want %d", about, len(list), want)
+			}
+			return list
+		}
+		first := takes("the room of the caller", 3, 3, jobs)
+		second := takes("what is left", 1, 9, jobs)
+		takes("full", 0, 9, jobs)
+		takes("another hook", 4, 9, other)
+		takes("one for all owners", 4, 9, ops)
+		takes("full for all owners", 0, 9, ops)
+		f.tried(first[0], event.Delivered, 0)
+		f.tried(first[1], event.Waiting, time.Minute)
+		takes("two have ended", 2, 9, jobs)
+		takes("full again", 0, 9, jobs, ops, other)
+		f.clock.Move(event.Seat)
+		takes("the others take too long", 4, 9, jobs)
+		f.tried(second[0], event.Delivered, 0) // late
+		takes("a late one frees nobody's", 0, 9, jobs)
+		takes("of all owners", 4, 9, ops)
+	})
+}
+
+// A call that takes fewer than it has room for leaves the rest to others.
+func TestRoomThatIsNotUsedIsLeft(t *testing.T) {
+	few := bounds
+	few.InFlight = 4
+	formsOf(t, few, func(f *form) {
+		f.write("search", "1", jobs)
+		f.taken("search/jobs 1", f.due(4, jobs))
+		f.write("search", "2", jobs)
+		f.write("search", "3", jobs)
+		f.taken("search/jobs 2, search/jobs 3", f.due(4, jobs))
+	})
+}
+
+// When the next try comes, and whether the event still lives then, is decided by the outbox's clock, whatever a caller's says.
+func TestTheOutboxsClockDecides(t *testing.T) {
+	forms(t, func(f *form) {
+		f.write("search", "1", jobs)
+		f.clock.Move(30 * time.Minute)
+		d := f.due(1, jobs)[0]
+		now := time.UnixMilli(f.clock.Now().UnixMilli()).UTC()
+		d.Last, d.Next = now.Add(-time.Hour), now.Add(3*time.Hour) // a caller whose clock is wrong
+		d = f.tried(d, event.Waiting, 5*time.Minute)
+		if d.State != event.Waiting || d.Last.Sub(now).Abs() > time.Millisecond || d.Next.Sub(now.Add(5*time.Minute)).Abs() > time.Millisecond {
+			t.Errorf("%+v", d)
+		}
+		f.clock.Move(5*time.Minute - time.Second)
+		f.taken("", f.due(1, jobs))
+		f.clock.Move(2 * time.Second)
+		d = f.due(1, jobs)[0]
+		if d = f.tried(d, event.Waiting, 26*time.Minute); d.State != event.GivenUp || !d.Next.IsZero() {
+			t.Errorf("its life ends before the next try: %+v", d)
+		}
+		list, err := f.Deliveries(f.Context(), "search", 9)
+		if err != nil || len(list) != 1 || list[0].State != event.GivenUp || list[0].Tries != 2 {
+			t.Errorf("%+v %v", list, err)
+		}
+		f.clock.Move(20 * time.Minute)
+		f.taken("", f.due(1, jobs))
+	})
+}
