@@ -40,6 +40,7 @@ type Draft struct {
 	Team string          // whose it is; [Operators]: no team's
 	Data json.RawMessage // an object
 	To   []Target        // where it is delivered to; nil: nowhere
+	Work *Work           // what is done before it is written, in place of Data and To; nil: nothing
 }
 
 // Event is an event as it was written. It never changes.

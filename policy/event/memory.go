@@ -20,6 +20,7 @@ type Memory struct {
 	firsts  map[string]int64 // the limits of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
+	works   works
 }
 
 // keptEvents are the events of one owner, the oldest first.
@@ -51,6 +52,10 @@ func NewMemory(bounds Bounds, now func() time.Time) *Memory {
 func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if d.Work != nil {
+		m.keepWork(d)
+		return ID{}, nil
+	}
 	of, now := m.of(d.Team), m.now()
 	id := ID{Owner: d.Team, Millis: now.UnixMilli()}
 	if last := of.last; id.Millis <= last.Millis { // the clock may go back

@@ -34,6 +34,7 @@ type form struct {
 	once    interface {
 		Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 	}
+	works works
 }
 
 // bounds are those of the tests.
@@ -44,7 +45,7 @@ func forms(t *testing.T, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped, 0, m})
+		test(&form{t, m, clock, nil, m.Dropped, 0, m, m})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)
@@ -53,7 +54,7 @@ func forms(t *testing.T, test func(f *form)) {
 		}
 		o := New(client, bounds)
 		o.Clock = clock.Micros
-		test(&form{t, o, clock, client, o.Dropped, 0, o})
+		test(&form{t, o, clock, client, o.Dropped, 0, o, WorksOf(o)})
 	})
 }
 

@@ -1,0 +1,115 @@
+package event
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// works are the tasks of this process whose pictures wait, and those that succeeded.
+type works struct {
+	waiting   map[workName]*keptWork
+	succeeded map[successDay]Successes
+}
+
+type workName struct{ team, task string }
+
+type successDay struct{ team, day string }
+
+type keptWork struct {
+	Work
+	due  time.Time // when some caller of TakeWork gets it
+	late time.Time // when some caller of LateWork gets it; zero: it was told, or nobody is told
+}
+
+// keepWork keeps a work from its draft. The lock is held.
+func (m *Memory) keepWork(d *Draft) {
+	if m.works.waiting == nil {
+		m.works = works{map[workName]*keptWork{}, map[successDay]Successes{}}
+	}
+	now, w := m.now(), &keptWork{Work: *d.Work}
+	if w.Team, w.due = d.Team, now; w.Told {
+		w.late = now.Add(HeldBack)
+	}
+	w.Pictures = slices.Clone(w.Pictures)
+	m.works.waiting[workName{w.Team, w.Task}] = w
+	day := successDay{w.Team, w.Day}
+	if m.works.succeeded[day] == nil {
+		m.works.succeeded[day] = Successes{}
+	}
+	m.works.succeeded[day][w.Task] = len(w.Pictures)
+	oldest := now.Add(-SuccessesKept).UTC().Format("2006/01/02")
+	maps.DeleteFunc(m.works.succeeded, func(d successDay, _ Successes) bool { return d.day < oldest })
+}
+
+// TakeWork takes works that are due, at most so many: for [Lease] no other caller gets them. It never fails.
+func (m *Memory) TakeWork(_ context.Context, most int) ([]Work, error) {
+	return m.takeWorks(most, func(w *keptWork) *time.Time { return &w.due }), nil
+}
+
+// LateWork takes works whose success waits for longer than it may, in the same way.
+func (m *Memory) LateWork(_ context.Context, most int) ([]Work, error) {
+	return m.takeWorks(most, func(w *keptWork) *time.Time { return &w.late }), nil
+}
+
+func (m *Memory) takeWorks(most int, of func(*keptWork) *time.Time) (list []Work) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, due := m.now(), []*keptWork(nil)
+	for _, w := range m.works.waiting {
+		if at := of(w); !at.IsZero() && !at.After(now) {
+			due = append(due, w)
+		}
+	}
+	slices.SortFunc(due, func(a, b *keptWork) int { return cmp.Or(of(a).Compare(*of(b)), cmp.Compare(a.Task, b.Task)) })
+	for _, w := range due[:min(most, len(due))] {
+		*of(w) = now.Add(Lease)
+		taken := w.Work
+		taken.Pictures = slices.Clone(w.Pictures)
+		list = append(list, taken)
+	}
+	return list
+}
+
+// Worked records what came of a try, and reports whether the work was still kept. It never fails.
+func (m *Memory) Worked(ctx context.Context, w *Work, p Progress) (bool, error) {
+	draft, known := m.worked(w, p)
+	if draft != nil {
+		_, _ = m.Append(ctx, draft)
+	}
+	return known, nil
+}
+
+// worked returns the event that is to be written.
+func (m *Memory) worked(w *Work, p Progress) (draft *Draft, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := workName{w.Team, w.Task}
+	kept := m.works.waiting[name]
+	if kept == nil {
+		return nil, false
+	}
+	if draft = p.Beside; p.Tell != nil && !kept.late.IsZero() {
+		draft, kept.late = p.Tell, time.Time{}
+	}
+	if p.Keep {
+		kept.Work = *w
+		kept.Pictures = slices.Clone(w.Pictures)
+	}
+	if p.Next > 0 {
+		kept.due = m.now().Add(p.Next)
+	}
+	if p.Done {
+		delete(m.works.waiting, name)
+	}
+	return draft, true
+}
+
+// Succeeded returns the tasks of a team that succeeded on a day, written as in "2026/11/26".
+func (m *Memory) Succeeded(_ context.Context, team, day string) (Successes, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.works.succeeded[successDay{team, day}]), nil
+}
