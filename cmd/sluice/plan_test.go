@@ -38,6 +38,7 @@ const (
 	goOAuth    = "golang.org/x/oauth2"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
+	minioGo    = "github.com/minio/minio-go"
 	goJose     = "github.com/go-jose/go-jose"
 )
 
@@ -140,6 +141,8 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
+	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
+	"gateway/mirror/store/storetest": {ours: []string{"gateway/mirror/store"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/billing": {
 		ours:      []string{"policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"policy/teams", "policy/unit"},

@@ -53,7 +53,7 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if d.Work != nil {
-		m.keepWork(d)
+		m.works.keep(d, m.now())
 		return ID{}, nil
 	}
 	of, now := m.of(d.Team), m.now()

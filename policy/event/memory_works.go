@@ -24,41 +24,30 @@ type keptWork struct {
 	late time.Time // when some caller of LateWork gets it; zero: it was told, or nobody is told
 }
 
-// keepWork keeps a work from its draft. The lock is held.
-func (m *Memory) keepWork(d *Draft) {
-	if m.works.waiting == nil {
-		m.works = works{map[workName]*keptWork{}, map[successDay]Successes{}}
+// keep keeps a work from its draft.
+func (ws *works) keep(d *Draft, now time.Time) {
+	if ws.waiting == nil {
+		*ws = works{map[workName]*keptWork{}, map[successDay]Successes{}}
 	}
-	now, w := m.now(), &keptWork{Work: *d.Work}
+	w := &keptWork{Work: *d.Work}
 	if w.Team, w.due = d.Team, now; w.Told {
 		w.late = now.Add(HeldBack)
 	}
 	w.Pictures = slices.Clone(w.Pictures)
-	m.works.waiting[workName{w.Team, w.Task}] = w
+	ws.waiting[workName{w.Team, w.Task}] = w
 	day := successDay{w.Team, w.Day}
-	if m.works.succeeded[day] == nil {
-		m.works.succeeded[day] = Successes{}
+	if ws.succeeded[day] == nil {
+		ws.succeeded[day] = Successes{}
 	}
-	m.works.succeeded[day][w.Task] = len(w.Pictures)
+	ws.succeeded[day][w.Task] = len(w.Pictures)
 	oldest := now.Add(-SuccessesKept).UTC().Format("2006/01/02")
-	maps.DeleteFunc(m.works.succeeded, func(d successDay, _ Successes) bool { return d.day < oldest })
+	maps.DeleteFunc(ws.succeeded, func(d successDay, _ Successes) bool { return d.day < oldest })
 }
 
-// TakeWork takes works that are due, at most so many: for [Lease] no other caller gets them. It never fails.
-func (m *Memory) TakeWork(_ context.Context, most int) ([]Work, error) {
-	return m.takeWorks(most, func(w *keptWork) *time.Time { return &w.due }), nil
-}
-
-// LateWork takes works whose success waits for longer than it may, in the same way.
-func (m *Memory) LateWork(_ context.Context, most int) ([]Work, error) {
-	return m.takeWorks(most, func(w *keptWork) *time.Time { return &w.late }), nil
-}
-
-func (m *Memory) takeWorks(most int, of func(*keptWork) *time.Time) (list []Work) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now, due := m.now(), []*keptWork(nil)
-	for _, w := range m.works.waiting {
+// take takes works that are due by one of their times.
+func (ws *works) take(now time.Time, most int, of func(*keptWork) *time.Time) (list []Work) {
+	due := []*keptWork(nil)
+	for _, w := range ws.waiting {
 		if at := of(w); !at.IsZero() && !at.After(now) {
 			due = append(due, w)
 		}
@@ -71,6 +60,20 @@ func (m *Memory) takeWorks(most int, of func(*keptWork) *time.Time) (list []Work
 		list = append(list, taken)
 	}
 	return list
+}
+
+// TakeWork takes works that are due, at most so many: for [Lease] no other caller gets them. It never fails.
+func (m *Memory) TakeWork(_ context.Context, most int) ([]Work, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.works.take(m.now(), most, func(w *keptWork) *time.Time { return &w.due }), nil
+}
+
+// LateWork takes works whose success waits for longer than it may, in the same way.
+func (m *Memory) LateWork(_ context.Context, most int) ([]Work, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.works.take(m.now(), most, func(w *keptWork) *time.Time { return &w.late }), nil
 }
 
 // Worked records what came of a try, and reports whether the work was still kept. It never fails.
