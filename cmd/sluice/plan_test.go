@@ -141,6 +141,10 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
+	"gateway/mirror": {
+		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
+		never: []string{otelAPI, goRedis, "os"},
+	},
 	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
 	"gateway/mirror/store/storetest": {ours: []string{"gateway/mirror/store"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/billing": {

@@ -155,7 +155,7 @@ type Settings struct {
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
-	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port if it is not the scheme's own, without scheme"`
+	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for that port alone, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
 	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
