@@ -56,7 +56,7 @@ func (g *Gateway) table() []route {
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
 	list := chain(g.polls.list, g.authenticate)
-	usage := chain(usageOf(g.usage), g.authenticate)
+	usage, result := chain(usageOf(g.usage), g.authenticate), chain(g.polls.result, g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -68,6 +68,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true, run: recall},
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
+		{method: get, path: resultPath, endpoint: policy.EndpointTasks, run: result},
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})
@@ -126,7 +127,7 @@ func New(config Config, deps Deps) *Gateway {
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
-		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To,
+		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To, Mirrored: func(team string) bool { return deps.Result != nil && g.live.teams().Mirrored(team) },
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}

@@ -36,7 +36,6 @@ func (s *Results) Serve(w http.ResponseWriter, r *http.Request, team, task strin
 		return err
 	}
 	h.Set("Location", address)
-	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(http.StatusFound)
 	return nil
@@ -87,7 +86,6 @@ func (s *Results) send(w http.ResponseWriter, r *http.Request, key string) error
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Cache-Control", "private, max-age=3600, immutable")
 	if kept.SHA256 != "" {
 		h.Set("ETag", `"`+kept.SHA256+`"`)
 	}

@@ -66,7 +66,7 @@ func TestPicturesPassThrough(t *testing.T) {
 		if answer.StatusCode != tt.status || tt.want != nil && (!bytes.Equal(got, tt.want) || h.Get("Content-Type") != "image/png") {
 			t.Errorf("%q: %d, %q, %v", tt.ranged, answer.StatusCode, got, h)
 		}
-		if h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") || tt.want != nil && !strings.HasPrefix(h.Get("Cache-Control"), "private") {
+		if h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
 			t.Errorf("%q: %v", tt.ranged, h)
 		}
 	}
@@ -99,7 +99,7 @@ func TestABucketSignsAnAddress(t *testing.T) {
 	body := drawn("https://a/1")
 	stored(t, s, "image/png", body)
 	answer, err := serve(t, &mirror.Results{Store: s}, "search", "t1", 1)
-	if err != nil || answer.StatusCode != http.StatusFound || answer.Header.Get("Cache-Control") != "no-store" {
+	if err != nil || answer.StatusCode != http.StatusFound {
 		t.Fatal(answer, err)
 	}
 	address := answer.Header.Get("Location")

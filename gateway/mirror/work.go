@@ -53,7 +53,7 @@ func (m *Mirror) try(ctx context.Context, w *event.Work) {
 			continue
 		}
 		err := m.picture(ctx, w, i)
-		switch reason := m.lostFor(w, err); {
+		switch reason := lostFor(w, err, m.Now()); {
 		case ctx.Err() != nil:
 			m.record(ctx, w, event.Progress{Next: time.Millisecond})
 			return
@@ -94,12 +94,12 @@ func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
 }
 
 // lostFor says why a picture is lost that a try did not store; empty: it is tried again.
-func (m *Mirror) lostFor(w *event.Work, err error) string {
+func lostFor(w *event.Work, err error, now time.Time) string {
 	switch {
 	case err == nil:
 	case errors.Is(err, upstream.ErrNoImage), errors.Is(err, upstream.ErrTooLarge):
 		return reasonRefused
-	case m.Now().After(w.Ends) && !ofStore(err), m.Now().After(w.Ends.Add(time.Hour)): // a store that is away may have been away before
+	case now.After(w.Ends) && !ofStore(err), now.After(w.Ends.Add(time.Hour)): // a store that is away may have been away before
 		return reasonExpired
 	}
 	return ""

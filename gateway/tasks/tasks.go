@@ -156,7 +156,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 	switch {
 	case of == event.TaskSucceeded && len(results) > 0 && s.deps.Mirrored != nil && s.deps.Mirrored(task.Team):
 		return &event.Draft{Type: of, Team: task.Team, Work: s.workOf(task, results, to, callback)}
-	case len(to) == 0:
+	case to == nil:
 		return nil
 	}
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
@@ -171,6 +171,6 @@ func (s *settler) workOf(task *telemetry.Task, results []event.Result, to []even
 	if s.deps.To != nil {
 		w.Later = s.deps.To(task.Team, event.TaskStored, callback)
 	}
-	w.Told = len(to)+len(w.Later) > 0
+	w.Told = to != nil || w.Later != nil
 	return w
 }

@@ -11,6 +11,8 @@ import (
 
 // Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
 type Memory struct {
+	Works *MemoryWorks // what is done before an event is written
+
 	bounds Bounds
 	now    func() time.Time
 
@@ -20,7 +22,6 @@ type Memory struct {
 	firsts  map[string]int64 // the limits of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
-	works   works
 }
 
 // keptEvents are the events of one owner, the oldest first.
@@ -45,17 +46,19 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
+	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, firsts: map[string]int64{}, lost: map[Address]int{}}
+	m.Works = newWorks(m)
+	return m
 }
 
 // Append implements [Outbox]. It never fails.
 func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if d.Work != nil {
-		m.works.keep(d, m.now())
+		m.Works.keep(d, m.now())
 		return ID{}, nil
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	of, now := m.of(d.Team), m.now()
 	id := ID{Owner: d.Team, Millis: now.UnixMilli()}
 	if last := of.last; id.Millis <= last.Millis { // the clock may go back

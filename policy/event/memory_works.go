@@ -5,13 +5,21 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
-// works are the tasks of this process whose pictures wait, and those that succeeded.
-type works struct {
+// MemoryWorks are the works of a [Memory]. They are safe for concurrent use.
+type MemoryWorks struct {
+	outbox *Memory
+
+	mu        sync.Mutex
 	waiting   map[workName]*keptWork
 	succeeded map[successDay]Successes
+}
+
+func newWorks(of *Memory) *MemoryWorks {
+	return &MemoryWorks{outbox: of, waiting: map[workName]*keptWork{}, succeeded: map[successDay]Successes{}}
 }
 
 type workName struct{ team, task string }
@@ -25,10 +33,9 @@ type keptWork struct {
 }
 
 // keep keeps a work from its draft.
-func (ws *works) keep(d *Draft, now time.Time) {
-	if ws.waiting == nil {
-		*ws = works{map[workName]*keptWork{}, map[successDay]Successes{}}
-	}
+func (ws *MemoryWorks) keep(d *Draft, now time.Time) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	w := &keptWork{Work: *d.Work}
 	if w.Team, w.due = d.Team, now; w.Told {
 		w.late = now.Add(HeldBack)
@@ -44,9 +51,21 @@ func (ws *works) keep(d *Draft, now time.Time) {
 	maps.DeleteFunc(ws.succeeded, func(d successDay, _ Successes) bool { return d.day < oldest })
 }
 
+// TakeWork takes works that are due, at most so many: for [Lease] no other caller gets them. It never fails.
+func (ws *MemoryWorks) TakeWork(_ context.Context, most int) ([]Work, error) {
+	return ws.take(most, func(w *keptWork) *time.Time { return &w.due }), nil
+}
+
+// LateWork takes works whose success waits for longer than it may, in the same way.
+func (ws *MemoryWorks) LateWork(_ context.Context, most int) ([]Work, error) {
+	return ws.take(most, func(w *keptWork) *time.Time { return &w.late }), nil
+}
+
 // take takes works that are due by one of their times.
-func (ws *works) take(now time.Time, most int, of func(*keptWork) *time.Time) (list []Work) {
-	due := []*keptWork(nil)
+func (ws *MemoryWorks) take(most int, of func(*keptWork) *time.Time) (list []Work) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	now, due := ws.outbox.now(), []*keptWork(nil)
 	for _, w := range ws.waiting {
 		if at := of(w); !at.IsZero() && !at.After(now) {
 			due = append(due, w)
@@ -62,35 +81,21 @@ func (ws *works) take(now time.Time, most int, of func(*keptWork) *time.Time) (l
 	return list
 }
 
-// TakeWork takes works that are due, at most so many: for [Lease] no other caller gets them. It never fails.
-func (m *Memory) TakeWork(_ context.Context, most int) ([]Work, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.works.take(m.now(), most, func(w *keptWork) *time.Time { return &w.due }), nil
-}
-
-// LateWork takes works whose success waits for longer than it may, in the same way.
-func (m *Memory) LateWork(_ context.Context, most int) ([]Work, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.works.take(m.now(), most, func(w *keptWork) *time.Time { return &w.late }), nil
-}
-
 // Worked records what came of a try, and reports whether the work was still kept. It never fails.
-func (m *Memory) Worked(ctx context.Context, w *Work, p Progress) (bool, error) {
-	draft, known := m.worked(w, p)
+func (ws *MemoryWorks) Worked(ctx context.Context, w *Work, p Progress) (bool, error) {
+	draft, known := ws.worked(w, p)
 	if draft != nil {
-		_, _ = m.Append(ctx, draft)
+		_, _ = ws.outbox.Append(ctx, draft)
 	}
 	return known, nil
 }
 
 // worked returns the event that is to be written.
-func (m *Memory) worked(w *Work, p Progress) (draft *Draft, known bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (ws *MemoryWorks) worked(w *Work, p Progress) (draft *Draft, known bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	name := workName{w.Team, w.Task}
-	kept := m.works.waiting[name]
+	kept := ws.waiting[name]
 	if kept == nil {
 		return nil, false
 	}
@@ -102,17 +107,17 @@ func (m *Memory) worked(w *Work, p Progress) (draft *Draft, known bool) {
 		kept.Pictures = slices.Clone(w.Pictures)
 	}
 	if p.Next > 0 {
-		kept.due = m.now().Add(p.Next)
+		kept.due = ws.outbox.now().Add(p.Next)
 	}
 	if p.Done {
-		delete(m.works.waiting, name)
+		delete(ws.waiting, name)
 	}
 	return draft, true
 }
 
 // Succeeded returns the tasks of a team that succeeded on a day, written as in "2026/11/26".
-func (m *Memory) Succeeded(_ context.Context, team, day string) (Successes, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.works.succeeded[successDay{team, day}]), nil
+func (ws *MemoryWorks) Succeeded(_ context.Context, team, day string) (Successes, error) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return maps.Clone(ws.succeeded[successDay{team, day}]), nil
 }

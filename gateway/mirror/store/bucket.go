@@ -34,8 +34,14 @@ type Keys struct {
 	ID, Secret, Token string
 }
 
+// String hides them.
+func (Keys) String() string { return "[redacted]" }
+
+// GoString hides them.
+func (Keys) GoString() string { return "[redacted]" }
+
 func (k Keys) provider() *credentials.Credentials {
-	if k.ID != "" {
+	if k.ID != "" && k.Secret != "" {
 		return credentials.NewStaticV4(k.ID, k.Secret, k.Token)
 	}
 	return credentials.NewChainCredentials([]credentials.Provider{&credentials.FileAWSCredentials{}, &credentials.IAM{}})

@@ -45,7 +45,7 @@ func forms(t *testing.T, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped, 0, m, m})
+		test(&form{t, m, clock, nil, m.Dropped, 0, m, m.Works})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)

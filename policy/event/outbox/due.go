@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,10 +13,9 @@ import (
 )
 
 const (
-	indexKey    = schema + "due"
-	walkKey     = schema + "due:walk"
-	workWalkKey = schema + "due:walk:works"
-	teamsKey    = schema + "teams" // that ever sent a request: package redisstore writes it
+	indexKey = schema + "due"
+	walkKey  = schema + "due:walk"
+	teamsKey = schema + "teams" // that ever sent a request: package redisstore writes it
 
 	// pause is for how long one replica has a pair of an owner and a hook for itself, while it takes deliveries. If it dies, another takes
 	// them after that.
@@ -46,7 +44,7 @@ func (o *Outbox) Due(ctx context.Context, rooms map[event.Address]int, most int)
 	if len(rooms) == 0 || most <= 0 {
 		return nil, nil, nil
 	}
-	if err := o.walk(ctx, &o.walks, rooms); err != nil {
+	if err := o.walk(ctx, rooms); err != nil {
 		return nil, nil, err
 	}
 	ends, waiting, err := o.claim(ctx, rooms)
@@ -143,21 +141,15 @@ func (o *Outbox) take(ctx context.Context, w *waits, r *round) (next []int64, er
 	return next, in.err
 }
 
-// walks are those over all owners for the same hooks, of which one replica makes one in a while.
-type walks struct {
-	key  string
-	last atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
-}
-
 // walk looks at all owners for deliveries that the index does not have, unless some replica has done so lately.
-func (o *Outbox) walk(ctx context.Context, w *walks, rooms map[event.Address]int) error {
-	if last := w.last.Load(); last != nil && time.Since(*last) < walkEvery {
+func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]int) error {
+	if last := o.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
 	}
 	now := time.Now()
-	first, err := o.client.SetNX(ctx, w.key, 1, walkEvery).Result()
+	first, err := o.client.SetNX(ctx, walkKey, 1, walkEvery).Result()
 	if err == nil {
-		w.last.Store(&now)
+		o.walked.Store(&now)
 	}
 	if err != nil || !first {
 		return err

@@ -31,8 +31,6 @@ var (
 	listedScript = newScript("head", "tries", "listed")
 	indexScript  = newScript("index")
 	markedScript = newScript("marked")
-	takeScript   = newScript("head", "take_work")
-	workedScript = newScript("head", "write", "worked")
 )
 
 func part(name string) string {
@@ -58,12 +56,12 @@ type Outbox struct {
 	client  redis.UniversalClient
 	bounds  event.Bounds
 	dropped atomic.Int64
-	walks   walks
+	walked  atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
 }
 
 // New returns the outbox in client's Redis. The client sets time limits; it MUST NOT repeat calls.
 func New(client redis.UniversalClient, bounds event.Bounds) *Outbox {
-	return &Outbox{Clock: func() int64 { return 0 }, client: client, bounds: bounds, walks: walks{key: walkKey}}
+	return &Outbox{Clock: func() int64 { return 0 }, client: client, bounds: bounds}
 }
 
 const schema = "sl1:"
@@ -128,7 +126,7 @@ func (o *Outbox) Wrote(ctx context.Context, displaced int64, drafts ...*event.Dr
 			due = append(due, redis.Z{Member: pair(d.Team, t.Address)}) // 0: now
 		}
 		if d.Work != nil {
-			due = append(due, redis.Z{Member: pair(d.Team, worksOf)}, redis.Z{Member: pair(d.Team, lateOf)})
+			markWorks(ctx, o.client, d.Team)
 		}
 	}
 	o.mark(ctx, due)

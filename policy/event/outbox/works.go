@@ -3,21 +3,44 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/event"
 )
 
-// workLife is how long a work is kept: longer than the addresses of its pictures are valid, for which it is tried.
-const workLife = 49 * time.Hour
-
-// Works wait like deliveries, under names that no hook has: in scripts/write.lua, too.
 var (
-	worksOf = event.Address{Owner: event.Operators, Hook: "*works"}
-	lateOf  = event.Address{Owner: event.Operators, Hook: "*late"} // those whose success is told unless they end before
+	takeScript       = newScript("head", "take_work")
+	workedScript     = newScript("head", "write", "worked")
+	workOwnersScript = newScript("head", "work_owners")
+	workMarkedScript = newScript("head", "work_marked")
 )
+
+const (
+	// workLife is how long a work is kept after it was last tried: longer than the addresses of its pictures are valid.
+	workLife = 49 * time.Hour
+	// workOwners is how many owners' works a call looks at: each costs a script.
+	workOwners = 64
+
+	workWalkKey = schema + "works:walk"
+	worksDue    = "works:due"
+	worksLate   = "works:late"
+)
+
+// workIndex is the key of the owners by when their first work is due: one for each of the two times of works.
+func workIndex(end string) string { return schema + end }
+
+// markWorks notes that an owner has works. It may fail: the walk finds them.
+func markWorks(ctx context.Context, client redis.UniversalClient, owner string) {
+	for _, end := range []string{worksDue, worksLate} {
+		_ = client.ZAddLT(ctx, workIndex(end), redis.Z{Member: owner}).Err() // 0: now
+	}
+}
 
 // written is a work in the arguments of a script.
 type written struct {
@@ -49,50 +72,52 @@ func textOf(w *event.Work) string {
 	return string(text)
 }
 
-// Works are those of an outbox. It is safe for concurrent use.
+// Works are those of an outbox. They are safe for concurrent use.
 type Works struct {
 	outbox *Outbox
-	walks  walks
+	walked atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
 }
 
 // WorksOf returns the works of an outbox.
-func WorksOf(o *Outbox) *Works { return &Works{outbox: o, walks: walks{key: workWalkKey}} }
+func WorksOf(o *Outbox) *Works { return &Works{outbox: o} }
 
 // TakeWork takes works that are due, at most so many: for [event.Lease] no other caller gets them.
 func (w *Works) TakeWork(ctx context.Context, most int) ([]event.Work, error) {
-	rooms := map[event.Address]int{worksOf: most, lateOf: most}
-	if err := w.outbox.walk(ctx, &w.walks, rooms); err != nil {
+	if err := w.walk(ctx); err != nil {
 		return nil, err
 	}
-	return w.takeOf(ctx, worksOf, most)
+	return w.takeOf(ctx, worksDue, most)
 }
 
 // LateWork takes works whose success waits for longer than it may, in the same way.
 func (w *Works) LateWork(ctx context.Context, most int) ([]event.Work, error) {
-	return w.takeOf(ctx, lateOf, most)
+	return w.takeOf(ctx, worksLate, most)
 }
 
-func (w *Works) takeOf(ctx context.Context, of event.Address, most int) (list []event.Work, err error) {
+// takeOf takes works that are due by one of their times. While none is, it costs one call of Redis.
+func (w *Works) takeOf(ctx context.Context, end string, most int) (list []event.Work, err error) {
 	if most <= 0 {
 		return nil, nil
 	}
-	ends, owners, err := w.outbox.claim(ctx, map[event.Address]int{of: most})
-	if err != nil || len(owners) == 0 {
+	o := w.outbox
+	all, err := o.run(ctx, workOwnersScript, workIndex(end), o.Clock(), pause.Milliseconds(), min(most, workOwners))
+	if err != nil || len(all) < 2 {
 		return nil, err
 	}
-	marks := []any{ends}
-	for _, owner := range owners {
-		next, failed := int64(0), error(nil) // without room it is left as it is, and due at once
+	in := reply{rest: all}
+	marks := []any{o.Clock(), in.number()}
+	for len(in.rest) > 0 && in.err == nil {
+		owner, next := in.text(), int64(0) // without room it is due at once
 		if most > len(list) {
-			next, failed = w.takeOwners(ctx, owner.owner, of, most-len(list), &list)
+			var failed error
+			if next, failed = w.takeOwners(ctx, owner, end, most-len(list), &list); failed != nil { // the pause ends
+				err = failed
+				continue
+			}
 		}
-		if failed != nil { // the pause ends
-			err = failed
-			continue
-		}
-		marks = append(marks, pair(owner.owner, of), next)
+		marks = append(marks, owner, next)
 	}
-	_ = markedScript.Run(ctx, w.outbox.client, []string{indexKey}, marks...).Err() // the pause ends
+	_ = workMarkedScript.Run(ctx, o.client, []string{workIndex(end)}, marks...).Err() // the pause ends
 	if len(list) > 0 {
 		err = nil // the others are taken later
 	}
@@ -100,8 +125,8 @@ func (w *Works) takeOf(ctx context.Context, of event.Address, most int) (list []
 }
 
 // takeOwners takes works of an owner, and returns when the next is due, in ms; -1: none waits.
-func (w *Works) takeOwners(ctx context.Context, owner string, of event.Address, most int, list *[]event.Work) (next int64, err error) {
-	all, err := w.outbox.run(ctx, takeScript, eventsKey(owner), w.outbox.Clock(), event.Lease.Milliseconds(), most, nameOf(of))
+func (w *Works) takeOwners(ctx context.Context, owner, end string, most int, list *[]event.Work) (next int64, err error) {
+	all, err := w.outbox.run(ctx, takeScript, eventsKey(owner), w.outbox.Clock(), event.Lease.Milliseconds(), most, end)
 	if err != nil {
 		return 0, err
 	}
@@ -115,6 +140,49 @@ func (w *Works) takeOwners(ctx context.Context, owner string, of event.Address, 
 		*list = append(*list, work)
 	}
 	return next, in.err
+}
+
+// walk looks at all owners for works that the indexes do not have, unless some replica has done so lately.
+func (w *Works) walk(ctx context.Context) error {
+	if last := w.walked.Load(); last != nil && time.Since(*last) < walkEvery {
+		return nil
+	}
+	now, client := time.Now(), w.outbox.client
+	first, err := client.SetNX(ctx, workWalkKey, 1, walkEvery).Result()
+	if err == nil {
+		w.walked.Store(&now)
+	}
+	if err != nil || !first {
+		return err
+	}
+	owners, err := w.outbox.teams(ctx)
+	for batch := range slices.Chunk(owners, walkBatch) {
+		for _, end := range []string{worksDue, worksLate} {
+			if failed := w.look(ctx, batch, end); failed != nil {
+				err = failed
+			}
+		}
+	}
+	return err
+}
+
+// look notes when the first works of owners are due by one of their times.
+func (w *Works) look(ctx context.Context, owners []string, end string) error {
+	pipe, heads := w.outbox.client.Pipeline(), make([]*redis.ZSliceCmd, len(owners))
+	for i, owner := range owners {
+		heads[i] = pipe.ZRangeWithScores(ctx, keyOf(owner, end), 0, 0)
+	}
+	_, err := pipe.Exec(ctx)
+	var due []redis.Z
+	for i, head := range heads {
+		for _, z := range head.Val() {
+			due = append(due, redis.Z{Score: z.Score, Member: owners[i]})
+		}
+	}
+	if len(due) > 0 && err == nil {
+		err = w.outbox.client.ZAddLT(ctx, workIndex(end), due...).Err()
+	}
+	return err
 }
 
 // Worked records what came of a try, and reports whether the work was still kept.

@@ -204,7 +204,7 @@ func TestWorksOfAllTeamsAreFound(t *testing.T) {
 		f.succeed("search", "t1", true, "https://a/1")
 		f.succeed("shop", "t2", true, "https://a/2")
 		if f.client != nil {
-			f.client.Del(f.Context(), indexKey)
+			f.client.Del(f.Context(), workIndex(worksDue), workIndex(worksLate))
 		}
 		list := f.take(9)
 		for range 9 {

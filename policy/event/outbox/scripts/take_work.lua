@@ -1,8 +1,8 @@
 -- Takes works of an owner that are due: nobody else gets them until the lease ends.
 --
--- ARGV  2 the lease, ms  3 the most works  4 the name of the works to look for
+-- ARGV  2 the lease, ms  3 the most works  4 the key's end of the works to look for
 -- Returns when the next is due after that, ms, or -1; then the works.
-local now, due, reply = math.floor(clock() / 1000), TEAM .. 'due:' .. ARGV[4], {-1}
+local now, due, reply = math.floor(clock() / 1000), TEAM .. ARGV[4], {-1}
 for _, task in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, ARGV[3])) do
   local work = redis.call('HGET', TEAM .. 'works', task)
   if work then

@@ -5,7 +5,7 @@
 -- Returns 1 if the work was kept, 0 if another caller has ended it; which event was written: 0 none, 1 tell, 2 beside; how many others were
 --       dropped.
 local a, now = cjson.decode(ARGV[2]), clock()
-local due, late, works = TEAM .. 'due:' .. WORKS, TEAM .. 'due:' .. LATE, TEAM .. 'works'
+local due, late, works = TEAM .. 'works:due', TEAM .. 'works:late', TEAM .. 'works'
 if redis.call('HEXISTS', works, a.task) == 0 then return {0, 0, 0} end
 local untold = a.tell and redis.call('ZSCORE', late, a.task)
 local e = untold and a.tell or a.beside

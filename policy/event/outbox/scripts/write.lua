@@ -1,7 +1,6 @@
 -- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
 -- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms, or 0) is not
 -- written yet: the work is kept instead.
-local WORKS, LATE = '@*works', '@*late'
 
 -- hook_of is the hook of a target.
 local function hook_of(target) return string.match(target, '^%S+') end
@@ -10,8 +9,8 @@ local function hook_of(target) return string.match(target, '^%S+') end
 local function ready_event(e)
   if e.work then
     redis.call('HLEN', TEAM .. 'works')
-    redis.call('ZCARD', TEAM .. 'due:' .. WORKS)
-    redis.call('ZCARD', TEAM .. 'due:' .. LATE)
+    redis.call('ZCARD', TEAM .. 'works:due')
+    redis.call('ZCARD', TEAM .. 'works:late')
     redis.call('HLEN', TEAM .. 'succeeded:' .. e.work.day)
     return
   end
@@ -36,9 +35,9 @@ end
 local function keep_work(w, ms)
   local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
   redis.call('HSET', works, w.task, w.text)
-  redis.call('PEXPIRE', works, w.keep)
-  await(w.task, WORKS, ms, w.keep)
-  if w.wait > 0 then await(w.task, LATE, ms + w.wait, w.keep) end
+  redis.call('ZADD', TEAM .. 'works:due', ms, w.task)
+  if w.wait > 0 then redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task) end
+  for _, key in ipairs({works, TEAM .. 'works:due', TEAM .. 'works:late'}) do redis.call('PEXPIRE', key, w.keep) end
   redis.call('HSET', succeeded, w.task, w.pictures)
   redis.call('PEXPIRE', succeeded, w.remember)
 end
