@@ -9,9 +9,7 @@ import (
 
 // Mirror counts pictures on their way to the operator's store.
 type Mirror struct {
-	stored, bytes, deleted metric.Int64Counter
-	failed                 counter[string]
-	lost                   metric.Int64Counter
+	stored, bytes, deleted, failed, lost metric.Int64Counter
 }
 
 func newMirror(b *builder) Mirror {
@@ -19,7 +17,7 @@ func newMirror(b *builder) Mirror {
 		stored:  b.counter(ownMirrorStored, "{picture}", "pictures of tasks that were stored"),
 		bytes:   b.counter(ownMirrorBytes, "By", "bytes of pictures of tasks that were stored"),
 		deleted: b.counter(ownMirrorDeleted, "{picture}", "pictures of tasks that were deleted from the store because their team keeps them no longer"),
-		failed:  b.counts(ownMirrorFailed, "{try}", "tries to store a picture that failed, by what failed: fetch, its host; store, the store", labelReason),
+		failed:  b.counter(ownMirrorFailed, "{try}", "tries to store a picture that failed, by what failed: fetch, its host; store, the store"),
 		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by why: expired, their address did first; refused, they are no picture or too large"),
 	}
 	if b.err == nil { // shown before the first
@@ -27,13 +25,16 @@ func newMirror(b *builder) Mirror {
 			c.Add(context.Background(), 0)
 		}
 		for _, reason := range []string{"expired", "refused"} {
-			m.lost.Add(context.Background(), 0, lostFor(reason))
+			m.lost.Add(context.Background(), 0, because(reason))
+		}
+		for _, reason := range []string{"fetch", "store"} {
+			m.failed.Add(context.Background(), 0, because(reason))
 		}
 	}
 	return m
 }
 
-func lostFor(reason string) metric.MeasurementOption {
+func because(reason string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(labelReason.String(reason)))
 }
 
@@ -45,12 +46,12 @@ func (m *Mirror) MirrorStored(bytes int) {
 
 // MirrorFailed counts a try to store a picture that failed. reason is from a closed set.
 func (m *Mirror) MirrorFailed(reason string) {
-	m.failed.add(reason)
+	m.failed.Add(context.Background(), 1, because(reason))
 }
 
 // MirrorLost counts a picture that is never stored. reason is from a closed set.
 func (m *Mirror) MirrorLost(reason string) {
-	m.lost.Add(context.Background(), 1, lostFor(reason))
+	m.lost.Add(context.Background(), 1, because(reason))
 }
 
 // MirrorDeleted counts pictures that are kept no longer.
