@@ -242,7 +242,7 @@ var floorPlan = map[string]plan{
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas", "gateway/mirror", "gateway/mirror/store",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
 	},
 }
