@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -150,6 +151,9 @@ func told(err error) error {
 		return ErrAbsent
 	case answer.StatusCode != 0:
 		return fmt.Errorf("the store answered %d %s", answer.StatusCode, answer.Code)
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err // the wrapping quotes the address
 	}
 	return err
 }

@@ -213,6 +213,9 @@ func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) 
 	if displaced := in.number(); wrote != nil && in.err == nil {
 		w.outbox.Wrote(ctx, displaced, wrote)
 	}
+	if at := in.number(); at > 0 && p.Next < event.Lease { // the index has the lease's end
+		_ = w.outbox.client.ZAddLT(ctx, workIndex(worksDue), redis.Z{Score: float64(at), Member: work.Team}).Err() // a look after the lease finds it
+	}
 	return known, in.err
 }
 

@@ -190,6 +190,17 @@ func TestAWorkIsOneCallersAtATime(t *testing.T) {
 		if len(list) != 5 {
 			f.Fatal(tasksOf(list))
 		}
+		for _, w := range list {
+			f.worked(w, event.Progress{Next: 10 * time.Second}, true)
+		}
+		f.clock.Move(10*time.Second - time.Millisecond)
+		if got := tasksOf(f.take(9)); got != "" {
+			f.Fatal(got)
+		}
+		f.clock.Move(time.Millisecond)
+		if list = f.take(9); len(list) != 5 {
+			f.Fatal(tasksOf(list), "after less than a lease")
+		}
 		f.worked(list[0], event.Progress{Next: time.Minute}, true)
 		f.clock.Move(event.Lease)
 		if list = f.take(9); len(list) != 4 || slices.ContainsFunc(list, func(w event.Work) bool { return w.Task == "t0" }) {
