@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"sync/atomic"
@@ -88,7 +87,7 @@ type Deps struct {
 	Cooling          accounts.Shared                // what the replicas know of throttled accounts; nil: nothing
 	Claims           Claims                         // the teams' tasks
 	To               event.Routes                   // where the ends of tasks are told; nil: nowhere
-	Result           Result                         // answers with stored pictures; nil: none are stored
+	Result           tasks.Result                   // answers with stored pictures; nil: none are stored
 	Outbox           quotas.Outbox                  // takes the events of quotas; nil: none are written
 	Queries, Cancels Queries                        // the rates of task queries, and of cancels, of the accounts
 	Outcomes         Outcomes                       // of creations with an Idempotency-Key
@@ -102,10 +101,6 @@ type Deps struct {
 	UnheldReached    func()                         // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
 	Logger           *slog.Logger                   // for what happens outside requests, and for the inside of errors
 }
-
-// Result answers with the picture of a team's task, counted from 1. If none is kept, the error is [store.ErrAbsent]; with any error it has
-// written nothing.
-type Result func(w http.ResponseWriter, r *http.Request, team, task string, picture int) error
 
 // Accounts keeps what teams may still spend.
 type Accounts = stores.Accounts

@@ -135,24 +135,11 @@ func (rs *routes) lookupOwn(path string) (match, bool) {
 		return match{route: r, rest: name}, r != nil && err == nil && name != ""
 	}
 	if rest, ok := strings.CutPrefix(path, ownTasks); ok {
-		return rs.lookupResult(rest)
+		id, n, ok := tasks.ReadResult(rest)
+		return match{route: rs.exact[resultPath], task: id, picture: n}, ok
 	}
 	r := rs.exact[path]
 	return match{route: r}, r != nil && path[0] == '/'
-}
-
-// lookupResult finds {id}/results/{n}.
-func (rs *routes) lookupResult(rest string) (match, bool) {
-	id, of, _ := strings.Cut(rest, "/")
-	number, numbered := strings.CutPrefix(of, "results/")
-	n := 0
-	for i := range len(number) {
-		if number[i] < '0' || number[i] > '9' || i == 0 && number[i] == '0' || i == 3 {
-			return match{}, false
-		}
-		n = 10*n + int(number[i]-'0')
-	}
-	return match{route: rs.exact[resultPath], task: id, picture: n}, numbered && n > 0 && tasks.IsID(id)
 }
 
 // lookupTask finds tasks/, tasks/{id} and tasks/{id}/cancel, each with or without a slash at the end: clients send
