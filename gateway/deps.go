@@ -162,3 +162,11 @@ func (l *live) label(model string) string { return l.teams().Label(model) }
 
 // money is what amounts of money count in.
 func (l *live) money() unit.Money { return l.teams().Money }
+
+// mirrored is whether pictures of a team's tasks are stored, if any are.
+func (l *live) mirrored(of tasks.Result) func(team string) bool {
+	return func(team string) bool {
+		t := l.teams().Team(team)
+		return of != nil && t != nil && t.Mirror > 0
+	}
+}

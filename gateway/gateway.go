@@ -127,7 +127,7 @@ func New(config Config, deps Deps) *Gateway {
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
-		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To, Mirrored: func(team string) bool { return deps.Result != nil && g.live.teams().Mirrored(team) },
+		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}

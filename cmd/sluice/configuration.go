@@ -218,7 +218,7 @@ func (c *configuration) warn() {
 		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
 		{c.MirrorURL.Insecure && !settings.IsLoopback(c.MirrorURL.Host()), "MIRROR_URL: http sends pictures in clear text"},
 		{c.MirrorURL.Dir != "" && c.Replicas > 1, "MIRROR_URL: a folder is of one machine: a replica finds only what itself stored, unless all share the folder"},
-		{c.MirrorURL.String() == "" && c.teams != nil && len(c.teams.Kept()) > 0, "MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror"},
+		{c.MirrorURL.String() == "" && c.teams != nil && len(keptFor(c.teams)) > 0, "MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror"},
 		{c.MirrorURL.String() != "" && c.RedisURL == "", "MIRROR_URL: without Redis, pictures that wait are lost when this process ends"},
 		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
 		{unread != "", "FORWARD_PATHS: nothing but requests is governed below " + unread + ", neither models nor tokens, images and spend; give each a form, such as " + strings.Split(unread, ",")[0] + "=native, if its bodies have one"},

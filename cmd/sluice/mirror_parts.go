@@ -3,10 +3,12 @@ package main
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/mirror"
 	"sluice/gateway/mirror/store"
+	"sluice/policy/teams"
 )
 
 // openPictures opens the store of pictures; nil: there is none.
@@ -42,4 +44,15 @@ func credentials(environ []string) (k store.Keys) {
 		}
 	}
 	return k
+}
+
+// keptFor is for how long pictures are kept of the teams that have them stored, by team.
+func keptFor(file *teams.File) map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, team := range file.List {
+		if team.Mirror > 0 {
+			all[team.ID] = team.Mirror
+		}
+	}
+	return all
 }

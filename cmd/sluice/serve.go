@@ -161,7 +161,7 @@ func (p *process) mirror(force *inForce) func() int {
 	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks)})
 	m := mirror.New(mirror.Config{
 		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
-		Keep:  func() map[string]time.Duration { return force.file.Load().Kept() },
+		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
 	})
 	p.works = append(p.works, m.Run)

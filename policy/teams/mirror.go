@@ -23,20 +23,3 @@ func readMirror(n strictyaml.Node) (keep time.Duration) {
 	}
 	return keep
 }
-
-// Mirrored reports whether pictures of a team's tasks are stored.
-func (f *File) Mirrored(team string) bool {
-	t := f.Team(team)
-	return t != nil && t.Mirror > 0
-}
-
-// Kept is for how long pictures are kept of the teams that have them stored, by team.
-func (f *File) Kept() map[string]time.Duration {
-	all := map[string]time.Duration{}
-	for _, t := range f.List {
-		if t.Mirror > 0 {
-			all[t.ID] = t.Mirror
-		}
-	}
-	return all
-}
