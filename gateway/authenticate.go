@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"sluice/gateway/oidc"
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
-
-// maxBearer is the length of the longest key or token that is checked, in bytes.
-const maxBearer = 8 << 10
 
 var (
 	errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
@@ -28,7 +25,7 @@ var (
 func authenticate(live *live, identities Identities, accepted func(context.Context), alarms *telemetry.Alarms) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
-			presented := bearer(r.Header["Authorization"])
+			presented := wire.Bearer(r.Header["Authorization"])
 			s.inForce = live.now.Load()
 			team, key, ok := s.teams.Lookup(presented, s.start)
 			switch {
@@ -85,7 +82,7 @@ func (l *live) stillAllows(s *requestState, now time.Time) error {
 // allows is stillAllows whether or not the teams have changed: the key may have expired.
 func (l *live) allows(s *requestState, now time.Time) error {
 	file := l.teams()
-	presented, limits := bearer(s.header["Authorization"]), &teams.KeyLimits{}
+	presented, limits := wire.Bearer(s.header["Authorization"]), &teams.KeyLimits{}
 	team, key, ok := file.Lookup(presented, now)
 	switch {
 	case ok:
@@ -119,22 +116,4 @@ func readTags(r *http.Request, s *requestState) error {
 		return refuse(refuseCallback).say("Header Sluice-Callback: allowed: %s.", err)
 	}
 	return nil
-}
-
-// bearer returns the presented key. It is "" unless there is exactly one, which all parsers of the header read alike. The scheme
-// may be in any case, as real clients send it.
-func bearer(values []string) string {
-	if len(values) != 1 {
-		return ""
-	}
-	scheme, key, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxBearer {
-		return ""
-	}
-	for _, separator := range []byte(" \t,") {
-		if strings.IndexByte(key, separator) >= 0 {
-			return ""
-		}
-	}
-	return key
 }

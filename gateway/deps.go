@@ -88,6 +88,7 @@ type Deps struct {
 	Cooling          accounts.Shared                          // what the replicas know of throttled accounts; nil: nothing
 	Claims           Claims                                   // the teams' tasks
 	To               event.Routes                             // where the ends of tasks are told; nil: nowhere
+	Result           tasks.Result                             // answers with stored pictures; nil: none are stored
 	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
 	Feed             *feed.Feed                               // streams of events; nil: none is opened
 	Queries, Cancels Queries                                  // the rates of task queries, and of cancels, of the accounts
@@ -164,3 +165,11 @@ func (l *live) label(model string) string { return l.teams().Label(model) }
 
 // money is what amounts of money count in.
 func (l *live) money() unit.Money { return l.teams().Money }
+
+// mirrored is whether pictures of a team's tasks are stored, if any are.
+func (l *live) mirrored(of tasks.Result) func(team string) bool {
+	return func(team string) bool {
+		t := l.teams().Team(team)
+		return of != nil && t != nil && t.Mirror > 0
+	}
+}

@@ -56,7 +56,7 @@ func (g *Gateway) table() []route {
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
 	list := chain(g.polls.list, g.authenticate)
-	usage := chain(usageOf(g.usage), g.authenticate)
+	usage, result := chain(usageOf(g.usage), g.authenticate), chain(g.polls.result, g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -69,6 +69,7 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 		{method: get, path: "/sluice/v1/events", run: chain(streamOf(&g.deps, g.live), g.authenticate)},
+		{method: get, path: resultPath, endpoint: policy.EndpointTasks, run: result},
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})
@@ -127,7 +128,7 @@ func New(config Config, deps Deps) *Gateway {
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
-		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To,
+		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}

@@ -16,7 +16,7 @@ import (
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
 	s, out := c.begin(g, w, r)
-	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, schemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
+	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	if g.fronts != nil && isFront(r.URL) {
 		out.translate()
@@ -130,13 +130,6 @@ func (w *reply) refuse(refused *refusal) bool {
 	w.closes = w.closes || !w.state.bodyEnded
 	writeRefusal(w, w.state, refused)
 	return true
-}
-
-func schemeOf(r *http.Request) string {
-	if r.TLS != nil {
-		return "https"
-	}
-	return "http"
 }
 
 // call is the memory of one request. Later requests reuse it, so that it is not allocated and collected for each.

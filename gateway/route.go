@@ -20,7 +20,9 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
-	frontRoot     = "/v1"              // the base URL's path of OpenAI's interface, which is not served
+	ownTasks      = "/sluice/v1/tasks/"
+	resultPath    = ownTasks + "{id}/results/{n}" // a stored picture
+	frontRoot     = "/v1"                         // the base URL's path of OpenAI's interface, which is not served
 	frontPrefix   = frontRoot + "/"
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"
@@ -80,9 +82,10 @@ func isFront(to *url.URL) bool {
 
 // match is the route of a path, and the variable parts of the path.
 type match struct {
-	route *route
-	task  string // the id, on task routes
-	rest  string // of a forwarded path: the whole relative path, still encoded; of a model's path: its name
+	route   *route
+	task    string // the id, on task routes
+	picture int    // its number from 1, on the route of stored pictures
+	rest    string // of a forwarded path: the whole relative path, still encoded; of a model's path: its name
 }
 
 // find reads the escaped path, so that an encoded slash is not a segment's border. It refuses an unknown path and an invalid
@@ -130,6 +133,10 @@ func (rs *routes) lookupOwn(path string) (match, bool) {
 		r := rs.exact[frontModels+"/{id}"]
 		name, err := url.PathUnescape(escaped)
 		return match{route: r, rest: name}, r != nil && err == nil && name != ""
+	}
+	if rest, ok := strings.CutPrefix(path, ownTasks); ok {
+		id, n, ok := tasks.ReadResult(rest)
+		return match{route: rs.exact[resultPath], task: id, picture: n}, ok
 	}
 	r := rs.exact[path]
 	return match{route: r}, r != nil && path[0] == '/'

@@ -30,7 +30,7 @@ func streamOf(d *Deps, live *live) handler {
 		defer stream.Close()
 		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
 		_ = stream.Serve(r.Context(), w, func() error { // its error is the Record's: the client left
-			if token := bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
+			if token := wire.Bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
 				if _, err := d.Identities.Identify(r.Context(), token); err != nil {
 					return err
 				}

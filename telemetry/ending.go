@@ -5,26 +5,6 @@ import (
 	"time"
 )
 
-// LongestEnding is how many bytes the data of a task's ending may have.
-const LongestEnding = 16 << 10
-
-// Ending is the data of the event that tells of the task's end, a JSON object: usage and cost are as in its log line, results has the
-// addresses of its pictures. If that is too long, results is left out, and truncated says so.
-func (t *Task) Ending(results []string) []byte {
-	b := t.appendEnding(make([]byte, 0, 512))
-	whole := append(appendName(b, "results"), '[')
-	for i, url := range results {
-		if i > 0 {
-			whole = append(whole, ',')
-		}
-		whole = append(appendQuoted(append(whole, `{"url":`...), url), '}')
-	}
-	if whole = append(whole, "]}"...); len(whole) <= LongestEnding {
-		return whole
-	}
-	return append(appendName(t.appendEnding(nil), "truncated"), "true}"...)
-}
-
 // Settled is the data of the event that tells of a request that was settled, a JSON object: the members of its log line, as far as they are
 // known by then, and time. It changes nothing of the record.
 func (r *Record) Settled() []byte {
@@ -34,9 +14,9 @@ func (r *Record) Settled() []byte {
 	return append(appendMembers(append(b, '"'), &own), '}')
 }
 
-// appendEnding writes the members without results, and leaves the object open.
-func (t *Task) appendEnding(b []byte) []byte {
-	b = append(b, '{')
+// Ending is what the event that tells of the task's end says beside its results, a JSON object: usage and cost are as in its log line.
+func (t *Task) Ending() []byte {
+	b := append(make([]byte, 0, 512), '{')
 	for _, m := range [...]struct{ name, text string }{{"task_id", t.ID}, {"request_id", t.Request}, {"model", shorten(t.Model)}, {"outcome", t.Outcome}} {
 		b = appendQuoted(appendName(b, m.name), m.text)
 	}
@@ -44,7 +24,7 @@ func (t *Task) appendEnding(b []byte) []byte {
 	b = appendUsage(appendName(b, "usage"), &t.Usage)
 	b = appendCost(appendName(b, "cost"), &t.Cost)
 	b = appendTime(appendName(b, "submit_time"), t.Submitted)
-	return appendTime(appendName(b, "end_time"), t.Ended)
+	return append(appendTime(appendName(b, "end_time"), t.Ended), '}')
 }
 
 func appendTime(b []byte, at time.Time) []byte {

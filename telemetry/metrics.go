@@ -28,6 +28,7 @@ type Metrics struct {
 	meter    metric.Meter
 	page     http.Handler
 
+	Mirror Mirror
 	instruments
 	quotas quotas
 	house  quotas // of all teams together
@@ -50,7 +51,9 @@ func newMetrics(config Config, about *resource.Resource, sender sdk.Reader) (*Me
 	provider := sdk.NewMeterProvider(options...)
 	m := &Metrics{provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version))}
 	m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	if err := errors.Join(m.register(m.meter, config.Provider), m.watchOwn(config)); err != nil {
+	b := builder{meter: m.meter}
+	m.Mirror = newMirror(&b)
+	if err := errors.Join(m.register(m.meter, config.Provider), b.err, m.watchOwn(config)); err != nil {
 		return nil, err
 	}
 	return m, runtime.Start(runtime.WithMeterProvider(provider))

@@ -20,6 +20,8 @@ type Watched struct {
 	Accounts    func() []Account                  // the accounts at the service
 	Queue       func(show ShowQueue)              // calls show for each team
 	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
+	// Mirror is how many pictures wait to be stored of those that this replica tried last.
+	Mirror func() int
 	// EventsDropped counts events that this process dropped because their owner had too many.
 	EventsDropped func() int64
 	Streams       func() map[string]int // open streams of events, by team
@@ -71,6 +73,11 @@ func (m *Metrics) Watch(w Watched) error {
 				o.Observe(int64(open), metric.WithAttributes(labelTeam.String(team)))
 			}
 			return nil
+		})
+	}
+	if w.Mirror != nil {
+		b.gauge(ownMirrorWaiting, "{picture}", "pictures of tasks that wait to be stored, of those that this replica tried last", func() (float64, bool) {
+			return float64(w.Mirror()), true
 		})
 	}
 	if w.Accounts != nil {

@@ -11,6 +11,7 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/hooks"
+	"sluice/gateway/mirror/store"
 	"sluice/policy/account"
 	"sluice/policy/forms"
 	"sluice/policy/teams"
@@ -24,6 +25,8 @@ type configuration struct {
 	// secret hides itself from fmt only where fmt may call it.
 	Upstream files.Upstream
 	First    files.Look
+
+	Mirror store.Keys // of the store of pictures, if the environment has them
 
 	teams       *teams.File
 	certificate *tls.Certificate // nil: no TLS
@@ -62,7 +65,7 @@ func isSet(environ []string, names ...string) bool {
 // what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := settings.Load(environ)
-	c := configuration{Settings: s, door: consoleDoor(environ)}
+	c := configuration{Settings: s, door: consoleDoor(environ), Mirror: credentials(environ)}
 	var fs settings.Faults
 	_ = errors.As(err, &fs)
 	c.First = files.At(watchedFiles(s), files.Look{})
@@ -213,6 +216,10 @@ func (c *configuration) warn() {
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},
 		{c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
 		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
+		{c.MirrorURL.Insecure && !settings.IsLoopback(c.MirrorURL.Host()), "MIRROR_URL: http sends pictures in clear text"},
+		{c.MirrorURL.Dir != "" && c.Replicas > 1, "MIRROR_URL: a folder is of one machine: a replica finds only what itself stored, unless all share the folder"},
+		{c.MirrorURL.String() == "" && c.teams != nil && len(keptFor(c.teams)) > 0, "MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror"},
+		{c.MirrorURL.String() != "" && c.RedisURL == "", "MIRROR_URL: without Redis, pictures that wait are lost when this process ends"},
 		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
 		{unread != "", "FORWARD_PATHS: nothing but requests is governed below " + unread + ", neither models nor tokens, images and spend; give each a form, such as " + strings.Split(unread, ",")[0] + "=native, if its bodies have one"},
 		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},

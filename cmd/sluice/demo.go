@@ -18,14 +18,17 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
+	"sluice/policy/event"
 )
 
 // demoCommand is sluice demo.
 type demoCommand struct {
 	Listen  string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen (${default}; another port if that one is taken)."`
+	Hook    string `placeholder:"URL" help:"Where to deliver the ends of the demonstration's tasks, such as http://127.0.0.1:9000/. The secret that signs them is printed."`
 	Traffic bool   `help:"Make up a month of use, and send requests of every kind, a few a second, until interrupted."`
 }
 
@@ -36,7 +39,16 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	teams, err := demo.MintTeams()
+	state, err := os.MkdirTemp("", "sluice-demo-") // its directory of teams and its pictures end with it
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	defer func() { _ = os.RemoveAll(state) }()
+	hook, err := d.hook(state)
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	teams, err := demo.MintTeams(hook)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
@@ -50,12 +62,10 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	}
 	log := openLog(c.Settings, p.stderr)
 	defer closeLog(log)
-	state, err := os.MkdirTemp("", "sluice-demo-") // its directory of teams ends with it
-	if err != nil {
+	c.DirectoryFile = filepath.Join(state, "directory.json")
+	if c.MirrorURL, err = store.ParseAddress("file://" + filepath.ToSlash(filepath.Join(state, "pictures"))); err != nil {
 		return errors.Join(err, service.Close())
 	}
-	defer func() { _ = os.RemoveAll(state) }()
-	c.DirectoryFile = filepath.Join(state, "directory.json")
 	process, err := open(ctx, c, log, s)
 	if err != nil {
 		return errors.Join(err, service.Close())
@@ -70,13 +80,25 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	})
 
 	base := "http://" + process.listeners.public.Addr().String() + "/api/v1"
-	if err := errors.Join(process.console.writeLink(p.stdout), demo.Write(p.stdout, base, teams)); err != nil {
+	if err := errors.Join(process.console.writeLink(p.stdout), hook.Write(p.stdout), demo.Write(p.stdout, base, teams)); err != nil {
 		return err
 	}
 	if d.Traffic {
 		running.Go(func() { demo.SendTraffic(ctx, base, teams) })
 	}
 	return process.serve(ctx)
+}
+
+// hook is where the ends of tasks are told, with a new secret in a folder.
+func (d demoCommand) hook(state string) (demo.Hook, error) {
+	if d.Hook == "" {
+		return demo.Hook{}, nil
+	}
+	if !event.IsHookURL(d.Hook, true) {
+		return demo.Hook{}, badUsage{errors.New("--hook: allowed: an address such as http://127.0.0.1:9000/, without user and fragment")}
+	}
+	hook := demo.MintHook(d.Hook, filepath.Join(state, "hook-secret"))
+	return hook, os.WriteFile(hook.Secret, hook.Content(), 0o600)
 }
 
 // freeAddress returns the address of --listen, or one with a system-chosen port if that is taken.
@@ -103,6 +125,7 @@ func demoConfiguration(t demo.Teams, service net.Addr, listen string) configurat
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []settings.Network{loopback}
+	s.MirrorProxy, s.HookNetworks = true, []settings.Network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
 	return configuration{Settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
 }

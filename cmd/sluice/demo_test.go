@@ -90,11 +90,11 @@ func TestTheDemonstrationStartsWhereItsPortIsTaken(t *testing.T) {
 }
 
 func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
-	first, err := demo.MintTeams()
+	first, err := demo.MintTeams(demo.Hook{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := demo.MintTeams()
+	second, err := demo.MintTeams(demo.Hook{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestStepsCanBePastedAnywhere(t *testing.T) {
 
 // TestTheDemonstrationsPastAddsUp: the ledger has a month, and for the last day agrees with the recent requests, to the token.
 func TestTheDemonstrationsPastAddsUp(t *testing.T) {
-	made, err := demo.MintTeams()
+	made, err := demo.MintTeams(demo.Hook{})
 	must(t, err)
 	clock := &demo.Clock{}
 	c := demoConfiguration(made, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, "127.0.0.1:0")

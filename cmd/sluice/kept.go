@@ -18,6 +18,8 @@ import (
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/feed"
+	"sluice/gateway/mirror"
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/quotas"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
@@ -48,6 +50,8 @@ type kept struct {
 	alive      func() int64                                            // how many replicas share the accounts
 	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
 	outbox     events                                                  // events and their deliveries
+	works      mirror.Works                                            // tasks whose pictures wait to be stored
+	pictures   store.Store                                             // of tasks; nil: they are not stored
 	checks     []admin.Check
 }
 
@@ -94,6 +98,10 @@ type keptParts struct {
 // openKept opens what is kept: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
 	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
+	var err error
+	if k.pictures, err = openPictures(c.MirrorURL, c.Mirror); err != nil {
+		return nil, err
+	}
 	if c.RedisURL == "" {
 		now := c.clock
 		if now == nil {
@@ -101,6 +109,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		}
 		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
 		memory.Alerts = parts.alerts
+		k.works = memory.Events.Works
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.Settings, c.teams, parts); err != nil {
@@ -133,6 +142,7 @@ func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.Fil
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
 	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded

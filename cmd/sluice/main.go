@@ -35,7 +35,7 @@ func main() {
 // forgetSecrets removes the secrets from the process's environment once they are read, so that child processes and dumps do
 // not have them. They stay in /proc/PID/environ: prefer the _FILE forms.
 func forgetSecrets() {
-	for _, name := range settings.Secrets {
+	for _, name := range append([]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}, settings.Secrets...) {
 		_ = os.Unsetenv(name)
 	}
 }
@@ -57,6 +57,7 @@ type commandLine struct {
 	Refusals  questions.Refusals `cmd:"" help:"Show what was refused lately, by reason, limit, rule or model, over the console."`
 	Reconcile reconcileCommand   `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`
 	Hook      hookCommand        `cmd:"" help:"Try the hooks of a team, or have an event delivered again."`
+	Mirror    mirrorCommand      `cmd:"" help:"Compare a day's successes with the store of pictures."`
 	Adjust    adjustCommand      `cmd:"" help:"Correct what a team used, with a reason that is kept. Needs Redis."`
 	Directory directoryCommand   `cmd:"" help:"Export or import the teams that are changed at run time."`
 	Audit     auditCommand       `cmd:"" help:"Show who changed the directory, and prove it."`

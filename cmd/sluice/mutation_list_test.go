@@ -133,8 +133,8 @@ var mutations = []mutation{
 	{about: "a removed account forgets its pause", file: "gateway/accounts/accounts.go", old: "maps.Copy(next.known, was.known)", new: "_ = maps.Copy[map[string]bool, map[string]bool]"},
 
 	// Keys.
-	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
-	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
+	{about: "a key with a space or a tab inside is looked up", file: "gateway/wire/client.go", old: `[]byte(" \t,")`, new: `[]byte(",")`},
+	{about: "the first of two keys is taken", file: "gateway/wire/client.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/upstream/credential.go", old: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 2"},
 	{about: "an endpoint that is not allowed is", file: "gateway/route.go", old: `if to.endpoint != "" && !team.MayUse(to.endpoint) {`, new: "if false {"},
 	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},

@@ -38,6 +38,7 @@ const (
 	goOAuth    = "golang.org/x/oauth2"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
+	minioGo    = "github.com/minio/minio-go"
 	goJose     = "github.com/go-jose/go-jose"
 )
 
@@ -145,6 +146,12 @@ var floorPlan = map[string]plan{
 		ours:  []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
+	"gateway/mirror": {
+		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
+		never: []string{otelAPI, goRedis, "os"},
+	},
+	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
+	"gateway/mirror/store/storetest": {ours: []string{"gateway/mirror/store"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/billing": {
 		ours:      []string{"policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"policy/teams", "policy/unit"},
@@ -168,7 +175,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -230,7 +237,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/settings": {
-		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams"},
+		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
 		outside: []string{"github.com/caarlos0/env"},
 		never:   []string{goRedis, otelAPI},
 	},
@@ -244,10 +251,10 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/notices", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
 	},
 }

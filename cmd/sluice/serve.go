@@ -21,12 +21,14 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/feed"
 	"sluice/gateway/hooks"
+	"sluice/gateway/mirror"
 	"sluice/gateway/notices"
 	"sluice/gateway/oidc"
 	"sluice/gateway/quotas"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/pulse"
@@ -112,7 +114,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	force.feed.Store(streams)
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes,
+		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
@@ -123,7 +125,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
 	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
-	watched.Hooks = p.hooks(force)
+	watched.Hooks, watched.Mirror = p.hooks(force), p.mirror(force)
 	faults := func() []notices.Fault { return []notices.Fault{directory.watch.fault()} }
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{
@@ -167,6 +169,18 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	})
 	p.works = append(p.works, d.Run)
 	return d.Oldest
+}
+
+// mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are told in time.
+func (p *process) mirror(force *inForce) func() int {
+	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks)})
+	m := mirror.New(mirror.Config{
+		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
+		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
+		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
+	})
+	p.works = append(p.works, m.Run)
+	return m.Waiting
 }
 
 // newAdmin is the admin listener's server.

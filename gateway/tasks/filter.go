@@ -3,8 +3,10 @@ package tasks
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/cache"
@@ -69,4 +71,21 @@ func IsID(id string) bool {
 		}
 	}
 	return true
+}
+
+// Result answers with the picture of a team's task, counted from 1. If none is kept, the error is that of package store; with any error it has
+// written nothing.
+type Result func(w http.ResponseWriter, r *http.Request, team, task string, picture int) error
+
+// ReadResult reads {id}/results/{n}, the end of a path: a task's id and the number of one of its pictures, from 1 to 999.
+func ReadResult(path string) (id string, n int, ok bool) {
+	id, of, _ := strings.Cut(path, "/")
+	number, ok := strings.CutPrefix(of, "results/")
+	for i := range len(number) {
+		if number[i] < '0' || number[i] > '9' || i == 0 && number[i] == '0' || i == 3 {
+			return "", 0, false
+		}
+		n = 10*n + int(number[i]-'0')
+	}
+	return id, n, ok && n > 0 && IsID(id)
 }

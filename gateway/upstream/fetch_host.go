@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -10,7 +11,7 @@ import (
 )
 
 // Host is a host from which pictures may be fetched: "store.example", "*.store.example" for every name below it,
-// "store.example:8443", or an address such as "127.0.0.1:9000". Without a port it is the port of the scheme.
+// "store.example:8443", or an address such as "127.0.0.1:9000". Without a port any matches, with one that port alone.
 type Host string
 
 // longestAddress is how many bytes the address of a picture may have. Signed ones have up to 2 KiB.
@@ -46,14 +47,18 @@ func hostOf(address netip.Addr) string {
 
 // matches reports whether the pattern has the host of u.
 func (p Host) matches(u *url.URL) bool {
-	host := strings.ToLower(u.Host)
-	if u.Port() == "" || u.Port() == defaultPorts[u.Scheme] {
-		host = strings.TrimSuffix(host, ":"+u.Port())
+	pattern, port := string(p), ""
+	if at := strings.LastIndexByte(pattern, ':'); at >= 0 && !strings.HasSuffix(pattern, "]") {
+		pattern, port = pattern[:at], pattern[at+1:]
 	}
-	if below, ok := strings.CutPrefix(string(p), "*"); ok {
+	if port != "" && port != cmp.Or(u.Port(), defaultPorts[u.Scheme]) {
+		return false
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Host), ":"+u.Port())
+	if below, ok := strings.CutPrefix(pattern, "*"); ok {
 		return len(host) > len(below) && strings.HasSuffix(host, below)
 	}
-	return host == string(p)
+	return host == pattern
 }
 
 var defaultPorts = map[string]string{"http": "80", "https": "443"}

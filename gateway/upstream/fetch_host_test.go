@@ -43,6 +43,9 @@ func TestAddressesOfPicturesAreJudged(t *testing.T) {
 		"http://127.0.0.1:9000/a.png":                           true,
 		"http://[::1]/a.png":                                    true,
 		"http://[::1]:80/a.png":                                 true,
+		"http://[::1]:9000/a.png":                               true,
+		"https://store.example:8443/":                           true,
+		"https://a.pictures.example:80/":                        true,
 
 		"":                                                   false,
 		"store.example/a.png":                                false,
@@ -52,8 +55,8 @@ func TestAddressesOfPicturesAreJudged(t *testing.T) {
 		"file:///etc/passwd":                                 false,
 		"data:image/png;base64,AAAA":                         false,
 		"https:store.example/a":                              false,
-		"https://store.example:8443/":                        false,
-		"https://store.example:80/":                          false,
+		"https://eight.example:443/":                         false,
+		"http://127.0.0.1:9001/":                             false,
 		"https://eight.example/":                             false,
 		"https://pictures.example/":                          false,
 		"https://.pictures.example/":                         false,
@@ -108,7 +111,7 @@ func FuzzJudge(f *testing.F) {
 		}
 		host := strings.ToLower(u.Hostname())
 		named := host == "store.example" || len(host) > len(".pictures.example") && strings.HasSuffix(host, ".pictures.example")
-		secure := u.Scheme == "https" && named && (u.Port() == "" || u.Port() == "443")
+		secure := u.Scheme == "https" && named
 		local := host == "127.0.0.1" && u.Port() == "9000" && netip.MustParseAddr(host).IsLoopback()
 		if !secure && !local || u.User != nil {
 			t.Errorf("%q is allowed", address)

@@ -43,7 +43,8 @@ type Draft struct {
 	Type Type
 	Team string          // whose it is; [OfOperators]: no team's
 	Data json.RawMessage // an object
-	To   []Target        // where it is delivered to; empty: nowhere
+	To   []Target        // where it is delivered to; nil: nowhere
+	Work *Work           // what is done before it is written, in place of Data and To; nil: nothing
 }
 
 // Event is an event as it was written. It never changes.

@@ -12,6 +12,8 @@ import (
 
 // Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
 type Memory struct {
+	Works *MemoryWorks // what is done before an event is written
+
 	bounds Bounds
 	now    func() time.Time
 
@@ -48,11 +50,17 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	return &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
+	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
+	m.Works = newWorks(m)
+	return m
 }
 
 // Append implements [Outbox]. It never fails.
 func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
+	if d.Work != nil {
+		m.Works.keep(d, m.now())
+		return ID{}, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of, now := m.of(d.Team), m.now()

@@ -76,7 +76,7 @@ const (
 // Outbox keeps events and their deliveries for as long as events live. It has two forms, in this process's memory and in Redis. What
 // belongs to a settlement is written with it, by package limit; Outbox has the rest. It is safe for concurrent use.
 type Outbox interface {
-	// Append writes an event that belongs to no settlement, and its deliveries.
+	// Append writes an event that belongs to no settlement, and its deliveries. One with a Work is not written yet, and has no id.
 	Append(ctx context.Context, d *Draft) (ID, error)
 	// After returns the events of an owner that were written after one, the oldest first, at most so many. gone says that some between
 	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.

@@ -2,6 +2,7 @@ package teams
 
 import (
 	"slices"
+	"time"
 
 	"sluice/policy"
 	"sluice/policy/event"
@@ -63,6 +64,8 @@ type Team struct {
 	Modes policy.Modes
 	// Hooks get the team's events, at most 20. Nil: none.
 	Hooks []event.Hook
+	// Mirror is for how long pictures of its tasks are kept in the operator's store: whole hours, 24h to ten years. 0: none are stored.
+	Mirror time.Duration
 	// Alert are the per cent of each quota whose passing is an event, as the house's. Nil: none.
 	Alert []int
 
@@ -165,6 +168,7 @@ func (t *Team) shared(tagQuotas *strictyaml.Node) []strictyaml.Field {
 		strictyaml.May("key_days", strictyaml.OneOrNone(&t.KeyDays, strictyaml.Whole(1, maxKeyDays))),
 		strictyaml.May("hooks", func(n strictyaml.Node) { t.Hooks = readHooks(n) }),
 		strictyaml.May("alert", func(n strictyaml.Node) { t.Alert = readAlert(n) }),
+		strictyaml.May("mirror", func(n strictyaml.Node) { t.Mirror = readMirror(n) }),
 		strictyaml.May("rules", func(n strictyaml.Node) { t.Modes = t.Modes.Override(readModes(n)) }),
 	}
 }

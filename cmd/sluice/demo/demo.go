@@ -17,9 +17,12 @@ import (
 //go:embed prices.yaml
 var prices string
 
+// picturesKept is for how long the demonstration keeps pictures, if it ran for so long.
+const picturesKept = "defaults: {mirror: {keep: 24h}"
+
 // head is the part of the demonstration's teams file before its teams. The made-up past fills about three quarters of the house's quotas.
 var head = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\n" +
-	"house: {quotas: {images: {day: 60000}, spend: {day: 10000, month: 250000}}, alert: [50, 80, 95]}\nteams:\n"
+	"house: {quotas: {images: {day: 60000}, spend: {day: 10000, month: 250000}}, alert: [50, 80, 95]}\n"
 
 // adsLimits are limits of its own of the key of team ads.
 const adsLimits = "        quotas: {images: {day: 16000}}\n        rates: {requests: {per: 1m, limit: 300}}\n        concurrent: 16\n"
@@ -31,7 +34,7 @@ type Teams struct {
 }
 
 // MintTeams makes the teams file with new keys.
-func MintTeams() (Teams, error) {
+func MintTeams(hook Hook) (Teams, error) {
 	search, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		return Teams{}, err
@@ -40,7 +43,7 @@ func MintTeams() (Teams, error) {
 	if err != nil {
 		return Teams{}, err
 	}
-	file, err := teams.Parse([]byte(head +
+	file, err := teams.Parse([]byte(head + hook.defaults() + "teams:\n" +
 		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines() + adsLimits))
 	if err != nil {

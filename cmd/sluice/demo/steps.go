@@ -36,6 +36,7 @@ func Steps(base string, teams Teams) []Step {
 		{"polled to its end, which takes some 4 seconds,", "until " + task +
 			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
 		{"and its images.", task},
+		{"The first of them again, from Sluice's own store, where it stays.", "until " + line(sizes, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/sluice/v1/tasks/$TASK/results/1") + " | grep 200; do sleep 1; done"},
 		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.Ads, base+"/tasks/$TASK")},
 		{"Team ads may not use that model: 403.", post(quiet+" -i"+async, teams.Ads, base+ImagePath, Edit)},
 		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
@@ -45,6 +46,7 @@ func Steps(base string, teams Teams) []Step {
 // How the lines call curl: without its progress bar, and with a line end behind the body.
 const (
 	quiet = `curl -s -w '\n'`
+	sizes = `curl -s -o /dev/null -w '%{http_code} %{content_type} %{size_download}\n'`
 	async = " -H 'X-Service-Async: enable'"
 )
 

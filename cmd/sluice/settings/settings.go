@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway"
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/forms"
@@ -155,9 +156,14 @@ type Settings struct {
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
-	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port if it is not the scheme's own, without scheme"`
+	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for that port alone, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
 	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+
+	// MirrorURL is the store in which pictures of tasks are kept. Empty: they are not.
+	MirrorURL store.Address `env:"MIRROR_URL" allow:"s3://bucket/prefix?endpoint=https://host:port&region=name, or file:///dir on a single machine with SLUICE_MIRROR_PROXY=true; with SLUICE_RESULT_HOSTS"`
+	// MirrorProxy has stored pictures pass through Sluice; else clients are sent to the store with a signed address.
+	MirrorProxy bool `env:"MIRROR_PROXY" envDefault:"false" allow:"true or false; true with a store that is a folder"`
 
 	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
 	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`

@@ -57,6 +57,8 @@ func (s *Settings) validate(fs *Faults) {
 		{"MAX_BODY", s.MaxBody > 0},
 		{"BODY_BUDGET", s.BodyBudget > 0 && s.BodyBudget/2 >= s.MaxBody},
 		{"SHUTDOWN_DELAY", s.ShutdownDelay >= 0},
+		{"MIRROR_URL", s.MirrorURL.String() == "" || len(s.ResultHosts) > 0},
+		{"MIRROR_PROXY", s.MirrorURL.Dir == "" || s.MirrorProxy},
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
 		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, ContextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/forms"
@@ -31,6 +32,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
 	reflect.TypeFor[Origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[upstream.Host]():  func(v string) (any, error) { return upstream.ParseHost(strings.TrimSpace(v)) },
+	reflect.TypeFor[store.Address]():  func(v string) (any, error) { return store.ParseAddress(v) },
 	reflect.TypeFor[member]():         parseWord[member],
 	reflect.TypeFor[Network]():        func(v string) (any, error) { return parseNetwork(v) },
 }

@@ -26,6 +26,10 @@
 - name: SLUICE_{{ $name }}
   value: {{ include "sluice.word" $value | quote }}
 {{- end }}
+{{- if .Values.mirror.existingSecret }}
+- name: AWS_SHARED_CREDENTIALS_FILE
+  value: /etc/sluice/mirror/credentials
+{{- end }}
 {{- /* The runtime collects before the kernel kills; the tenth is for stacks, sockets and the binary. */}}
 - name: GOMEMLIMIT
   value: {{ div (mul (include "sluice.bytes" .Values.resources.limits.memory | int64) 9) 10 | quote }}
@@ -78,6 +82,12 @@
 - name: tls
   secret:
     secretName: {{ .Values.tls.existingSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- if .Values.mirror.existingSecret }}
+- name: mirror
+  secret:
+    secretName: {{ .Values.mirror.existingSecret }}
     defaultMode: 0440
 {{- end }}
 {{- if .Values.state.existingClaim }}

@@ -39,6 +39,7 @@ type form struct {
 		News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error)
 		Follow(ctx context.Context, owners []string, known int64) (event.Followed, error)
 	}
+	works works
 }
 
 // bounds are those of the tests.
@@ -53,7 +54,7 @@ func formsOf(t *testing.T, bounds event.Bounds, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) {
 		clock := limittest.NewClock()
 		m := event.NewMemory(bounds, clock.Now)
-		test(&form{t, m, clock, nil, m.Dropped, 0, m, m})
+		test(&form{t, m, clock, nil, m.Dropped, 0, m, m, m.Works})
 	})
 	t.Run("redis", func(t *testing.T) {
 		clock, client := limittest.NewClock(), limittest.RealRedis(t)
@@ -62,7 +63,7 @@ func formsOf(t *testing.T, bounds event.Bounds, test func(f *form)) {
 		}
 		o := New(client, bounds)
 		o.Clock = clock.Micros
-		test(&form{t, o, clock, client, o.Dropped, 0, o, o})
+		test(&form{t, o, clock, client, o.Dropped, 0, o, o, WorksOf(o)})
 	})
 }
 

@@ -15,10 +15,16 @@
 //	sl1:{<owner>}:tried:<n>  hash    an event's life, and a day     of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
+//	sl1:{<owner>}:works      hash    49 hours after the last        tasks whose pictures wait: a work as JSON, by the task's id
+//	sl1:{<owner>}:works:due  zset    49 hours after the last        those tasks, by when they are tried, ms
+//	sl1:{<owner>}:works:late zset    49 hours after the last        those whose success is not told yet, by when it is told at the latest, ms
+//	sl1:{<owner>}:succeeded:<n> hash 8 days after the last          tasks that succeeded on a day, yyyymmdd, and how many pictures they have
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they count no more, ms
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
 //	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
+//	sl1:works:due            zset    for ever                       owners of works, by when their first is due, ms; so is sl1:works:late
+//	sl1:works:walk           string  30 s                           some replica has looked for owners that are not in those two
 //
 // sl1:due is in another slot than the events, so a pair may be missing there: if a reply was lost, or a process died. A walk over all
 // owners finds it.

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -112,6 +113,7 @@ type Written struct {
 	To   []string   `json:"to"`
 	Keep int64      `json:"keep"` // ms
 	Most int        `json:"most"`
+	Work *written   `json:"work,omitempty"` // nil: it is written at once
 }
 
 // Write returns a draft for such a script; nil for nil.
@@ -119,7 +121,7 @@ func (o *Outbox) Write(d *event.Draft) *Written {
 	if o == nil || d == nil {
 		return nil
 	}
-	w := &Written{d.Type, string(d.Data), make([]string, len(d.To)), o.bounds.Keep.Milliseconds(), o.bounds.Most}
+	w := &Written{d.Type, string(d.Data), make([]string, len(d.To)), o.bounds.Keep.Milliseconds(), o.bounds.Most, writtenOf(d.Work)}
 	for i, t := range d.To {
 		w.To[i] = target(t.Address, t.Path)
 	}
@@ -135,6 +137,9 @@ func (o *Outbox) Wrote(ctx context.Context, displaced int64, drafts ...*event.Dr
 		for _, t := range d.To {
 			due = append(due, redis.Z{Member: pair(d.Team, t.Address)}) // 0: now
 		}
+		if d.Work != nil {
+			markWorks(ctx, o.client, d.Team)
+		}
 	}
 	o.mark(ctx, due)
 }
@@ -144,12 +149,11 @@ func (o *Outbox) Dropped() int64 { return o.dropped.Load() }
 
 // Append implements [event.Outbox].
 func (o *Outbox) Append(ctx context.Context, d *event.Draft) (event.ID, error) {
-	w := o.Write(d)
-	args := []any{o.Clock(), string(w.Type), w.Data, w.Keep, w.Most}
-	for _, t := range w.To {
-		args = append(args, t)
+	text, err := json.Marshal(o.Write(d))
+	if err != nil {
+		return event.ID{}, err
 	}
-	list, err := o.run(ctx, appendScript, eventsKey(d.Team), args...)
+	list, err := o.run(ctx, appendScript, eventsKey(d.Team), o.Clock(), text)
 	if err != nil {
 		return event.ID{}, err
 	}
@@ -157,6 +161,9 @@ func (o *Outbox) Append(ctx context.Context, d *event.Draft) (event.ID, error) {
 	id, displaced := in.id(d.Team), in.number()
 	if in.err == nil {
 		o.Wrote(ctx, displaced, d)
+	}
+	if d.Work != nil {
+		id = event.ID{}
 	}
 	return id, in.err
 }

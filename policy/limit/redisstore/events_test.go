@@ -108,6 +108,54 @@ func TestAnEventIsWrittenWithItsCharge(t *testing.T) {
 	})
 }
 
+// What is done before an event is told is written with the charge as the event would be: once, by the settlement that settles the hold.
+func TestAWorkIsWrittenWithItsCharge(t *testing.T) {
+	bothForms(t, func(f *form) {
+		events, team := f.withEvents(), limittest.Team(f)
+		h := hold("a", team, limit.Amounts{limit.Images: 4})
+		h.Task = true
+		held := f.held(h)
+		f.admit(h)
+		works := worksOf(events)
+		draft := &event.Draft{Type: event.TaskSucceeded, Team: "search", Work: &event.Work{
+			Task: "t1", Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Told: true, Pictures: []event.Picture{{URL: "https://a/1"}}, Head: []byte(`{"id":"a"}`),
+		}}
+		charge := func(want bool) {
+			done, err := f.tryCharge(&limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Images: 1}, Event: draft})
+			if err != nil || done != want {
+				f.Fatal(done, err)
+			}
+		}
+		charge(true)
+		list, err := works.TakeWork(context.Background(), 9)
+		if err != nil || len(list) != 1 || written(f, events, "search") != "" {
+			f.Fatal(list, err)
+		}
+		list[0].Pictures[0].State = event.PictureStored
+		if known, err := works.Worked(context.Background(), &list[0], event.Progress{Done: true, Tell: list[0].Success()}); !known || err != nil {
+			f.Fatal(known, err)
+		}
+		charge(false)
+		const want = `{"id":"a","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"}]}` + "\n"
+		if list, err := works.TakeWork(context.Background(), 9); err != nil || len(list) > 0 || written(f, events, "search") != want {
+			f.Error(list, err, written(f, events, "search"))
+		}
+	})
+}
+
+// storing takes the works of an outbox.
+type storing interface {
+	TakeWork(ctx context.Context, most int) ([]event.Work, error)
+	Worked(ctx context.Context, w *event.Work, p event.Progress) (bool, error)
+}
+
+func worksOf(of event.Outbox) storing {
+	if m, ok := of.(*event.Memory); ok {
+		return m.Works
+	}
+	return outbox.WorksOf(of.(*outbox.Outbox))
+}
+
 // If Redis cannot write the event, it makes no charge.
 func TestNoChargeWithoutItsEvent(t *testing.T) {
 	for _, key := range []string{"sl1:{search}:events", "sl1:{search}:due:jobs"} {

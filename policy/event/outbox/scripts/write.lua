@@ -1,11 +1,19 @@
 -- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
--- keep (its life, ms), most (events of an owner).
+-- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms, or 0) is not
+-- written yet: the work is kept instead.
 
 -- hook_of is the hook of a target.
 local function hook_of(target) return string.match(target, '^%S+') end
 
 -- ready_event fails if a key that write_event writes is of another type. A script calls it before it changes anything.
 local function ready_event(e)
+  if e.work then
+    redis.call('HLEN', TEAM .. 'works')
+    redis.call('ZCARD', TEAM .. 'works:due')
+    redis.call('ZCARD', TEAM .. 'works:late')
+    redis.call('HLEN', TEAM .. 'succeeded:' .. e.work.day)
+    return
+  end
   redis.call('XLEN', TEAM .. 'events')
   for _, target in ipairs(e.to) do redis.call('ZCARD', TEAM .. 'due:' .. hook_of(target)) end
 end
@@ -23,8 +31,23 @@ local function bound_due(target, most)
   redis.call('ZREMRANGEBYRANK', TEAM .. 'due:' .. hook_of(target), 0, string.format('%d', -2 * most - 1))
 end
 
+-- keep_work keeps what is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid for a day.
+local function keep_work(w, ms)
+  local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
+  redis.call('HSET', works, w.task, w.text)
+  redis.call('ZADD', TEAM .. 'works:due', ms, w.task)
+  if w.wait > 0 then redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task) end
+  for _, key in ipairs({works, TEAM .. 'works:due', TEAM .. 'works:late'}) do redis.call('PEXPIRE', key, w.keep) end
+  redis.call('HSET', succeeded, w.task, w.pictures)
+  redis.call('PEXPIRE', succeeded, w.remember)
+end
+
 -- write_event writes an event and its deliveries, and returns its place, and how many others were dropped because there are too many.
 local function write_event(e, now)
+  if e.work then
+    keep_work(e.work, math.floor(now / 1000))
+    return '0-0', 0
+  end
   local key, ms = TEAM .. 'events', string.format('%d', math.floor(now / 1000))
   local function add(place)
     return redis.call('XADD', key, 'MINID', string.format('%d', math.max(ms - e.keep, 0)), place, 't', e.type, 'd', e.data, 'h', table.concat(e.to, '\n'))

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/cmd/sluice/settings"
+	"sluice/gateway/mirror"
+	"sluice/gateway/mirror/store"
+	"sluice/policy/teams"
+)
+
+// openPictures opens the store of pictures; nil: there is none.
+func openPictures(a store.Address, keys store.Keys) (store.Store, error) {
+	if a.String() == "" {
+		return nil, nil
+	}
+	s, err := store.Open(a, keys)
+	if err != nil {
+		return nil, settings.Faults{{Name: settings.Prefix + "MIRROR_URL", Text: err.Error()}}
+	}
+	return s, nil
+}
+
+// resultOf answers with stored pictures; nil: none are stored.
+func resultOf(pictures store.Store, proxy bool) func(w http.ResponseWriter, r *http.Request, team, task string, picture int) error {
+	if pictures == nil {
+		return nil
+	}
+	return (&mirror.Results{Store: pictures, Proxy: proxy}).Serve
+}
+
+// credentials are the keys of a bucket in the environment, as AWS's own libraries name them.
+func credentials(environ []string) (k store.Keys) {
+	for _, assignment := range environ {
+		switch name, value, _ := strings.Cut(assignment, "="); name {
+		case "AWS_ACCESS_KEY_ID":
+			k.ID = value
+		case "AWS_SECRET_ACCESS_KEY":
+			k.Secret = value
+		case "AWS_SESSION_TOKEN":
+			k.Token = value
+		}
+	}
+	return k
+}
+
+// keptFor is for how long pictures are kept of the teams that have them stored, by team.
+func keptFor(file *teams.File) map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, team := range file.List {
+		if team.Mirror > 0 {
+			all[team.ID] = team.Mirror
+		}
+	}
+	return all
+}

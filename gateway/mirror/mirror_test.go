@@ -1,0 +1,166 @@
+package mirror_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+)
+
+// A success is told when its pictures are stored, as they are.
+func TestPicturesAreStoredBeforeTheyAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.run(b.config())
+		b.succeed("t1", "https://a/1", "https://a/2")
+		time.Sleep(2 * time.Second)
+		b.want("task.succeeded t1 2")
+		b.kept("search/"+b.day+"/t1/1.png", "https://a/1")
+		b.kept("search/"+b.day+"/t1/2.png", "https://a/2")
+		if b.counted["stored"] != 2 || b.counted["bytes"] != len(drawn("https://a/1"))*2 || b.fetches() != 2 {
+			t.Error(b.counted, b.fetched)
+		}
+	})
+}
+
+// A picture that its host does not give yet holds its success back for ten minutes; what is stored later is told then.
+func TestWhatIsStoredLaterIsToldThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		m, _ := b.run(b.config())
+		b.host("https://a/2", upstream.ErrStatus)
+		b.succeed("t1", "https://a/1", "https://a/2")
+		time.Sleep(event.HeldBack - time.Second)
+		b.want("")
+		if n := m.Waiting(); n != 1 {
+			t.Error(n, "pictures wait")
+		}
+		time.Sleep(2 * time.Second)
+		b.want("task.succeeded t1 1 pending")
+		b.host("https://a/2", nil)
+		time.Sleep(40 * time.Minute)
+		b.want("task.stored t1 2, task.succeeded t1 1 pending")
+		if n := m.Waiting(); n != 0 || b.counted["failed fetch"] < 4 || b.counted["stored"] != 2 {
+			t.Error(n, b.counted)
+		}
+		if log := b.log.String(); !strings.Contains(log, "task=t1 picture=2") || strings.Contains(log, "https://a") {
+			t.Error(log)
+		}
+	})
+}
+
+// While the store is away everything waits, and nothing is lost: what waits is not fetched in vain, and goes on when it is back.
+func TestNothingIsLostWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.run(b.config())
+		b.store.set(true)
+		const tasks = 200
+		for n := range tasks {
+			b.succeed(fmt.Sprint("t", n), fmt.Sprint("https://a/", n))
+		}
+		time.Sleep(5 * time.Minute)
+		b.want("")
+		if n := b.fetches(); n > 8+5*6+1 {
+			t.Error(n, "fetches while the store was away")
+		}
+		if log := b.log.String(); strings.Count(log, "the store is away") != 1 {
+			t.Error(log)
+		}
+		b.store.set(false)
+		time.Sleep(time.Minute)
+		if got := strings.Count(b.told(), "task.succeeded"); got != tasks || b.counted["stored"] != tasks || strings.Contains(b.told(), "pending") {
+			t.Errorf("%d told, %v", got, b.counted)
+		}
+		if b.counted["lost expired"]+b.counted["lost refused"] > 0 || !strings.Contains(b.log.String(), "store=back") {
+			t.Error(b.counted, b.log.String())
+		}
+	})
+}
+
+// What is no picture is never stored, and what expires first is lost: both are counted and named, and the success is told without them.
+func TestWhatIsLostIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.run(b.config())
+		b.host("https://a/1", upstream.ErrNoImage)
+		b.host("https://a/2", upstream.ErrTooLarge)
+		b.host("https://a/3", upstream.ErrAddress)
+		b.succeed("t1", "https://a/1", "https://a/2", "https://a/0")
+		time.Sleep(2 * time.Second)
+		b.want("task.succeeded t1 1")
+		b.succeed("t2", "https://a/3")
+		time.Sleep(23 * time.Hour)
+		b.want("task.succeeded t1 1, task.succeeded t2 0 pending")
+		if b.counted["lost refused"] != 2 || b.counted["lost expired"] != 0 {
+			t.Error(b.counted)
+		}
+		time.Sleep(2 * time.Hour)
+		b.want("task.succeeded t1 1, task.succeeded t2 0 pending")
+		log := b.log.String()
+		if b.counted["lost expired"] != 1 || !strings.Contains(log, "task=t2 picture=1 lost=expired") || !strings.Contains(log, "task=t1 picture=2 lost=refused") {
+			t.Error(b.counted, log)
+		}
+		before := b.fetches()
+		time.Sleep(24 * time.Hour)
+		if b.fetches() != before {
+			t.Error("what is lost is fetched")
+		}
+	})
+}
+
+// The work of a replica that is killed is another's after the lease; one that stops gives it back at once.
+func TestAnotherReplicaGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.succeed("killed", "https://a/1")
+		if list, _ := b.works.Works.TakeWork(t.Context(), 9); len(list) != 1 { // and is killed
+			t.Fatal(list)
+		}
+		_, stop := b.run(b.config())
+		time.Sleep(event.Lease - time.Second)
+		b.want("")
+		time.Sleep(3 * time.Second)
+		b.want("task.succeeded killed 1")
+		stop()
+		config, hangs := b.config(), make(chan struct{})
+		config.Fetch = func(ctx context.Context, _ io.Writer, _ string) (string, error) {
+			close(hangs)
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		b.succeed("stopped", "https://a/2")
+		_, stop = b.run(config)
+		<-hangs
+		time.Sleep(2*event.Lease + time.Second) // it is renewed
+		if list, _ := b.works.Works.TakeWork(t.Context(), 9); len(list) > 0 {
+			t.Error("two replicas have it")
+		}
+		stop()
+		b.run(b.config())
+		time.Sleep(2 * time.Second)
+		b.want("task.succeeded killed 1, task.succeeded stopped 1")
+	})
+}
+
+// A replica without a store stores nothing, and tells what is late.
+func TestWithoutAStoreLateSuccessesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		config := b.config()
+		config.Store = nil
+		b.run(config)
+		b.succeed("t1", "https://a/1")
+		time.Sleep(event.HeldBack + 2*time.Second)
+		b.want("task.succeeded t1 0 pending")
+		if list, _ := b.works.Works.TakeWork(t.Context(), 9); len(list) != 1 {
+			t.Error("the work is not left to others", list)
+		}
+	})
+}

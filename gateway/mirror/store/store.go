@@ -1,0 +1,59 @@
+// Package store keeps pictures under keys, in a bucket of an object store that speaks S3's interface, or in a folder of this machine. It
+// knows bytes and their metadata; what they are, for how long they are kept and who may see them is package mirror's.
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Errors of stores.
+var (
+	// ErrAbsent is the error of a key that is not kept.
+	ErrAbsent = errors.New("the store has no such object")
+	// ErrUnsigned is the error of a store that signs no addresses: its bytes go through this process.
+	ErrUnsigned = errors.New("a folder signs no addresses")
+)
+
+// Store keeps objects. Keys are paths of letters, digits, dots, hyphens, underscores and tildes, without parts of dots alone and without
+// ones that begin with a dot. It is safe for concurrent use by any number of processes.
+type Store interface {
+	// Put MUST keep an object in place of what is there: whole, or not at all.
+	Put(ctx context.Context, key string, o *Object) error
+	// Get MUST return what is kept, for the caller to close. Its error is [ErrAbsent] if nothing is.
+	Get(ctx context.Context, key string) (*Kept, error)
+	// List MUST return the keys that begin with a prefix, in the order of their bytes, from behind a key on, at most so many.
+	List(ctx context.Context, prefix, after string, most int) ([]string, error)
+	// Delete MUST remove objects. One that is not kept is none the less removed.
+	Delete(ctx context.Context, keys []string) error
+	// Sign MUST return an address at which anybody gets the object's bytes for that long. Its error is [ErrUnsigned] if there is none.
+	Sign(ctx context.Context, key string, valid time.Duration) (string, error)
+}
+
+// Object is what is put.
+type Object struct {
+	Body []byte
+	Type string // its media type
+	Task string // whose it is; empty: no task's
+}
+
+// Kept is what a store has under a key.
+type Kept struct {
+	io.ReadSeekCloser
+
+	Size     int64
+	Type     string
+	Task     string
+	SHA256   string // of the bytes that were put, hexadecimal
+	Modified time.Time
+}
+
+// Open opens the store at an address. It connects to nothing.
+func Open(a Address, keys Keys) (Store, error) {
+	if a.Dir != "" {
+		return openFolder(a.Dir)
+	}
+	return openBucket(a, keys)
+}

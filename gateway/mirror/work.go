@@ -1,0 +1,195 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sluice/gateway/mirror/store"
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+)
+
+// The reasons why a try failed, and why a picture is lost.
+const (
+	reasonFetch   = "fetch"   // the picture's host did not give it
+	reasonStore   = "store"   // the store did not take it
+	reasonExpired = "expired" // its address expired first
+	reasonRefused = "refused" // it is no picture, or too large
+)
+
+// errStore is the error of a store that did not take a picture.
+type errStore struct{ error }
+
+func (e errStore) Unwrap() error { return e.error }
+
+func ofStore(err error) bool {
+	_, is := errors.AsType[errStore](err)
+	return is
+}
+
+// waits are the times until a work is tried again whose pictures could not be fetched; from the last on it is the same.
+var waits = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+
+// untilNext is how long a work waits: until its addresses expire at most, for a last try then.
+func untilNext(w *event.Work, now time.Time) time.Duration {
+	wait := waits[min(max(w.Tries, 1), len(waits))-1]
+	if left := w.Ends.Sub(now); left > 0 {
+		wait = min(wait, left+time.Second)
+	}
+	return wait
+}
+
+// try stores what waits of a work's pictures, and records what came of it. The end of ctx gives the work back.
+func (m *Mirror) try(ctx context.Context, w *event.Work) {
+	lease, lost := context.WithCancel(ctx)
+	defer lost()
+	go m.renew(lease, w)
+	var failed error
+	for i := range w.Pictures {
+		if w.Pictures[i].State != event.PictureWaits {
+			continue
+		}
+		err := m.picture(ctx, w, i)
+		switch reason := lostFor(w, err, m.Now()); {
+		case ctx.Err() != nil:
+			m.record(ctx, w, event.Progress{Next: time.Millisecond})
+			return
+		case err == nil:
+			w.Pictures[i].State, w.Tries = event.PictureStored, 0
+		case reason != "":
+			w.Pictures[i].State = event.PictureLost
+			m.tellLost(ctx, w, i, reason, err)
+		default:
+			failed = err
+			m.tellFailed(ctx, w, i, err)
+		}
+		if ofStore(failed) {
+			break
+		}
+		if w.Waits() {
+			m.record(ctx, w, event.Progress{Keep: true, Next: event.Lease})
+		}
+	}
+	lost()
+	m.conclude(ctx, w, failed)
+}
+
+// conclude records a try with all pictures.
+func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
+	if !w.Waits() {
+		m.note(w, time.Time{})
+		m.record(ctx, w, event.Progress{Done: true, Tell: w.Success(), Beside: w.StoredLater()})
+		return
+	}
+	wait := awayPause // of a store that is away: what waits goes on soon after it is back
+	if !ofStore(failed) {
+		w.Tries++
+		wait = untilNext(w, m.Now())
+	}
+	m.note(w, m.Now().Add(wait))
+	m.record(ctx, w, event.Progress{Keep: true, Next: wait})
+}
+
+// lostFor says why a picture is lost that a try did not store; empty: it is tried again.
+func lostFor(w *event.Work, err error, now time.Time) string {
+	switch {
+	case err == nil:
+	case errors.Is(err, upstream.ErrNoImage), errors.Is(err, upstream.ErrTooLarge):
+		return reasonRefused
+	case now.After(w.Ends) && !ofStore(err), now.After(w.Ends.Add(time.Hour)): // a store that is away may have been away before
+		return reasonExpired
+	}
+	return ""
+}
+
+// picture fetches and puts one picture.
+func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
+	buf := <-m.buffers
+	defer func() {
+		if buf.Reset(); buf.Cap() > largeKept {
+			buf = new(bytes.Buffer)
+		}
+		m.buffers <- buf
+	}()
+	contentType, err := m.Fetch(ctx, buf, w.Pictures[i].URL)
+	if err != nil {
+		return err
+	}
+	ext := endings[contentType]
+	if ext == "" {
+		return upstream.ErrNoImage
+	}
+	size := buf.Len()
+	err = m.put(ctx, dayKey(w.Team, w.Task), &store.Object{Body: []byte(w.Day), Type: "text/plain", Task: w.Task})
+	if err == nil {
+		err = m.put(ctx, keyOf(w, i, ext), &store.Object{Body: buf.Bytes(), Type: contentType, Task: w.Task})
+	}
+	if err == nil {
+		m.Measures.MirrorStored(size)
+	}
+	return err
+}
+
+func (m *Mirror) put(ctx context.Context, key string, o *store.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, putFor)
+	defer cancel()
+	err := m.Store.Put(ctx, key, o)
+	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return err // the process stops
+	}
+	if m.stored(err); err != nil {
+		return errStore{err}
+	}
+	return nil
+}
+
+// renew keeps a work this replica's until ctx ends.
+func (m *Mirror) renew(ctx context.Context, w *event.Work) {
+	of := &event.Work{Team: w.Team, Task: w.Task} // the other goroutine changes the work
+	ticker := time.NewTicker(event.Lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_, _ = m.Works.Worked(ctx, of, event.Progress{Next: event.Lease}) // if it fails, another replica tries, too
+		}
+	}
+}
+
+// record tells the outbox, again until the lease ends: then another replica tries, which stores the same bytes again.
+func (m *Mirror) record(ctx context.Context, w *event.Work, p event.Progress) {
+	for ends := m.Now().Add(event.Lease); ; {
+		_, err := m.Works.Worked(context.WithoutCancel(ctx), w, p)
+		m.works(err)
+		if err == nil || ctx.Err() != nil || m.Now().After(ends) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (m *Mirror) tellFailed(ctx context.Context, w *event.Work, i int, err error) {
+	if ofStore(err) { // the log has it once
+		m.Measures.MirrorFailed(reasonStore)
+		return
+	}
+	m.Measures.MirrorFailed(reasonFetch)
+	m.Log.LogAttrs(ctx, slog.LevelWarn, "mirror", append(named(w, i), slog.Int("tries", w.Tries+1), slog.String("error", err.Error()))...)
+}
+
+func (m *Mirror) tellLost(ctx context.Context, w *event.Work, i int, reason string, err error) {
+	m.Measures.MirrorLost(reason)
+	m.Log.LogAttrs(ctx, slog.LevelError, "mirror", append(named(w, i), slog.String("lost", reason), slog.String("error", err.Error()))...)
+}
+
+func named(w *event.Work, i int) []slog.Attr {
+	return []slog.Attr{slog.String("team", w.Team), slog.String("task", w.Task), slog.Int("picture", i+1)}
+}

@@ -1,0 +1,34 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// LongestEnding is how many bytes the data of a task's ending may have.
+const LongestEnding = 16 << 10
+
+// Result is a picture of a task that ended.
+type Result struct {
+	URL    string `json:"url"`              // the service's address, for a day
+	Stored string `json:"stored,omitempty"` // its address below Sluice's; empty: it is not stored
+}
+
+// Ended is the data of an event that tells of a task's end: the members of head, an object that has some, and the task's results. pending
+// says that some are stored later. If that is too long, the results are left out, and truncated says so.
+func Ended(head []byte, results []Result, pending bool) json.RawMessage {
+	open, end := head[:len(head)-1:len(head)-1], "}"
+	if pending {
+		end = `,"pending":true}`
+	}
+	var list bytes.Buffer
+	list.WriteString(`,"results":`)
+	e := json.NewEncoder(&list)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(append([]Result{}, results...)) // texts always encode
+	list.Truncate(list.Len() - 1)                // the encoder's line end
+	if whole := append(append(open, list.Bytes()...), end...); len(whole) <= LongestEnding {
+		return whole
+	}
+	return append(append(open, `,"truncated":true`...), end...)
+}
