@@ -12,6 +12,8 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/billing"
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/chat"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
@@ -32,7 +34,7 @@ type fronts struct {
 	buffers *wire.Buffers
 	fetcher *upstream.Fetcher // of pictures, for clients that want them and not their addresses
 
-	vision, sync func(model string) bool // what [openai.Models] asks for
+	vision, sync func(model string) bool // what [conversation.Models] asks for
 }
 
 func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *polls, natives map[string]*route) *fronts {
@@ -57,9 +59,9 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			known := &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take}
+			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take}
 			request, err := kind.read(r, s, known)
-			if errors.Is(err, openai.ErrNoRoom) {
+			if errors.Is(err, conversation.ErrNoRoom) {
 				return refuseOutOfMemory()
 			}
 			if err == nil && request.Base64 && !f.fetcher.Allowed() {
@@ -71,8 +73,11 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			if w.front.Memory = &s.share; kind.chat {
-				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
+			if w.front.Memory = &s.share; request.Dialect != nil {
+				w.front.Chat(request.Dialect, conversation.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream)
+			}
+			for _, warning := range request.Warnings {
+				w.Header().Add("Sluice-Warning", warning)
 			}
 			return next(w, r, s)
 		}
@@ -80,13 +85,13 @@ func (f *fronts) translate(kind frontRequest) stage {
 }
 
 // errOnlyAddresses refuses a request for the pictures themselves.
-var errOnlyAddresses = &openai.Refusal{
+var errOnlyAddresses = &conversation.Refusal{
 	Status: http.StatusBadRequest, Code: "InvalidParameter", Param: "response_format",
 	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
 }
 
 // replace puts the service's request in place of the client's, which is not read any more.
-func (f *fronts) replace(s *requestState, request *openai.Request) error {
+func (f *fronts) replace(s *requestState, request *conversation.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
 	s.encoded = request.Base64
@@ -105,7 +110,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 
 // refuseMember refuses what the translator refuses.
 func refuseMember(w *reply, err error) error {
-	refused, ok := errors.AsType[*openai.Refusal](err)
+	refused, ok := errors.AsType[*conversation.Refusal](err)
 	if !ok {
 		return err
 	}
@@ -136,10 +141,9 @@ func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
 
 // frontRequest is a kind of request of OpenAI's interface.
 type frontRequest struct {
-	read   func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
+	read   func(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error)
 	params func(field string) string                                        // the client's name of a field of the service's request
-	chat   bool                                                             // else it asks for images
-	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: of a chat
+	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: repetitions are not recognized
 }
 
 // namesFor lists the models that the request's team and key may use.
@@ -149,21 +153,21 @@ func namesFor(s *requestState) []string {
 }
 
 var (
-	frontChat = frontRequest{readChat, openai.ChatParam, true, nil}
-	frontMake = frontRequest{readGeneration, openai.ImageParam, false, digestOfBody}
-	frontEdit = frontRequest{readEdit, openai.ImageParam, false, digestOfForm}
+	frontChat = frontRequest{readChat, chat.Param, nil}
+	frontMake = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
+	frontEdit = frontRequest{readEdit, openai.ImageParam, digestOfForm}
 )
 
-func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
-	return openai.Chat(s.body, models)
+func readChat(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
+	return chat.Read(s.body, models)
 }
 
-func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+func readGeneration(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 	s.repeats = newRepetition(r, s, sha256.Sum256(s.body))
 	return openai.Generation(s.body, models)
 }
 
-func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+func readEdit(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 	parts, err := openai.ReadForm(first(r.Header["Content-Type"]), s.body)
 	if err != nil {
 		return nil, err

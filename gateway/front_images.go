@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/dialect"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 )
@@ -184,10 +185,10 @@ func (w *lateReply) Write(p []byte) (int, error) {
 	return w.reply.Write(p)
 }
 
-// translate makes a reply write through an [openai.Writer].
+// translate makes a reply write through a [dialect.Writer].
 func (w *reply) translate() {
 	w.state.Front = frontName
-	w.front = openai.NewWriter(w.ResponseWriter, w.state.ID)
+	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, openai.AppendError)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 

@@ -1,8 +1,10 @@
-package openai
+package conversation
 
 import (
 	"bytes"
 	"iter"
+
+	"sluice/gateway/rawjson"
 )
 
 // frameMode decides whether the frames of a stream are increments, or cumulative: each repeats the whole text so far. Sluice asks
@@ -23,7 +25,7 @@ type frameMode struct {
 const (
 	grownEnough  = 2  // frames that must extend the one before to prove cumulative frames
 	agreedEnough = 48 // bytes that they must have begun with
-	mostHeld     = 64 // frames that may be held
+	MostHeld     = 64 // frames that may be held
 )
 
 // classify looks at the frame in s.answer and reports whether it can be translated now. If so, the held frames can, too.
@@ -32,8 +34,8 @@ func (m *frameMode) classify(s *Stream) bool {
 		return true
 	}
 	var c comparison
-	for i := range s.answer.choices {
-		c.compare(s, &s.answer.choices[i])
+	for i := range s.answer.Choices {
+		c.compare(s, &s.answer.Choices[i])
 	}
 	switch {
 	case c.differs:
@@ -48,7 +50,7 @@ func (m *frameMode) classify(s *Stream) bool {
 	default:
 		return s.held.empty()
 	}
-	if s.held.count() == mostHeld { // a text that grows would have proved it by now
+	if s.held.count() == MostHeld { // a text that grows would have proved it by now
 		m.decided = true
 	}
 	return m.decided
@@ -69,18 +71,18 @@ type comparison struct {
 	news             bool // the frame has a text or a tool call that no frame before had, or a finish_reason
 }
 
-func (c *comparison) compare(s *Stream, now *choice) {
-	before := s.progress(now.index)
-	c.compareText(&before.content, now.content)
-	c.compareText(&before.reasoning, now.reasoning)
+func (c *comparison) compare(s *Stream, now *Choice) {
+	before := s.progress(now.Index)
+	c.compareText(&before.content, now.Text)
+	c.compareText(&before.reasoning, now.Thinking)
 	position, known := 0, len(before.calls)
-	alone := length(now.calls) == 1
-	for r := array(now.calls); r.Element(); position++ {
+	alone := rawjson.Length(now.calls) == 1
+	for r := rawjson.Array(now.calls); r.Element(); position++ {
 		call := readCall(r.Value(), position)
 		call.alone = alone
-		c.compareText(&before.call(&call, &before.compared).arguments, call.arguments)
+		c.compareText(&before.call(&call, &before.compared).arguments, call.Arguments)
 	}
-	c.news = c.news || now.finish != nil || len(before.calls) > known
+	c.news = c.news || now.Finish != nil || len(before.calls) > known
 }
 
 func (c *comparison) compareText(before *textProgress, now []byte) {

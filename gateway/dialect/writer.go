@@ -1,4 +1,6 @@
-package openai
+// Package dialect writes the service's answers in the dialect of the client. How a dialect says it is known to the packages below;
+// this one knows when something can be said.
+package dialect
 
 import (
 	"bytes"
@@ -6,13 +8,18 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"sluice/gateway/conversation"
 )
 
-// Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in OpenAI's. It holds the header
+// Errors appends an error in a client's form.
+type Errors func(dst []byte, refused *conversation.Refusal) []byte
+
+// Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in the client's. It holds the header
 // back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
 // gateway has answered, and does not end an answer that broke off, so that it cannot pass for a whole one.
 //
-// An answer with an error status becomes OpenAI's error. [Writer.Chat] and [Writer.Pass] declare what other answers are; without
+// An answer with an error status becomes the client's error. [Writer.Chat] and [Writer.Pass] declare what other answers are; without
 // either, they are held until [Writer.TakeBack].
 type Writer struct {
 	// Params translates the name of a field of the service's request into the client's; nil: no field has a name.
@@ -25,22 +32,23 @@ type Writer struct {
 	Memory Memory
 
 	client sending
+	errors Errors
 	held   holding
-	pass   bool    // the answer is in OpenAI's form already
-	chat   bool    // it is a chat
-	head   Head    // of the chat
-	events bool    // the client wants it as a stream
-	usage  bool    // its stream ends with the usage
-	param  string  // of the error
-	status int     // 0: no answer has begun
-	stream *Stream // nil: the answer is not a stream
-	memory *Stream // for it
-	failed bool    // the stream's error is written
+	pass   bool                 // the answer is in the client's form already
+	chat   conversation.Dialect // nil: it is no chat
+	head   conversation.Head    // of the chat
+	events bool                 // the client wants it as a stream
+	param  string               // of the error
+	status int                  // 0: no answer has begun
+	stream *conversation.Stream // nil: the answer is not a stream
+	memory *conversation.Stream // for it
+	failed bool                 // the stream's error is written
 }
 
 // NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
-func NewWriter(under http.ResponseWriter, id string) *Writer {
+func NewWriter(under http.ResponseWriter, id string, form Errors) *Writer {
 	w := writers.Get().(*Writer)
+	w.errors = form
 	w.client = sending{under: under, control: *http.NewResponseController(under), id: id}
 	return w
 }
@@ -53,12 +61,12 @@ func (w *Writer) Release() {
 	writers.Put(w)
 }
 
-// Chat declares an answer to a chat. stream: the client reads only a stream. usage: a stream ends with the usage.
-func (w *Writer) Chat(head Head, stream, usage bool) {
-	w.chat, w.head, w.events, w.usage = true, head, stream, usage
+// Chat declares an answer to a chat, in a dialect. stream: the client reads only a stream.
+func (w *Writer) Chat(in conversation.Dialect, head conversation.Head, stream bool) {
+	w.chat, w.head, w.events = in, head, stream
 }
 
-// Pass declares that the answer is in OpenAI's form already.
+// Pass declares that the answer is in the client's form already.
 func (w *Writer) Pass() { w.pass = true }
 
 // Blame names the field of the service's request that an error is about.
@@ -90,7 +98,7 @@ func (w *Writer) TakeBack() bool {
 // Unwrap gives http.ResponseController the writer below.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.client.under }
 
-// Header is the header of both the answer in the service's form and that in OpenAI's.
+// Header is the header of both the answer in the service's form and that in the client's.
 func (w *Writer) Header() http.Header { return w.client.under.Header() }
 
 // WriteHeader begins the answer in the service's form.
@@ -102,12 +110,18 @@ func (w *Writer) WriteHeader(status int) {
 	switch {
 	case w.pass:
 		w.send(status, nil)
-	case w.chat && status < http.StatusBadRequest && streams(w.Header()):
-		w.stream = w.memory // an answer that was taken back may have begun another in it
-		w.stream.Begin(w.head, w.usage)
-	case w.chat:
+	case w.chat != nil && status < http.StatusBadRequest && streams(w.Header()):
+		w.stream = begin(w.memory, w.chat, w.head)
+	case w.chat != nil:
 		w.held.borrow()
 	}
+}
+
+// begin begins a stream in its memory. An answer that was taken back may have begun another there.
+func begin(memory *conversation.Stream, in conversation.Dialect, head conversation.Head) *conversation.Stream {
+	in.Begin(head)
+	memory.Begin(in)
+	return memory
 }
 
 func streams(h http.Header) bool {
@@ -164,17 +178,19 @@ func (w *Writer) End() (err error) {
 	defer w.held.giveBack()
 	switch h := &w.held; {
 	case w.status >= http.StatusBadRequest:
-		return w.refuse(ReadRefusal(w.status, h.native))
+		return w.refuse(conversation.ReadRefusal(w.status, h.native))
 	case w.stream != nil:
 		h.out, err = w.stream.End(h.out)
 		return w.chunks(err)
 	case w.events: // the service sent the answer whole, but the client reads only events
-		w.stream = w.memory
-		w.stream.Begin(w.head, w.usage)
+		w.stream = begin(w.memory, w.chat, w.head)
 		h.out, err = w.stream.Whole(h.out, h.native)
 		return w.chunks(err)
+	case w.chat == nil:
+		return w.refuse(conversation.Unreadable())
 	default:
-		if h.out, err = AppendCompletion(h.out, w.head, h.native); err != nil {
+		w.chat.Begin(w.head)
+		if h.out, err = conversation.Whole(h.out, w.chat, h.native); err != nil {
 			return w.refuse(err)
 		}
 		return w.whole(w.status, h.out)
@@ -197,17 +213,17 @@ func (w *Writer) Cut() error {
 
 // refuse writes an error.
 func (w *Writer) refuse(err error) error {
-	refusal, ok := errors.AsType[*Refusal](err)
+	refusal, ok := errors.AsType[*conversation.Refusal](err)
 	if !ok {
-		refusal = &Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
+		refusal = &conversation.Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
 	}
 	if refusal.Param == "" {
 		refusal.Param = w.param
 	}
-	return w.whole(refusal.Status, AppendError(nil, refusal))
+	return w.whole(refusal.Status, w.errors(nil, refusal))
 }
 
-// whole writes a whole answer in OpenAI's form.
+// whole writes a whole answer in the client's form.
 func (w *Writer) whole(status int, body []byte) error {
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.send(status, applicationJSON)

@@ -1,10 +1,14 @@
-package openai
+package dialect
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/chat"
+	"sluice/gateway/openai"
 )
 
 const wordFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
@@ -14,8 +18,8 @@ const lastFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","co
 func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
 	t.Helper()
 	under := httptest.NewRecorder()
-	w := NewWriter(under, "7f3c")
-	w.Chat(Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false, false)
+	w := NewWriter(under, "7f3c", openai.AppendError)
+	w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false)
 	return w, under
 }
 
@@ -62,7 +66,7 @@ func TestHeldAnswersAreTakenBack(t *testing.T) {
 		if !w.TakeBack() {
 			t.Fatalf("%s: it was sent: %s", media, under.Body)
 		}
-		w.Params = ChatParam
+		w.Params = chat.Param
 		w.Blame("parameters.top_p")
 		w.Task, w.Final = "t1", true
 		write(t, w, "application/json", 502, `{"code":"InternalError","message":"It broke off.","request_id":"7f3c"}`)
@@ -81,25 +85,11 @@ func TestHeldAnswersAreTakenBack(t *testing.T) {
 
 func TestOwnAnswersPass(t *testing.T) {
 	under := httptest.NewRecorder()
-	w := NewWriter(under, "7f3c")
+	w := NewWriter(under, "7f3c", openai.AppendError)
 	w.Pass()
 	write(t, w, "application/json", http.StatusOK, `{"object":"list"}`)
 	if err := w.End(); err != nil || under.Body.String() != `{"object":"list"}` {
 		t.Errorf("%v: %s", err, under.Body)
-	}
-}
-
-func TestForms(t *testing.T) {
-	const contentType = `multipart/form-data; boundary=x`
-	part := "--x\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nhello\r\n"
-	parts, err := ReadForm(contentType, []byte(part+"--x--\r\n"))
-	if err != nil || len(parts) != 1 || parts[0].Name != "prompt" || string(parts[0].Data) != "hello" {
-		t.Errorf("%+v, %v", parts, err)
-	}
-	for about, body := range map[string]string{"cut": part, "too many parts": strings.Repeat(part, 65) + "--x--\r\n", "no form": "hello"} {
-		if parts, err := ReadForm(contentType, []byte(body)); err == nil {
-			t.Errorf("%s: %d parts", about, len(parts))
-		}
 	}
 }
 
@@ -108,8 +98,8 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 	for range 3 {
 		for _, stream := range []bool{true, false} {
 			w, _ := chatting(t)
-			w.Chat(Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream, stream)
-			w.Task, w.Final, w.Params = "t1", true, ChatParam
+			w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream)
+			w.Task, w.Final, w.Params = "t1", true, chat.Param
 			if write(t, w, "text/event-stream", 200, wordFrame, wordFrame[:40]); stream {
 				_ = w.Cut()
 			}
@@ -145,4 +135,14 @@ func TestLongAnswersTakeMemory(t *testing.T) {
 		}
 		w.Release()
 	}
+}
+
+// answering is a chat's dialect.
+func answering(t *testing.T) conversation.Dialect {
+	t.Helper()
+	r, err := chat.Read([]byte(`{"model":"llm-max","messages":[]}`), new(conversation.Models))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Dialect
 }

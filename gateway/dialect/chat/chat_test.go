@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
 func TestChatRefusals(t *testing.T) {
@@ -15,7 +18,6 @@ func TestChatRefusals(t *testing.T) {
 		param          string
 	}{
 		{"both limits", `"max_tokens":1,"max_completion_tokens":1`, "max_tokens"},
-		{"a penalty that the service has not", `"frequency_penalty":0.1`, "frequency_penalty"},
 		{"a penalty that is no number", `"frequency_penalty":"0"`, "frequency_penalty"},
 		{"biases", `"logit_bias":{"1":-100}`, "logit_bias"},
 		{"sound", `"modalities":["text","audio"]`, "modalities"},
@@ -26,7 +28,9 @@ func TestChatRefusals(t *testing.T) {
 		{"a search", `"web_search_options":{}`, "web_search_options"},
 		{"functions of old", `"functions":[{"name":"f"}]`, "functions"},
 		{"a call of old", `"function_call":"auto"`, "function_call"},
-		{"any tool", `"tool_choice":"required"`, "tool_choice"},
+		{"any tool of none", `"tool_choice":"required"`, "tool_choice"},
+		{"any tool of an empty list", `"tool_choice":"required","tools":[]`, "tool_choice"},
+		{"the only tool, without a name", `"tool_choice":"required","tools":[{"type":"function"}]`, "tools[0].function.name"},
 		{"some tools", `"tool_choice":{"type":"allowed_tools"}`, "tool_choice"},
 		{"a tool without a type", `"tool_choice":{"function":{"name":"f"}}`, "tool_choice"},
 		{"input", `"input":{}`, "input"},
@@ -59,8 +63,8 @@ func manyMembers(n int) string {
 
 func mustRefuse(t *testing.T, body, param string) {
 	t.Helper()
-	r, err := Chat([]byte(body), testModels)
-	refusal, ok := errors.AsType[*Refusal](err)
+	r, err := Read([]byte(body), dialecttest.Models)
+	refusal, ok := errors.AsType[*conversation.Refusal](err)
 	if !ok || r != nil {
 		t.Fatalf("%v, %v: want a refusal", r, err)
 	}
@@ -93,7 +97,7 @@ func TestFaultIsTold(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"a":1,}`: "byte 7", "{\"a\":\"\xff\"}": "byte 6", `{} 1`: "byte", `{"a":"\ud800"}`: "byte 6",
 	} {
-		_, err := Chat([]byte(body), testModels)
+		_, err := Read([]byte(body), dialecttest.Models)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
@@ -105,12 +109,8 @@ func TestImagesAreCopiedOnce(t *testing.T) {
 	const size = 8 << 20
 	body := []byte(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
 		strings.Repeat("A", size) + `"}}]}],"model":"llm-vl"}`)
-	file := make([]byte, size)
-	for name, translate := range map[string]func() (*Request, error){
-		"Chat": func() (*Request, error) { return Chat(body, testModels) },
-		"Edit": func() (*Request, error) {
-			return Edit([]Part{{Name: "model", Data: []byte("m")}, {Name: "prompt", Data: []byte("p")}, {Name: "image", File: "a", Data: file}}, testModels)
-		},
+	for name, translate := range map[string]func() (*conversation.Request, error){
+		"Chat": func() (*conversation.Request, error) { return Read(body, dialecttest.Models) },
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -151,14 +151,14 @@ func TestGeneratedChats(t *testing.T) {
 			}
 		}
 		body.WriteString("}")
-		got, err := Chat([]byte(body.String()), testModels)
+		got, err := Read([]byte(body.String()), dialecttest.Models)
 		if err != nil {
 			r.Fatal(err)
 		}
 		if text := `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Hi"}]},"parameters":{"result_format":"message"` + want.String() + "}}"; string(got.Body) != text {
 			r.Fatalf("%s, want %s", got.Body, text)
 		}
-		mustBeJSON(t, got.Body)
+		dialecttest.MustBeJSON(t, got.Body)
 	})
 }
 
@@ -189,5 +189,41 @@ func TestMessageRefusals(t *testing.T) {
 		t.Run(c.story, func(t *testing.T) {
 			mustRefuse(t, `{"model":"llm-max","messages":[{"role":"system","content":"Be brief."},`+c.message+`]}`, c.param)
 		})
+	}
+}
+
+// What the service's request takes is asked for before it is made.
+func TestRequestsWithoutRoom(t *testing.T) {
+	full := &conversation.Models{Room: func(int64) bool { return false }}
+	if _, err := Read([]byte(`{"model":"m","messages":[]}`), full); !errors.Is(err, conversation.ErrNoRoom) {
+		t.Error(err)
+	}
+}
+
+// A choice that requires any call forces the only function; of several the service is asked to choose, and the client is told.
+func TestAnyToolIsRequired(t *testing.T) {
+	const level, tide = `{"type":"function","function":{"name":"level"}}`, `{"type":"function","function":{"name":"tide"}}`
+	const forced, auto = `"tool_choice":{"type":"function","function":{"name":"level"}}`, `"tool_choice":"auto"`
+	for _, c := range []struct {
+		story, members, want string
+		warned               bool
+	}{
+		{"one tool", `"tools":[` + level + `],"tool_choice":"required"`, forced, false},
+		{"one tool, behind the choice", `"tool_choice":"required","tools":[` + level + `]`, forced, false},
+		{"several tools", `"tools":[` + level + `,` + tide + `],"tool_choice":"required"`, auto, true},
+		{"one tool, and the model thinks", `"tools":[` + level + `],"tool_choice":"required","reasoning_effort":"low"`, auto, true},
+		{"one tool, and it thinks by the service's own switch", `"tools":[` + level + `],"tool_choice":"required","enable_thinking":true`, auto, true},
+		{"one tool, and it does not think", `"tools":[` + level + `],"tool_choice":"required","reasoning_effort":"none"`, forced, false},
+	} {
+		r, err := Read([]byte(`{"model":"llm-max","messages":[{"role":"user","content":"Hi"}],`+c.members+`}`), dialecttest.Models)
+		if err != nil {
+			t.Fatal(c.story, err)
+		}
+		if got := string(r.Body); !strings.Contains(got, c.want) || strings.Count(got, "tool_choice") != 1 || (len(r.Warnings) == 1) != c.warned {
+			t.Errorf("%s: %s %q, want %s", c.story, got, r.Warnings, c.want)
+		}
+		for _, finding := range dialecttest.Judged(t, r).Violations {
+			t.Errorf("%s: %s", c.story, finding)
+		}
 	}
 }

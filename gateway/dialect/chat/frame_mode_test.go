@@ -1,9 +1,12 @@
-package openai
+package chat
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
 const longText = "A mill stands beside the river, and its wheel turns all day."
@@ -43,9 +46,9 @@ func TestFrameMode(t *testing.T) {
 				if i == len(c.texts)-1 {
 					finish = "stop"
 				}
-				documents = append(documents, frameOf(text, finish))
+				documents = append(documents, dialecttest.Frame(text, finish))
 			}
-			out, err := translated(t, nativeStream(documents...), 1<<30)
+			out, err := translated(dialecttest.Frames(documents...), 1<<30)
 			d := decodeStream(t, out)
 			if err != nil || d.choices[0].content != c.want || d.choices[0].finish != "stop" || !d.done {
 				t.Errorf("%+v, %v: want %q", d.choices[0], err, c.want)
@@ -56,10 +59,10 @@ func TestFrameMode(t *testing.T) {
 
 // TestNothingWaitsLong: frames that may mean either are held, but not for ever.
 func TestNothingWaitsLong(t *testing.T) {
-	s := NewStream(testHead, false)
+	s := conversation.NewStream(begun(false))
 	longest, waited := 0, 0
 	for range 500 {
-		out, err := s.Append(nil, nativeStream(frameOf("-", "null")))
+		out, err := s.Append(nil, dialecttest.Frames(dialecttest.Frame("-", "null")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +70,7 @@ func TestNothingWaitsLong(t *testing.T) {
 			longest, waited = max(longest, waited), 0
 		}
 	}
-	if longest == 0 || longest > mostHeld+2 || waited > 1 {
+	if longest == 0 || longest > conversation.MostHeld+2 || waited > 1 {
 		t.Errorf("%d frames waited, %d at the end", longest, waited)
 	}
 }
@@ -78,7 +81,7 @@ func TestCallsOfRepeatedFrames(t *testing.T) {
 		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"` +
 			arguments + `"}},{"index":1,"id":"call_2","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"` + finish + `"}]}}`
 	}
-	out, err := translated(t, nativeStream(frame(`{\"a`, "null"), frame(`{\"a\":`, "null"), frame(`{\"a\":1}`, "tool_calls")), 1<<30)
+	out, err := translated(dialecttest.Frames(frame(`{\"a`, "null"), frame(`{\"a\":`, "null"), frame(`{\"a\":1}`, "tool_calls")), 1<<30)
 	want := []addedCall{{"call_1", "function", "f", `{"a":1}`}, {"call_2", "function", "g", "{}"}}
 	if d := decodeStream(t, out); err != nil || !slices.Equal(d.choices[0].calls, want) || d.choices[0].finish != "tool_calls" {
 		t.Errorf("%+v, %v", d.choices[0], err)
@@ -110,7 +113,7 @@ func TestCallsWithoutAnIndex(t *testing.T) {
 		},
 		"both in one frame": {frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`))},
 	} {
-		out, err := translated(t, nativeStream(documents...), 1<<30)
+		out, err := translated(dialecttest.Frames(documents...), 1<<30)
 		if d := decodeStream(t, out); err != nil || !slices.Equal(d.choices[0].calls, want) || !d.done {
 			t.Errorf("%s: %+v, %v", story, d.choices[0], err)
 		}
@@ -125,7 +128,7 @@ func TestRepetitionBesideANewCall(t *testing.T) {
 	call := func(arguments string) string {
 		return `{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"` + arguments + `"}}`
 	}
-	out, err := translated(t, nativeStream(frame("", "null"), frame(call(""), "null"), frame(call("{}"), "null"), frame(call("{}"), "tool_calls")), 1<<30)
+	out, err := translated(dialecttest.Frames(frame("", "null"), frame(call(""), "null"), frame(call("{}"), "null"), frame(call("{}"), "tool_calls")), 1<<30)
 	d := decodeStream(t, out)
 	if got := d.choices[0]; err != nil || got.content != "Let me look." || !slices.Equal(got.calls, []addedCall{{"a", "function", "f", "{}"}}) {
 		t.Errorf("%+v, %v", got, err)

@@ -1,8 +1,10 @@
-package openai
+package dialect
 
 import (
 	"net/http"
 	"sync"
+
+	"sluice/gateway/conversation"
 )
 
 // sending is what leaves for the client.
@@ -46,7 +48,7 @@ const (
 )
 
 // writers pools the Writers of requests that have ended. Each has the memory of a stream.
-var writers = sync.Pool{New: func() any { return &Writer{memory: new(Stream)} }}
+var writers = sync.Pool{New: func() any { return &Writer{memory: new(conversation.Stream)} }}
 
 // buffers hold an answer to a chat, in the service's form and in OpenAI's. A whole answer keeps them to its end, a stream only
 // while a piece of it is written.

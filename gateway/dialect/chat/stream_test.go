@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
 // added is what a client has of a choice once it has added up its chunks, as the official libraries do.
@@ -66,7 +69,7 @@ func decodeStream(t *testing.T, stream []byte) decodedStream {
 			d.done = true
 			continue
 		}
-		mustBeJSON(t, []byte(data))
+		dialecttest.MustBeJSON(t, []byte(data))
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
 			t.Fatalf("%s: %v", data, err)
@@ -122,19 +125,8 @@ func orEmpty(s *string) string {
 }
 
 // translated is a whole stream, handed over in pieces of this many bytes.
-func translated(t *testing.T, native []byte, piece int) ([]byte, error) {
-	t.Helper()
-	s := NewStream(testHead, true)
-	var out []byte
-	for len(native) > 0 {
-		n := min(piece, len(native))
-		var err error
-		if out, err = s.Append(out, native[:n]); err != nil {
-			return out, err
-		}
-		native = native[n:]
-	}
-	return s.End(out)
+func translated(native []byte, piece int) ([]byte, error) {
+	return dialecttest.Translated(begun(true), native, piece)
 }
 
 // TestStreamsCutAnywhere: where a stream is cut makes no difference.
@@ -147,9 +139,9 @@ func TestStreamsCutAnywhere(t *testing.T) {
 		}
 		for _, end := range []string{"\n", "\r", "\r\n"} {
 			native := bytes.ReplaceAll(archive.Files[0].Data, []byte("\n"), []byte(end))
-			want, wantErr := translated(t, native, 1<<30)
+			want, wantErr := translated(native, 1<<30)
 			for _, piece := range []int{1, 2, 7, 100} {
-				got, err := translated(t, native, piece)
+				got, err := translated(native, piece)
 				if !bytes.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 					t.Errorf("%s, %q, pieces of %d:\n%s\n%v, want\n%s\n%v", file, end, piece, got, err, want, wantErr)
 				}
@@ -161,21 +153,6 @@ func TestStreamsCutAnywhere(t *testing.T) {
 	}
 }
 
-// nativeStream is a stream of frames with these documents.
-func nativeStream(documents ...string) []byte {
-	var b bytes.Buffer
-	for i, document := range documents {
-		fmt.Fprintf(&b, "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:%s\n\n", i+1, document)
-	}
-	return b.Bytes()
-}
-
-// frameOf is a frame with one choice.
-func frameOf(content, finish string) string {
-	text, _ := json.Marshal(content)
-	return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"role":"assistant"},"finish_reason":%q}]}}`, text, finish)
-}
-
 func TestFailures(t *testing.T) {
 	failure := "event:error\n:HTTP_STATUS/429\ndata:{\"code\":\"Throttling\",\"message\":\"slow\"}\n\n"
 	for _, c := range []struct {
@@ -184,25 +161,25 @@ func TestFailures(t *testing.T) {
 		failure       string // in the stream
 	}{
 		{"at first", failure, 429, ""},
-		{"after a frame without content", string(nativeStream(frameOf("", "null"))) + failure, 429, ""},
-		{"after content", string(nativeStream(frameOf("a", "null"))) + failure, 0, "rate_limit_error"},
-		{"after frames that wait", string(nativeStream(frameOf("a", "null"), frameOf("ab", "null"))) + failure, 0, "rate_limit_error"},
+		{"after a frame without content", string(dialecttest.Frames(dialecttest.Frame("", "null"))) + failure, 429, ""},
+		{"after content", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + failure, 0, "rate_limit_error"},
+		{"after frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))) + failure, 0, "rate_limit_error"},
 		{"without a word for it", "data:{\"code\":\"InternalError\",\"message\":\"m\"}\n\n", 500, ""},
 		{"with a status that is none", "event:error\n:HTTP_STATUS/200\ndata:{\"code\":\"InternalError\"}\n\n", 500, ""},
 		{"a status of another frame", ":HTTP_STATUS/404\n\nevent:error\ndata:{}\n\n", 500, ""},
 		{"no JSON", "data:{\"output\":\n\n", 502, ""},
-		{"no JSON after content", string(nativeStream(frameOf("a", "null"))) + "data:<html>\n\n", 0, "server_error"},
+		{"no JSON after content", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + "data:<html>\n\n", 0, "server_error"},
 		{"no frames", "", 502, ""},
-		{"frames without choices", string(nativeStream(`{"output":{},"usage":{"input_tokens":1}}`)), 502, ""},
-		{"no finish", string(nativeStream(frameOf("a", "null"), frameOf("b", "null"))), 0, "server_error"},
-		{"no finish, and frames that wait", string(nativeStream(frameOf("a", "null"), frameOf("ab", "null"))), 0, "server_error"},
-		{"no finish of one choice", string(nativeStream(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"},{"message":{"content":"b"},"finish_reason":"null"}]}}`)), 0, "server_error"},
-		{"more after an error", string(nativeStream(frameOf("a", "null"))) + failure + string(nativeStream(frameOf("b", "stop"))), 0, "rate_limit_error"},
+		{"frames without choices", string(dialecttest.Frames(`{"output":{},"usage":{"input_tokens":1}}`)), 502, ""},
+		{"no finish", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null"))), 0, "server_error"},
+		{"no finish, and frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))), 0, "server_error"},
+		{"no finish of one choice", string(dialecttest.Frames(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"},{"message":{"content":"b"},"finish_reason":"null"}]}}`)), 0, "server_error"},
+		{"more after an error", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + failure + string(dialecttest.Frames(dialecttest.Frame("b", "stop"))), 0, "rate_limit_error"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
-			out, err := translated(t, []byte(c.native), 50)
+			out, err := translated([]byte(c.native), 50)
 			if c.status != 0 {
-				if r, ok := err.(*Refusal); !ok || r.Status != c.status || len(out) > 0 { //nolint:errorlint // that it is bare is the contract
+				if r, ok := err.(*conversation.Refusal); !ok || r.Status != c.status || len(out) > 0 { //nolint:errorlint // that it is bare is the contract
 					t.Errorf("%v after %q, want a refusal of %d", err, out, c.status)
 				}
 				return
@@ -215,14 +192,14 @@ func TestFailures(t *testing.T) {
 }
 
 func TestByteOrderMark(t *testing.T) {
-	out, err := translated(t, append([]byte("\xef\xbb\xbf"), "data:"+frameOf("a", "stop")+"\n\n"...), 1)
+	out, err := translated(append([]byte("\xef\xbb\xbf"), "data:"+dialecttest.Frame("a", "stop")+"\n\n"...), 1)
 	if d := decodeStream(t, out); err != nil || d.choices[0] == nil || d.choices[0].content != "a" {
 		t.Errorf("%s, %v", out, err)
 	}
 }
 
 func TestEventTooLarge(t *testing.T) {
-	s := NewStream(testHead, false)
+	s := conversation.NewStream(begun(false))
 	piece := bytes.Repeat([]byte("a"), 1<<20)
 	_, err := s.Append(nil, []byte("data:"))
 	for i := 0; err == nil && i < 64; i++ {
@@ -238,11 +215,11 @@ func TestLogprobsOfRepeatedFrames(t *testing.T) {
 		return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q},"finish_reason":%q,"logprobs":{"content":[%s]}}]}}`,
 			text, finish, strings.TrimSuffix(strings.Repeat(`{"token":"t"},`, tokens), ","))
 	}
-	out, err := translated(t, nativeStream(frame("a", 1, "null"), frame("ab", 2, "null"), frame("abc", 3, "null"), frame("abc", 3, "stop")), 1<<30)
+	out, err := translated(dialecttest.Frames(frame("a", 1, "null"), frame("ab", 2, "null"), frame("abc", 3, "null"), frame("abc", 3, "stop")), 1<<30)
 	if d := decodeStream(t, out); err != nil || d.choices[0].tokens != 3 || d.choices[0].content != "abc" {
 		t.Errorf("%s, %v", out, err)
 	}
-	out, err = translated(t, nativeStream(frame("a", 1, "null"), frame("b", 1, "null"), frame("c", 1, "stop")), 1<<30)
+	out, err = translated(dialecttest.Frames(frame("a", 1, "null"), frame("b", 1, "null"), frame("c", 1, "stop")), 1<<30)
 	if d := decodeStream(t, out); err != nil || d.choices[0].tokens != 3 || d.choices[0].content != "abc" {
 		t.Errorf("%s, %v", out, err)
 	}
@@ -250,7 +227,7 @@ func TestLogprobsOfRepeatedFrames(t *testing.T) {
 
 // TestUsageUnknown: without usage there is no chunk for it.
 func TestUsageUnknown(t *testing.T) {
-	out, err := translated(t, nativeStream(frameOf("a", "stop")), 1<<30)
+	out, err := translated(dialecttest.Frames(dialecttest.Frame("a", "stop")), 1<<30)
 	if d := decodeStream(t, out); err != nil || d.usage != "" || !d.done || d.chunks != 1 {
 		t.Errorf("%s, %v", out, err)
 	}
@@ -260,7 +237,7 @@ func TestUsageUnknown(t *testing.T) {
 func TestClearedStreamsAreNew(t *testing.T) {
 	files, _ := filepath.Glob("testdata/streams/*.txt")
 	slices.Reverse(files)
-	used := new(Stream)
+	used := new(conversation.Stream)
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
@@ -271,8 +248,8 @@ func TestClearedStreamsAreNew(t *testing.T) {
 			if cut {
 				native = native[:len(native)*2/3]
 			}
-			fresh := NewStream(testHead, cut)
-			used.Begin(testHead, cut)
+			fresh := conversation.NewStream(begun(cut))
+			used.Begin(begun(cut))
 			want, wantErr := fresh.Append(nil, native)
 			got, gotErr := used.Append(nil, native)
 			if !cut && wantErr == nil {

@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"bytes"
@@ -6,38 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sluice/gateway/conversation"
 )
 
 // usualEvent is an event with a text and a usage.
 func usualEvent(id int, text string) string {
 	return fmt.Sprintf("id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":%q,\"reasoning_content\":\"\",\"role\":\"assistant\"},\"index\":0,\"finish_reason\":\"null\"}]},\"usage\":{\"output_tokens\":%d},\"request_id\":\"7f3c\"}\n\n", id, text, id)
-}
-
-// TestUsualEventsFit: in each form that the service has, they are read by comparing them with the one before.
-func TestUsualEventsFit(t *testing.T) {
-	const usage = `"usage":{"output_tokens":%[1]d}`
-	for _, form := range []string{
-		`data:{"output":{"choices":[{"message":{"content":"%[2]s"}}]},` + usage + `}`,
-		`data:{"output":{"choices":[{"message":{"content":"","reasoning_content":"%[2]s"},"index":1}]},` + usage + `,"request_id":"7f3c"}`,
-		`data:{"output":{"choices":[{"message":{"content":[{"text":"%[2]s"}]},"finish_reason":"null"}]},` + usage + `}`,
-		`data:{"output":{"text":"%[2]s","finish_reason":"null"},` + usage + `}`,
-		`data: { "output" : { "choices" : [ { "message" : { "content" : "%[2]s" } } ] } , ` + usage + ` }`,
-		"id:%[1]d\nevent:result\n:HTTP_STATUS/200\n" + `data:{"output":{"choices":[{"message":{"content":"%[2]s"}}]},` + usage + `}`,
-		"id: %[1]d\nevent: result\n" + `data: {"output":{"choices":[{"message":{"content":"%[2]s"}}]},` + usage + `}`,
-	} {
-		event := func(n int, text string) string { return fmt.Sprintf(form+"\n\n", n, text) }
-		s := NewStream(testHead, true)
-		if _, err := s.Append(nil, []byte(event(9, "a")+event(10, "b"))); err != nil {
-			t.Fatal(err)
-		}
-		for _, text := range []string{"c", "", "词 \U0001f600", `\"\u00e4\n`, strings.Repeat("long ", 9000)} {
-			next := event(1234, text)
-			got, usage, size := s.pattern.fits([]byte(next + "id:1235"))
-			if string(got) != text || string(usage) != `{"output_tokens":1234}` || size != len(next) {
-				t.Errorf("%.300q: %.50q, %s, %d of %d bytes", next, got, usage, size, len(next))
-			}
-		}
-	}
 }
 
 // unusual are changes of a usual event with the number 7 and the text c.
@@ -81,7 +56,7 @@ func TestUnusualEvents(t *testing.T) {
 func sameInTwo(t *testing.T, before, among, after string, first, step int) {
 	t.Helper()
 	native := []byte(before + among + after)
-	want, wantErr := translated(t, native, 1)
+	want, wantErr := translated(native, 1)
 	for cut := first; cut < len(among); cut += step {
 		got, err := inTwo(native, len(before)+cut)
 		if !bytes.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
@@ -92,7 +67,7 @@ func sameInTwo(t *testing.T, before, among, after string, first, step int) {
 
 // inTwo translates a stream in two pieces.
 func inTwo(native []byte, cut int) ([]byte, error) {
-	s := NewStream(testHead, true)
+	s := conversation.NewStream(begun(true))
 	out, err := s.Append(nil, native[:cut])
 	if err == nil {
 		out, err = s.Append(out, native[cut:])

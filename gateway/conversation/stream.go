@@ -1,49 +1,50 @@
-package openai
+package conversation
 
-import "slices"
+import (
+	"slices"
 
-// Stream translates one stream of the service into chat.completion.chunks. Append returns immediately everything that its input
+	"sluice/gateway/rawjson"
+)
+
+// Stream reads one stream of the service, and tells a dialect what is new in it. Append tells immediately everything that its input
 // has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
 // and must not be copied.
 type Stream struct {
-	head      []byte // of every chunk, up to its choices
-	tail      string // of every chunk, from the end of its choices
-	usage     []byte // the last one seen: it counts the whole stream so far
-	withUsage bool
-	events    events
-	answer    answer // of the frame that is being translated
-	pattern   pattern
-	mode      frameMode
-	choices   []progress
-	held      heldFrames // frames whose mode is not decided
-	started   bool       // a chunk was made
-	ended     bool       // no more output
+	dialect  Dialect
+	usage    []byte // the last one seen: it counts the whole stream so far
+	events   events
+	answer   Answer // of the frame that is being read
+	news     Delta  // of one of its choices
+	logprobs []byte // room for those of the news
+	pattern  pattern
+	mode     frameMode
+	choices  []progress
+	held     heldFrames // frames whose mode is not decided
+	started  bool       // the dialect was told of something
+	ended    bool       // no more output
 }
 
-// NewStream starts a stream. withUsage is [Request].Usage.
-func NewStream(head Head, withUsage bool) *Stream {
+// NewStream starts a stream. The dialect MUST have begun.
+func NewStream(in Dialect) *Stream {
 	s := new(Stream)
-	s.Begin(head, withUsage)
+	s.Begin(in)
 	return s
 }
 
 // Begin resets the stream, and starts another in its memory.
-func (s *Stream) Begin(head Head, withUsage bool) {
+func (s *Stream) Begin(in Dialect) {
 	s.Clear()
-	s.head = append(head.appendTo(append(s.head, "data: "...), "chat.completion.chunk"), `,"choices":[`...)
-	s.tail = "]}\n\n"
-	if s.withUsage = withUsage; withUsage {
-		s.tail = `],"usage":null}` + "\n\n"
-	}
+	s.dialect = in
 }
 
 // Clear resets the stream. It keeps the memory that every stream needs.
 func (s *Stream) Clear() {
 	clear(s.choices)
-	clear(s.answer.choices)
+	clear(s.answer.Choices)
+	clear(s.news.Calls)
 	*s = Stream{
-		head: s.head[:0], usage: s.usage[:0], choices: s.choices[:0], answer: answer{choices: s.answer.choices[:0]},
-		pattern: pattern{room: s.pattern.room[:0]},
+		usage: s.usage[:0], choices: s.choices[:0], answer: Answer{Choices: s.answer.Choices[:0]},
+		pattern: pattern{room: s.pattern.room[:0]}, news: Delta{Calls: s.news.Calls[:0]},
 	}
 }
 
@@ -56,7 +57,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	for s.events.take(piece); !s.ended; {
 		fresh := s.events.fresh()
 		if fresh {
-			dst = s.appendUsual(dst)
+			dst = s.tellUsual(dst)
 		}
 		from := s.events.at
 		if !s.events.next() {
@@ -71,13 +72,13 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 		}
 	}
 	if s.events.tooLarge && !s.ended {
-		return s.fail(dst, unreadable())
+		return s.fail(dst, Unreadable())
 	}
 	return dst, nil
 }
 
-// appendUsual appends the chunks of the next events, as long as they are like the one before.
-func (s *Stream) appendUsual(dst []byte) []byte {
+// tellUsual tells of the next events, as long as they are like the one before.
+func (s *Stream) tellUsual(dst []byte) []byte {
 	for {
 		text, usage, size := s.pattern.fits(s.events.rest())
 		if size == 0 {
@@ -86,11 +87,11 @@ func (s *Stream) appendUsual(dst []byte) []byte {
 		s.events.at += size
 		s.answer.usual(&s.pattern, text, usage)
 		s.keepUsage()
-		dst = s.appendChunks(dst)
+		dst = s.tell(dst)
 	}
 }
 
-// End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
+// End appends the end of the stream. Call it only if the service's stream ended
 // in order; if it was cut, call [Stream.Cut] and cut the client's stream, too. A stream in which a choice has no finish_reason
 // broke off, although its end looks like one: it ends with an error. The error is as of [Stream.Append].
 func (s *Stream) End(dst []byte) ([]byte, error) {
@@ -111,14 +112,14 @@ func (s *Stream) End(dst []byte) ([]byte, error) {
 }
 
 // Whole appends a whole stream for an answer that arrived in one piece, as if it were its only frame. The error is as of
-// [AppendCompletion]; with it, nothing is appended.
+// [Whole]; with it, nothing is appended.
 func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
 	dst, err := s.translate(dst, event{data: answer})
 	switch {
 	case err != nil:
 		return dst, err
 	case len(s.choices) == 0:
-		return s.fail(dst, unreadable())
+		return s.fail(dst, Unreadable())
 	}
 	return s.close(s.release(dst)), nil
 }
@@ -126,11 +127,7 @@ func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
 // close appends the end of a stream that is whole.
 func (s *Stream) close(dst []byte) []byte {
 	s.ended = true
-	if u := readUsage(s.usage); s.withUsage && u.known() {
-		dst = u.appendTo(append(append(dst, s.head...), `],"usage":`...))
-		dst = append(dst, "}\n\n"...)
-	}
-	return append(dst, "data: [DONE]\n\n"...)
+	return s.dialect.Close(dst, ReadUsage(s.usage))
 }
 
 // Cut appends the content of the frames that were held when the stream was cut. The Stream makes no more output.
@@ -150,12 +147,12 @@ func (s *Stream) finished() bool {
 // unfinished is the error of a stream that ended before its choices.
 func (s *Stream) unfinished() *Refusal {
 	if len(s.choices) == 0 {
-		return unreadable()
+		return Unreadable()
 	}
-	return &Refusal{Status: 502, Code: codeAnswer, Message: "The service's answer broke off."}
+	return &Refusal{Status: 502, Code: CodeAnswer, Message: "The service's answer broke off."}
 }
 
-// translate appends the chunks of one event.
+// translate tells of one event.
 func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	ok := s.answer.read(e.data)
 	switch {
@@ -165,12 +162,12 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 		}
 		return s.fail(dst, ReadRefusal(e.status, e.data))
 	case !ok:
-		return s.fail(dst, unreadable())
+		return s.fail(dst, Unreadable())
 	}
 	s.keepUsage()
 	ready := s.mode.classify(s)
 	if ready && s.held.empty() {
-		return s.appendChunks(dst), nil
+		return s.tell(dst), nil
 	}
 	s.held.add(e.data)
 	if ready {
@@ -180,17 +177,17 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 }
 
 func (s *Stream) keepUsage() {
-	if s.withUsage && kind(s.answer.usage) == '{' {
+	if rawjson.Kind(s.answer.usage) == '{' {
 		s.usage = append(s.usage[:0], s.answer.usage...)
 	}
 }
 
-// release appends the chunks of the held frames.
+// release tells of the held frames.
 func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
 	for frame := range s.held.all() {
 		s.answer.read(frame)
-		dst = s.appendChunks(dst)
+		dst = s.tell(dst)
 	}
 	s.held.clear()
 	return dst
@@ -203,5 +200,5 @@ func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
 	if !s.started {
 		return dst, r
 	}
-	return append(AppendError(append(dst, "data: "...), r), "\n\n"...), nil
+	return s.dialect.Fail(dst, r), nil
 }

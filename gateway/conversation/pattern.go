@@ -1,4 +1,4 @@
-package openai
+package conversation
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 // pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text,
 // and its usage. An event that fits is read by comparison. The compared bytes were checked in the event before, and a reader
-// checks the rest, so the result is that of [answer.read].
+// checks the rest, so the result is that of [Answer.read].
 type pattern struct {
 	room      []byte // of the three parts
 	head      []byte // after the id, to the quote before the text
@@ -55,7 +55,7 @@ func idEnd(event []byte) int {
 
 // learn makes a pattern of an event that was read into a, if nothing but its text can change in similar events. data is where the
 // event has its data.
-func (p *pattern) learn(event []byte, data int, a *answer) {
+func (p *pattern) learn(event []byte, data int, a *Answer) {
 	p.head = p.head[:0]
 	if !a.plain() || len(event)-a.textSize > longestPattern {
 		return
@@ -68,23 +68,23 @@ func (p *pattern) learn(event []byte, data int, a *answer) {
 	p.room = append(append(append(p.room[:0], event[id:from]...), event[to+1:next]...), event[rest:]...)
 	head, middle := from-id, from-id+next-to-1
 	p.head, p.middle, p.tail = p.room[:head], p.room[head:middle], p.room[middle:]
-	p.index, p.reasoning = a.choices[0].index, len(a.choices[0].reasoning) > 0
+	p.index, p.reasoning = a.Choices[0].Index, len(a.Choices[0].Thinking) > 0
 }
 
 // plain reports whether an answer has nothing but one text and its usage.
-func (a *answer) plain() bool {
-	if a.texts != 1 || len(a.choices) != 1 {
+func (a *Answer) plain() bool {
+	if a.texts != 1 || len(a.Choices) != 1 {
 		return false
 	}
-	c := &a.choices[0]
-	return c.calls == nil && c.logprobs == nil && len(c.content)+len(c.reasoning) == a.textSize
+	c := &a.Choices[0]
+	return c.calls == nil && c.Logprobs == nil && len(c.Text)+len(c.Thinking) == a.textSize
 }
 
 // usual fills the answer from an event that fits a pattern.
-func (a *answer) usual(p *pattern, text, usage []byte) {
-	c := choice{index: p.index, content: text}
+func (a *Answer) usual(p *pattern, text, usage []byte) {
+	c := Choice{Index: p.index, Text: text}
 	if p.reasoning {
-		c.content, c.reasoning = nil, text
+		c.Text, c.Thinking = nil, text
 	}
-	*a = answer{output: true, choices: append(a.choices[:0], c), usage: usage, scratch: a.scratch[:0], repaired: a.repaired}
+	*a = Answer{output: true, Choices: append(a.Choices[:0], c), usage: usage, scratch: a.scratch[:0], repaired: a.repaired}
 }
