@@ -14,13 +14,14 @@ import (
 	"sluice/gateway/billing"
 	"sluice/gateway/conversation"
 	"sluice/gateway/dialect/chat"
+	"sluice/gateway/dialect/responses"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
 )
 
-// frontName is the word for OpenAI's interface in the log.
+// frontName is the log's word for requests of a client's interface that have no dialect of their own, such as the list of models.
 const frontName = "openai"
 
 // fronts serves OpenAI's interface. One stage puts the service's request in place of the client's; below the reply, a
@@ -69,6 +70,9 @@ func (f *fronts) translate(kind frontRequest) stage {
 			}
 			if err != nil {
 				return refuseMember(w, err)
+			}
+			if f.unknown(s, request.Model) {
+				return refuseUnknown(w, request.Model)
 			}
 			if err := f.replace(s, request); err != nil {
 				return err
@@ -131,12 +135,26 @@ func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
 // showModel describes one of these models.
 func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
 	if !slices.Contains(namesFor(s), s.rest) {
-		unknown := openai.NoModel(s.rest)
-		w.front.BlameMember(unknown.Param)
-		return refuse(refuseNoModel).say("%s", unknown.Message)
+		return refuseUnknown(w, s.rest)
 	}
 	w.front.Pass()
 	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModel(nil, s.rest, f.created, f.config.Provider)}.write(w)
+}
+
+// refuseUnknown refuses a model that the client may not see, or that nothing names.
+func refuseUnknown(w *reply, name string) error {
+	unknown := openai.NoModel(name)
+	w.front.BlameMember(unknown.Param)
+	return refuse(refuseNoModel).say("%s", unknown.Message)
+}
+
+// unknown reports whether the teams file nowhere names a model, and it, or the operator, says that such a model is not to be had.
+func (f *fronts) unknown(s *requestState, name string) bool {
+	model := s.teams.Resolve(name)
+	if model != name || s.teams.Knows(model) {
+		return false
+	}
+	return f.config.KnownModels || !s.team.MayUseModel(model) || !s.limits.MayUseModel(model)
 }
 
 // frontRequest is a kind of request of OpenAI's interface.
@@ -153,13 +171,18 @@ func namesFor(s *requestState) []string {
 }
 
 var (
-	frontChat = frontRequest{readChat, chat.Param, nil}
-	frontMake = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
-	frontEdit = frontRequest{readEdit, openai.ImageParam, digestOfForm}
+	frontChat      = frontRequest{readChat, chat.Param, nil}
+	frontResponses = frontRequest{readResponses, responses.Param, nil}
+	frontMake      = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
+	frontEdit      = frontRequest{readEdit, openai.ImageParam, digestOfForm}
 )
 
 func readChat(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 	return chat.Read(s.body, models)
+}
+
+func readResponses(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
+	return responses.Read(s.body, models)
 }
 
 func readGeneration(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -40,7 +41,7 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	}
 	m, err := g.routes.find(method, r.URL)
 	if err == nil {
-		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
+		s.match, s.Endpoint, s.Route, s.Front = m, string(m.route.endpoint), m.route.name, cmp.Or(m.route.front, s.Front)
 		s.creates = g.inspection.headers.creates(m.route, r)
 	}
 	g.deps.Traces.Begin(&s.Record, r.Header)

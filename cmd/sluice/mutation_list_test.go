@@ -248,7 +248,7 @@ var mutations = []mutation{
 	{about: "in Redis a late first attempt makes a task beside its repetition", file: "cache/scripts/join.lua", old: "if late then --", new: "if false then --"},
 	{about: "a late call takes the name of a request that was given up", file: "cache/scripts/begin.lua", old: "== 1 then return 'ended' end", new: "== 2 then return 'ended' end"},
 	{about: "a late call joins for a picture that was given up", file: "cache/scripts/join.lua", old: "== 1 then return {'ended', ''} end", new: "== 2 then return {'ended', ''} end"},
-	{about: "a field of a form has any length", file: "gateway/openai/bounds.go", old: "	if given > most {\n\t\treturn refuseLong(conversation.Brief(p.Name)", new: "	if false {\n\t\treturn refuseLong(conversation.Brief(p.Name)"},
+	{about: "a field of a form has any length", file: "gateway/openai/edits.go", old: "	if given > most {\n\t\treturn refuseLong(conversation.Brief(p.Name)", new: "	if false {\n\t\treturn refuseLong(conversation.Brief(p.Name)"},
 	{about: "the head of a form's part has any length", file: "gateway/openai/form.go", old: "from.left = mostHead", new: "from.left = -1"},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && status == cache.Succeeded", new: "!known && status == cache.Failed"},
 

@@ -33,12 +33,15 @@ type library struct {
 
 var (
 	chatTopics  = []string{"models", "chat", "usage", "stream", "tools", "structured output", "pictures in a chat", "errors", "retries"}
+	turnTopics  = []string{"create", "usage", "stream", "thinking", "tools", "custom tools", "structured output", "pictures", "errors"}
 	imageTopics = []string{"images", "encoded", "edits", "errors", "paid once"}
 
 	chatLibraries = []library{
 		{"openai for Python", []string{"openai/bin/python", ".ci/sdk/openai_chat.py"}, chatTopics},
 		{"openai for JavaScript", []string{"node/bin/node", ".ci/sdk/openai_chat.cjs"}, chatTopics},
 		{"openai-go", []string{"go"}, chatTopics},
+		{"openai for Python, Responses", []string{"openai/bin/python", ".ci/sdk/openai_responses.py"}, turnTopics},
+		{"openai for JavaScript, Responses", []string{"node/bin/node", ".ci/sdk/openai_responses.cjs"}, turnTopics},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
 	}
 )

@@ -94,8 +94,15 @@ func (d *Draft) Parameters() {
 	d.body = append(d.body, `]},"parameters":{"result_format":"message"`...)
 }
 
-// Parameter writes a parameter with a raw value.
-func (d *Draft) Parameter(name, value string) { d.body = append(d.name(name), value...) }
+// Parameter writes a parameter with a raw value. Without one it writes nothing.
+func (d *Draft) Parameter(name string, value []byte) {
+	if value != nil {
+		d.body = append(d.name(name), value...)
+	}
+}
+
+// Made writes a parameter whose raw value write appends.
+func (d *Draft) Made(name string, write func(dst []byte) []byte) { d.body = write(d.name(name)) }
 
 // All writes parameters as they are.
 func (d *Draft) All(parameters Parameters) { d.body = parameters.AppendTo(d.body) }
@@ -106,16 +113,16 @@ func (d *Draft) Thinking(effort []byte) {
 	switch {
 	case effort == nil:
 	case rawjson.IsWord(effort, "none"):
-		d.Parameter("enable_thinking", "false")
+		d.Parameter("enable_thinking", []byte("false"))
 	default:
-		d.Parameter("enable_thinking", "true")
+		d.Parameter("enable_thinking", []byte("true"))
 	}
 }
 
 // End returns the whole request. A stream is to carry what is new in each frame.
 func (d *Draft) End(stream bool) []byte {
 	if stream {
-		d.Parameter("incremental_output", "true")
+		d.Parameter("incremental_output", []byte("true"))
 	}
 	return append(d.body, "}}"...)
 }

@@ -220,6 +220,7 @@ func (w *Writer) refuse(err error) error {
 	if refusal.Param == "" {
 		refusal.Param = w.param
 	}
+	refusal.Message = named(refusal.Message, w.Params)
 	return w.whole(refusal.Status, w.errors(nil, refusal))
 }
 

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"unicode/utf8"
-
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -34,19 +32,6 @@ func imageBound(name string) (most int, characters bool) {
 		return conversation.MostWord, false
 	}
 	return mostText, false
-}
-
-// boundPart refuses a field of a form that is too long.
-func boundPart(p *Part) error {
-	most, characters := imageBound(p.Name)
-	given := len(p.Data)
-	if characters && given > most {
-		given = utf8.RuneCount(p.Data)
-	}
-	if given > most {
-		return refuseLong(conversation.Brief(p.Name), given, most, characters)
-	}
-	return nil
 }
 
 // boundString refuses a string that is longer than most, in characters or in bytes.

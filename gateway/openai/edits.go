@@ -81,6 +81,19 @@ func boundTexts(parts []Part, models *conversation.Models) error {
 	return models.Ask(size)
 }
 
+// boundPart refuses a field of a form that is too long.
+func boundPart(p *Part) error {
+	most, characters := imageBound(p.Name)
+	given := len(p.Data)
+	if characters && given > most {
+		given = utf8.RuneCount(p.Data)
+	}
+	if given > most {
+		return refuseLong(conversation.Brief(p.Name), given, most, characters)
+	}
+	return nil
+}
+
 // value is the part as a JSON value. Forms have no types, so fields that are not known to be strings are numbers or booleans if
 // they look like it.
 func (p *Part) value() []byte {

@@ -173,7 +173,7 @@ type Request struct {
 	Status   int       `json:"status"`          // 499: the client left first
 	Refusal  string    `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
 	Cache    string    `json:"cache"`           // of a poll: the source of its answer
-	Front    string    `json:"front"`           // openai, or empty
+	Front    string    `json:"front"`           // the client's dialect; empty: the service's own
 	Upstream int       `json:"upstream_status"` // the service's status; 0: none
 
 	Usage    map[string]float64 `json:"usage"` // as the answer reported it; nil: it did not

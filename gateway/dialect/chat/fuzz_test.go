@@ -3,7 +3,6 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,44 +13,13 @@ import (
 	"sluice/gateway/openai"
 )
 
-// saneRequest fails if the chain could not accept the result of a translation.
-func saneRequest(t *testing.T, r *conversation.Request, err error) {
-	t.Helper()
-	if err != nil {
-		refusal, ok := errors.AsType[*conversation.Refusal](err)
-		if !ok || r != nil || refusal.Status != 400 {
-			t.Fatalf("%v beside %v", err, r)
-		}
-		dialecttest.MustBeJSON(t, openai.AppendError(nil, refusal))
-		return
-	}
-	dialecttest.MustBeJSON(t, r.Body)
-	var native struct {
-		Model      string
-		Input      struct{ Messages []json.RawMessage }
-		Parameters map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(r.Body, &native); err != nil || native.Model == "" || native.Input.Messages == nil || native.Parameters == nil {
-		t.Fatalf("%s: %v", r.Body, err)
-	}
-	if _, streamed := native.Parameters["incremental_output"]; streamed != r.Stream {
-		t.Fatalf("stream %t: %s", r.Stream, r.Body)
-	}
-	if !slices.Contains([]string{conversation.TextPath, conversation.MultimodalPath, conversation.ImagePath}, r.Path) || r.Async != (r.Path == conversation.ImagePath) {
-		t.Fatalf("%s, async %t", r.Path, r.Async)
-	}
-}
-
 // FuzzRequest: any body becomes a request of the service, or is refused; both are JSON.
 func FuzzRequest(f *testing.F) {
 	dialecttest.Seeds(f, func(in []byte) { f.Add(in) }, "chats")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
 		chat, err := Read(body, dialecttest.Models)
-		saneRequest(t, chat, err)
-		if err == nil && !strings.Contains(string(chat.Body), `"result_format":"message"`) {
-			t.Fatalf("%s", chat.Body)
-		}
+		dialecttest.Sane(t, chat, err)
 		if !bytes.Equal(before, body) {
 			t.Fatal("the body has changed")
 		}
