@@ -120,7 +120,7 @@ func (it *inputItem) read(r *strictjson.Reader) error {
 }
 
 func (t *turns) writeItem(it *inputItem) error {
-	switch word := rawjson.Text(it.word, ""); word {
+	switch word := rawjson.Decoded(it.word); string(word) {
 	case "", "message":
 		return t.message(it)
 	case "function_call":
@@ -140,14 +140,16 @@ func (t *turns) writeItem(it *inputItem) error {
 }
 
 func (t *turns) message(it *inputItem) error {
-	switch role := rawjson.Text(it.role, ""); role {
+	switch string(rawjson.Decoded(it.role)) {
 	case "assistant":
-		if t.role != role || t.said {
-			t.open(role)
+		if t.role != "assistant" || t.said {
+			t.open("assistant")
 		}
 		t.said = true
-	case "user", "system":
-		t.open(role)
+	case "user":
+		t.open("user")
+	case "system":
+		t.open("system")
 	case "developer":
 		t.open("system")
 	default:
@@ -226,16 +228,16 @@ func (t *turns) part(r *strictjson.Reader) error {
 			file = r.Value()
 		}
 	}
-	switch kind := rawjson.Text(word, ""); {
+	switch kind, picture := rawjson.Decoded(word), rawjson.IsWord(word, "input_image"); {
 	case seen.Fault != "":
 		return conversation.RefusedName(&seen, r.Name)
-	case kind == "input_image" && file != nil:
+	case picture && file != nil:
 		return conversation.BadRequest("file_id", "file_id: no files are kept here; send the picture's address or its data in image_url.")
-	case kind == "input_image" && !rawjson.IsString(url):
+	case picture && !rawjson.IsString(url):
 		return conversation.BadRequest("image_url", "image_url: the picture's address or its data as a data URI is needed.")
-	case kind == "input_image":
+	case picture:
 		t.draft.Picture(url, nil)
-	case kind != "input_text" && kind != "output_text":
+	case string(kind) != "input_text" && string(kind) != "output_text":
 		return conversation.BadRequest("type", "Parts of the type %q are not supported; input_text, input_image and output_text are.", conversation.Brief(kind))
 	case !rawjson.IsString(text):
 		return conversation.BadRequest("text", "A part of the type %s must have a text.", kind)

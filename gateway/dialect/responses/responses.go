@@ -44,7 +44,7 @@ func (q *request) read(body []byte) error {
 	var seen strictjson.Once
 	for err == nil && seen.Next(&r) {
 		name := r.Name
-		err = q.member(string(name), r.Value())
+		err = q.member(name, r.Value())
 	}
 	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (q *request) read(body []byte) error {
 	return q.check()
 }
 
-func (q *request) member(name string, value []byte) (err error) {
-	switch name {
+func (q *request) member(name, value []byte) (err error) {
+	switch string(name) {
 	case "model":
 		q.model = value
 	case "instructions":
@@ -61,7 +61,7 @@ func (q *request) member(name string, value []byte) (err error) {
 	case "input":
 		q.input = value
 	case "stream":
-		q.stream, err = conversation.Boolean(name, value)
+		q.stream, err = conversation.Boolean("stream", value)
 	case "tools":
 		q.toolList = value
 	case "tool_choice":
@@ -73,10 +73,10 @@ func (q *request) member(name string, value []byte) (err error) {
 	case "top_p":
 		q.topP = value
 	case "parallel_tool_calls":
-		_, err = conversation.Boolean(name, value)
+		_, err = conversation.Boolean("parallel_tool_calls", value)
 		q.parallel = value
 	case "text", "reasoning":
-		return q.group(name, value)
+		return q.group(string(name), value)
 	default:
 		return unsent(name, value)
 	}
@@ -84,8 +84,8 @@ func (q *request) member(name string, value []byte) (err error) {
 }
 
 // unsent accepts a member that is sent nowhere, or refuses it.
-func unsent(name string, value []byte) error {
-	switch name {
+func unsent(name, value []byte) error {
+	switch string(name) {
 	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_retention",
 		"safety_identifier", "stream_options":
 		return nil
@@ -93,14 +93,14 @@ func unsent(name string, value []byte) error {
 		if rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "disabled") {
 			return nil
 		}
-		return conversation.BadRequest(name, `truncation: "auto" or "disabled" is allowed.`)
+		return conversation.BadRequest("truncation", `truncation: "auto" or "disabled" is allowed.`)
 	case "background":
 		if string(value) == "false" {
 			return nil
 		}
-		return conversation.BadRequest(name, "background: nothing is kept here, so no response can be read later; leave it out and read the answer or its stream.")
+		return conversation.BadRequest("background", "background: nothing is kept here, so no response can be read later; leave it out and read the answer or its stream.")
 	case "previous_response_id", "conversation", "prompt":
-		return conversation.BadRequest(name, "%s: nothing is kept here; send all turns in input.", name)
+		return conversation.BadRequest(string(name), "%s: nothing is kept here; send all turns in input.", name)
 	}
 	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
 }

@@ -66,21 +66,21 @@ func (t *tools) readTool(value, namespace []byte) error {
 			inner = r.Value()
 		}
 	}
-	kind := rawjson.Text(word, "")
+	kind := rawjson.Decoded(word)
 	switch {
 	case seen.Fault != "":
 		return conversation.RefusedName(&seen, r.Name)
-	case kind == "":
+	case len(kind) == 0:
 		return conversation.BadRequest("type", "A tool must have a type.")
-	case kind != "function" && kind != "custom" && kind != "namespace":
-		t.left = append(t.left, conversation.Brief(kind))
+	case string(kind) != "function" && string(kind) != "custom" && string(kind) != "namespace":
+		t.left = append(t.left, string(conversation.Brief(kind)))
 		return nil
 	case !rawjson.IsString(it.name):
 		return conversation.BadRequest("name", "A tool of the type %s must have a name.", kind)
-	case kind == "namespace":
+	case string(kind) == "namespace":
 		return t.readNamespace(it.name, inner)
 	}
-	if it.custom = kind == "custom"; it.custom && rawjson.IsWord(rawjson.Find(format, "type"), "grammar") {
+	if it.custom = string(kind) == "custom"; it.custom && rawjson.IsWord(rawjson.Find(format, "type"), "grammar") {
 		it.grammar = format
 	}
 	it.native = t.freeName(&it)
