@@ -14,6 +14,7 @@ import (
 	"sluice/gateway/billing"
 	"sluice/gateway/conversation"
 	"sluice/gateway/dialect/chat"
+	"sluice/gateway/dialect/messages"
 	"sluice/gateway/dialect/responses"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
@@ -66,7 +67,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 				return refuseOutOfMemory()
 			}
 			if err == nil && request.Base64 && !f.fetcher.Allowed() {
-				err = errOnlyAddresses
+				err = openai.OnlyAddresses()
 			}
 			if err != nil {
 				return refuseMember(w, err)
@@ -86,12 +87,6 @@ func (f *fronts) translate(kind frontRequest) stage {
 			return next(w, r, s)
 		}
 	}
-}
-
-// errOnlyAddresses refuses a request for the pictures themselves.
-var errOnlyAddresses = &conversation.Refusal{
-	Status: http.StatusBadRequest, Code: "InvalidParameter", Param: "response_format",
-	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
 }
 
 // replace puts the service's request in place of the client's, which is not read any more.
@@ -127,18 +122,28 @@ func refuseMember(w *reply, err error) error {
 }
 
 // listModels lists the models that the teams file names and the team may ask for.
-func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
+func (f *fronts) listModels(w *reply, r *http.Request, s *requestState) error {
+	if messages.Speaks(r.URL.Path, r.Header) {
+		return writeOwn(w, messages.AppendModels(nil, namesFor(s), f.created))
+	}
+	return writeOwn(w, openai.AppendModels(nil, namesFor(s), f.created, f.config.Provider))
+}
+
+// writeOwn writes an answer that is in the client's form already.
+func writeOwn(w *reply, body []byte) error {
 	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, namesFor(s), f.created, f.config.Provider)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: body}.write(w)
 }
 
 // showModel describes one of these models.
-func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
+func (f *fronts) showModel(w *reply, r *http.Request, s *requestState) error {
 	if !slices.Contains(namesFor(s), s.rest) {
 		return refuseUnknown(w, s.rest)
 	}
-	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModel(nil, s.rest, f.created, f.config.Provider)}.write(w)
+	if messages.Speaks(r.URL.Path, r.Header) {
+		return writeOwn(w, messages.AppendModel(nil, s.rest, f.created))
+	}
+	return writeOwn(w, openai.AppendModel(nil, s.rest, f.created, f.config.Provider))
 }
 
 // refuseUnknown refuses a model that the client may not see, or that nothing names.
@@ -171,18 +176,28 @@ func namesFor(s *requestState) []string {
 }
 
 var (
-	frontChat      = frontRequest{readChat, chat.Param, nil}
-	frontResponses = frontRequest{readResponses, responses.Param, nil}
+	frontChat      = frontRequest{reading(chat.Read), chat.Param, nil}
+	frontResponses = frontRequest{reading(responses.Read), responses.Param, nil}
+	frontMessages  = frontRequest{reading(messages.Read), messages.Param, nil}
+	frontCount     = frontRequest{reading(messages.ReadCount), messages.Param, nil}
 	frontMake      = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
 	frontEdit      = frontRequest{readEdit, openai.ImageParam, digestOfForm}
 )
 
-func readChat(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
-	return chat.Read(s.body, models)
+// reading reads the body in a dialect.
+func reading(read func([]byte, *conversation.Models) (*conversation.Request, error)) func(*http.Request, *requestState, *conversation.Models) (*conversation.Request, error) {
+	return func(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
+		return read(s.body, models)
+	}
 }
 
-func readResponses(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
-	return responses.Read(s.body, models)
+// count answers how many tokens a conversation has, as a hold reckons. It costs nothing.
+func (n *inspection) count(w *reply, _ *http.Request, s *requestState) error {
+	if err := n.judge(w, s); err != nil {
+		return err
+	}
+	w.Header().Add("Sluice-Warning", "estimated")
+	return writeOwn(w, messages.AppendCount(nil, s.inputTokens))
 }
 
 func readGeneration(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {

@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/dialect"
+	"sluice/gateway/dialect/messages"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 )
@@ -186,9 +187,14 @@ func (w *lateReply) Write(p []byte) (int, error) {
 }
 
 // translate makes a reply write through a [dialect.Writer].
-func (w *reply) translate() {
+func (w *reply) translate(r *http.Request) {
 	w.state.Front = frontName
-	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, openai.AppendError)
+	form := dialect.Form{IDHeader: "X-Request-Id", Errors: openai.AppendError}
+	if messages.Speaks(r.URL.Path, r.Header) {
+		messages.Present(r.Header)
+		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID)}
+	}
+	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 

@@ -85,7 +85,7 @@ func TestFrontRefusesResponses(t *testing.T) {
 			t.Error(got.body)
 		}
 	}
-	if got := h.ask("POST", "/v1/audio/speech", "{}"); !strings.Contains(got.body, "chat/completions, responses, images/generations") {
+	if got := h.ask("POST", "/v1/audio/speech", "{}"); !strings.Contains(got.body, "chat/completions, responses, messages, ") {
 		t.Errorf("what is served is not told: %s", got.body)
 	}
 }

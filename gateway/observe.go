@@ -23,7 +23,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, schemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	if g.fronts != nil && isFront(r.URL) {
-		out.translate()
+		out.translate(r)
 	}
 	out.begin(r)
 	defer c.end()

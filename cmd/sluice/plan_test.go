@@ -163,7 +163,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -187,6 +187,10 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/dialect/responses": {
 		ours:      []string{"gateway/conversation", "gateway/openai", "gateway/rawjson", "policy/strictjson"},
+		testsOurs: []string{"gateway/dialect/dialecttest"}, never: offline, timeless: true,
+	},
+	"gateway/dialect/messages": {
+		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
 		testsOurs: []string{"gateway/dialect/dialecttest"}, never: offline, timeless: true,
 	},
 	"gateway/dialect/dialecttest": {ours: []string{"gateway/conversation", "policy"}, outside: []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests

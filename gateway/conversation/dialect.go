@@ -32,6 +32,7 @@ type Delta struct {
 	Calls    []CallDelta
 	Finish   []byte // a raw string
 	Logprobs []byte // a raw object, of the new text
+	Usage    []byte // the service's, so far; [ReadUsage] reads it
 }
 
 // CallDelta is what is new in a call of a tool: the next piece of its arguments, and its id and its name once. The Arguments follow

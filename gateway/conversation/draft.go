@@ -62,12 +62,15 @@ func (d *Draft) Text(value []byte, others Parameters) {
 	d.body = append(others.AppendTo(d.body), '}')
 }
 
-// Picture adds a picture to the content of the open turn: its raw address, and the item's further members. The request MUST be
-// multimodal.
-func (d *Draft) Picture(address []byte, others Parameters) {
+// Picture adds a picture to the content of the open turn: the item's further members, and its address, in raw texts that follow each
+// other. The request MUST be multimodal.
+func (d *Draft) Picture(others Parameters, address ...[]byte) {
 	d.Say()
-	d.body = append(append(rawjson.Next(d.body), `{"image":`...), address...)
-	d.body = append(others.AppendTo(d.body), '}')
+	d.body = append(rawjson.Next(d.body), `{"image":"`...)
+	for _, text := range address {
+		d.body = append(d.body, text...)
+	}
+	d.body = append(others.AppendTo(append(d.body, '"')), '}')
 }
 
 // Call adds a call of a tool to the open turn.

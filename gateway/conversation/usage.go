@@ -9,7 +9,8 @@ import (
 // Usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
 // that is paid for must not fail for it.
 type Usage struct {
-	Cached, Thinking []byte // of the input, and of the output; nil: unknown
+	Cached, Created []byte // of the input: what hit a cache, and what one was made of; nil: unknown
+	Thinking        []byte // of the output; nil: unknown
 
 	in, out, sum []byte
 }
@@ -28,12 +29,19 @@ func ReadUsage(value []byte) (u Usage) {
 		case "cached_tokens":
 			flat = r.Value()
 		case "prompt_tokens_details":
-			u.Cached = rawjson.Member(&r, "cached_tokens")
+			for r.Open('{'); r.Member(); {
+				switch string(r.Name) {
+				case "cached_tokens":
+					u.Cached = r.Value()
+				case "cache_creation_input_tokens":
+					u.Created = r.Value()
+				}
+			}
 		case "output_tokens_details":
 			u.Thinking = rawjson.Member(&r, "reasoning_tokens")
 		}
 	}
-	for _, count := range [...]*[]byte{&u.in, &u.out, &u.sum, &u.Cached, &u.Thinking, &flat} {
+	for _, count := range [...]*[]byte{&u.in, &u.out, &u.sum, &u.Cached, &u.Created, &u.Thinking, &flat} {
 		if !isCount(*count) {
 			*count = nil
 		}

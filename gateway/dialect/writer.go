@@ -12,8 +12,11 @@ import (
 	"sluice/gateway/conversation"
 )
 
-// Errors appends an error in a client's form.
-type Errors func(dst []byte, refused *conversation.Refusal) []byte
+// Form is what clients of an interface need beside a dialect.
+type Form struct {
+	IDHeader string // the header with the request's id, in its canonical form
+	Errors   func(dst []byte, refused *conversation.Refusal) []byte
+}
 
 // Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in the client's. It holds the header
 // back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
@@ -32,7 +35,7 @@ type Writer struct {
 	Memory Memory
 
 	client sending
-	errors Errors
+	form   Form
 	held   holding
 	pass   bool                 // the answer is in the client's form already
 	chat   conversation.Dialect // nil: it is no chat
@@ -45,10 +48,10 @@ type Writer struct {
 	failed bool                 // the stream's error is written
 }
 
-// NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
-func NewWriter(under http.ResponseWriter, id string, form Errors) *Writer {
+// NewWriter makes the Writer of one request. id is the request's.
+func NewWriter(under http.ResponseWriter, id string, form Form) *Writer {
 	w := writers.Get().(*Writer)
-	w.errors = form
+	w.form = form
 	w.client = sending{under: under, control: *http.NewResponseController(under), id: id}
 	return w
 }
@@ -221,7 +224,7 @@ func (w *Writer) refuse(err error) error {
 		refusal.Param = w.param
 	}
 	refusal.Message = named(refusal.Message, w.Params)
-	return w.whole(refusal.Status, w.errors(nil, refusal))
+	return w.whole(refusal.Status, w.form.Errors(nil, refusal))
 }
 
 // whole writes a whole answer in the client's form.
@@ -251,7 +254,7 @@ func (w *Writer) send(status int, media []string) {
 	if media != nil && w.stream != nil && !w.failed {
 		delete(h, "Content-Length")
 	}
-	h["X-Request-Id"] = []string{w.client.id}
+	h[w.form.IDHeader] = []string{w.client.id}
 	if w.Task != "" {
 		h["Sluice-Task"] = []string{w.Task}
 	}

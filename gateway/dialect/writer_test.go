@@ -18,7 +18,7 @@ const lastFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","co
 func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
 	t.Helper()
 	under := httptest.NewRecorder()
-	w := NewWriter(under, "7f3c", openai.AppendError)
+	w := NewWriter(under, "7f3c", Form{IDHeader: "X-Request-Id", Errors: openai.AppendError})
 	w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false)
 	return w, under
 }
@@ -85,7 +85,7 @@ func TestHeldAnswersAreTakenBack(t *testing.T) {
 
 func TestOwnAnswersPass(t *testing.T) {
 	under := httptest.NewRecorder()
-	w := NewWriter(under, "7f3c", openai.AppendError)
+	w := NewWriter(under, "7f3c", Form{IDHeader: "X-Request-Id", Errors: openai.AppendError})
 	w.Pass()
 	write(t, w, "application/json", http.StatusOK, `{"object":"list"}`)
 	if err := w.End(); err != nil || under.Body.String() != `{"object":"list"}` {

@@ -180,3 +180,9 @@ func (p *imageRequest) translate(size int, models *conversation.Models) (*conver
 	r.Body = append(b, "}}"...)
 	return r, nil
 }
+
+// OnlyAddresses is the refusal of a request for the pictures themselves where none can be fetched.
+func OnlyAddresses() *conversation.Refusal {
+	return conversation.BadRequest("response_format",
+		"response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.")
+}

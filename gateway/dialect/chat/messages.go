@@ -196,7 +196,7 @@ func (p *part) write(d *conversation.Draft, r *strictjson.Reader) error {
 		}
 	}
 	if p.url != nil {
-		d.Picture(p.url, p.others)
+		d.Picture(p.others, rawjson.Inside(p.url))
 	} else {
 		d.Text(p.text, p.others)
 	}

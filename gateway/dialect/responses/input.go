@@ -236,7 +236,7 @@ func (t *turns) part(r *strictjson.Reader) error {
 	case picture && !rawjson.IsString(url):
 		return conversation.BadRequest("image_url", "image_url: the picture's address or its data as a data URI is needed.")
 	case picture:
-		t.draft.Picture(url, nil)
+		t.draft.Picture(nil, rawjson.Inside(url))
 	case string(kind) != "input_text" && string(kind) != "output_text":
 		return conversation.BadRequest("type", "Parts of the type %q are not supported; input_text, input_image and output_text are.", conversation.Brief(kind))
 	case !rawjson.IsString(text):
