@@ -61,7 +61,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take}
+			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take, MaxOutput: s.teams.MaxOutput}
 			request, err := kind.read(r, s, known)
 			if errors.Is(err, conversation.ErrNoRoom) {
 				return refuseOutOfMemory()

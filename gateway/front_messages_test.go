@@ -180,3 +180,29 @@ func TestMessagesAreEqual(t *testing.T) {
 		t.Errorf("the ledgers differ (-native +front):\n%s", diff)
 	}
 }
+
+// Agents ask for more tokens than the service's models give: that is lowered in every dialect, and the client is told.
+func TestFrontLowersWhatTheModelCannotGive(t *testing.T) {
+	h := fronted(t, func(p *plan) {
+		p.teams = "catalogue: [{id: llm-max, max_output: 100}, llm-plus]\naliases: {\"claude-*\": llm-max}\n"
+	})
+	for _, tt := range []struct{ path, member, body string }{
+		{frontChats, "max_completion_tokens", frontChat}, {frontResponses, "max_output_tokens", frontResponse},
+		{frontMessages, "max_tokens", strings.Replace(frontMessage, `"max_tokens":256,`, "", 1)},
+	} {
+		for model, most := range map[string]int64{"llm-max": 100, "claude-opus-9": 100, "llm-plus": 1000} {
+			body := strings.Replace(strings.Replace(tt.body, "llm-max", model, 1), "{", `{"`+tt.member+`":1000,`, 1)
+			got := h.ask("POST", tt.path, body)
+			warning := ""
+			if most == 100 {
+				warning = tt.member + ";given=1000;sent=100"
+			}
+			if got.status != 200 || got.header.Get("Sluice-Warning") != warning {
+				t.Errorf("%s %s: %d %s, warning %q", tt.path, model, got.status, got.body, got.header.Get("Sluice-Warning"))
+			}
+			if held := h.recordOf(t, got).Held.Amounts[limit.Tokens]; held < most || held > most+50 {
+				t.Errorf("%s %s holds %d tokens, want about %d", tt.path, model, held, most)
+			}
+		}
+	}
+}

@@ -131,7 +131,7 @@ var floorPlan = map[string]plan{
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,
 	},
-	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/wire": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
 		never: []string{otelAPI, goRedis, "os"},

@@ -12,7 +12,11 @@
 // quotes of a string, with its escapes.
 package conversation
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
 
 // Paths of the service, relative to its base URL.
 const (
@@ -43,6 +47,21 @@ type Models struct {
 	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
 	Sync    func(model string) bool  // the model makes images in its answer, without a task
 	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
+
+	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, and nil: not known
+}
+
+// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives. The warning says so; empty: it was not above that.
+// What is no such number stays, for the rules to refuse.
+func (m *Models) Lower(model, member string, bound []byte) (lowered []byte, warning string) {
+	if m.MaxOutput == nil || bound == nil {
+		return bound, ""
+	}
+	most := m.MaxOutput(model)
+	if given, err := strconv.ParseInt(string(bound), 10, 64); err != nil || most == 0 || given <= most {
+		return bound, ""
+	}
+	return strconv.AppendInt(nil, most, 10), fmt.Sprintf("%s;given=%s;sent=%d", member, bound, most)
 }
 
 // Service is the service's name of a model.

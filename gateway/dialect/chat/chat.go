@@ -214,6 +214,15 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 		return nil, err
 	}
 	model := models.Service(r.Model)
+	for i := range c.parameters {
+		p := &c.parameters[i]
+		if name := string(p.Name); name == "max_tokens" || name == "max_completion_tokens" {
+			lowered, warning := models.Lower(model, name, p.Value)
+			if p.Value = lowered; warning != "" {
+				c.warnings = append(c.warnings, warning)
+			}
+		}
+	}
 	if c.found.images || models.Sees(model) {
 		r.Path = conversation.MultimodalPath
 	}

@@ -130,6 +130,10 @@ func (q *request) thinks() bool {
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
 	r := &conversation.Request{Path: conversation.TextPath, Model: string(rawjson.Decoded(q.model)), Stream: q.stream, Dialect: new(Answer)}
 	model := models.Service(r.Model)
+	lowered, warning := models.Lower(model, "max_tokens", q.most)
+	if q.most = lowered; warning != "" {
+		q.warnings = append(q.warnings, warning)
+	}
 	if q.found.images || models.Sees(model) {
 		r.Path = conversation.MultimodalPath
 	}
