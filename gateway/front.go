@@ -20,6 +20,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/label"
 )
 
 // frontName is the log's word for requests of a client's interface that have no dialect of their own, such as the list of models.
@@ -156,7 +157,7 @@ func refuseUnknown(w *reply, name string) error {
 // unknown reports whether the teams file nowhere names a model, and it, or the operator, says that such a model is not to be had.
 func (f *fronts) unknown(s *requestState, name string) bool {
 	model := s.teams.Resolve(name)
-	if model != name || s.teams.Knows(model) {
+	if model != name || s.teams.Label(model) != label.Other {
 		return false
 	}
 	return f.config.KnownModels || !s.team.MayUseModel(model) || !s.limits.MayUseModel(model)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/gateway/billing"
+	"sluice/gateway/media"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/forms"
@@ -21,15 +22,15 @@ func (n *inspection) declared(next handler) handler {
 		if r.ContentLength > n.config.MaxBody {
 			return refuseTooLarge(n.config.MaxBody)
 		}
-		judge := wire.DescribesJSON
+		judge := media.JSON
 		switch {
 		case s.route.form:
-			judge = wire.DescribesForm
+			judge = media.Form
 		case s.route.opaque(), s.route.prefix && !hasBody(r):
-			judge = wire.DescribesOnce
+			judge = media.Once
 		}
 		if err := judge(r.Header); err != nil {
-			return refuse(refuseMedia).say("%s", err)
+			return refuse(refuseMedia).say("%s.", err)
 		}
 		return next(w, r, s)
 	}
@@ -50,7 +51,7 @@ func (n *inspection) inspect(next handler) handler {
 		if err := readBody(w, r, s, n.buffers); err != nil {
 			return err
 		}
-		err := error(nil)
+		var err error
 		if s.route.prefix {
 			err = n.govern(r, s)
 		} else {

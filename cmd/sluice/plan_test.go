@@ -131,7 +131,8 @@ var floorPlan = map[string]plan{
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,
 	},
-	"gateway/wire": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}},
+	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/media": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
 		never: []string{otelAPI, goRedis, "os"},
@@ -163,7 +164,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -25,8 +25,10 @@ type frameMode struct {
 const (
 	grownEnough  = 2  // frames that must extend the one before to prove cumulative frames
 	agreedEnough = 48 // bytes that they must have begun with
-	MostHeld     = 64 // frames that may be held
 )
+
+// MostHeld is how many frames may be held.
+const MostHeld = 64
 
 // classify looks at the frame in s.answer and reports whether it can be translated now. If so, the held frames can, too.
 func (m *frameMode) classify(s *Stream) bool {

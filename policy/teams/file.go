@@ -87,10 +87,6 @@ func (f *File) HasKey(sum Digest) bool {
 // with a wildcard that matches it, prices before teams and the account, else [label.Other]. A lone * is no label.
 func (f *File) Label(model string) string { return f.labels.Of(model) }
 
-// Knows reports whether the file names a model: in its catalogue, or by a pattern of prices, of models or of the account. A lone *
-// names none.
-func (f *File) Knows(model string) bool { return f.labels.Of(model) != label.Other }
-
 // Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], to the
 // callback of the request that it tells of, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
 func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {

@@ -39,7 +39,7 @@ func Passages(t *testing.T, directory, out string, translate func(name string, i
 			got := translate(archive.Files[0].Name, archive.Files[0].Data)
 			if *update {
 				archive.Files = append(archive.Files[:1], txtar.File{Name: out, Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				return

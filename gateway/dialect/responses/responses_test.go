@@ -9,7 +9,7 @@ import (
 	"sluice/gateway/dialect/dialecttest"
 )
 
-func mustRefuse(t *testing.T, body, param string) *conversation.Refusal {
+func mustRefuse(t *testing.T, body, param string) {
 	t.Helper()
 	r, err := Read([]byte(body), dialecttest.Models)
 	refused, ok := errors.AsType[*conversation.Refusal](err)
@@ -19,7 +19,6 @@ func mustRefuse(t *testing.T, body, param string) *conversation.Refusal {
 	if refused.Status != 400 || refused.Param != param || refused.Code != "InvalidParameter" {
 		t.Errorf("%d, %q, %q: %s; want the param %q", refused.Status, refused.Code, refused.Param, refused.Message, param)
 	}
-	return refused
 }
 
 func TestRefusals(t *testing.T) {
