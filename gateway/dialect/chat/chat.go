@@ -216,8 +216,8 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	model := models.Service(r.Model)
 	for i := range c.parameters {
 		p := &c.parameters[i]
-		if name := string(p.Name); name == "max_tokens" || name == "max_completion_tokens" {
-			lowered, warning := models.Lower(model, name, p.Value)
+		if string(p.Name) == "max_tokens" || string(p.Name) == "max_completion_tokens" {
+			lowered, warning := models.Lower(model, string(p.Name), p.Value)
 			if p.Value = lowered; warning != "" {
 				c.warnings = append(c.warnings, warning)
 			}
