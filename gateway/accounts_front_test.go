@@ -48,7 +48,7 @@ func TestFrontGoesOnWithAnotherAccount(t *testing.T) {
 			if got.status != 200 || got.err != nil || strings.Contains(got.body, `"error"`) {
 				t.Errorf("%d %v %s", got.status, got.err, got.body)
 			}
-			if record := h.recordOf(t, got); record.Account != "b" || record.Refusal != "" || record.Front != "openai" {
+			if record := h.recordOf(t, got); record.Account != "b" || record.Refusal != "" || record.Front != frontWord(tt.path) {
 				t.Errorf("%+v", record)
 			}
 			if asked := h.served(); !strings.HasPrefix(asked, "a:1 b:") {

@@ -63,9 +63,10 @@ type Config struct {
 	Families policy.Families // the model patterns that kinds and rules depend on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
 
-	OpenAI    bool          // OpenAI's interface is served, too
-	Provider  string        // owner of the models that it lists
-	ImageWait time.Duration // how long its clients wait for a task
+	OpenAI      bool          // the clients' dialects are served, too
+	KnownModels bool          // they have only models that the teams file names
+	Provider    string        // owner of the models that they list
+	ImageWait   time.Duration // how long their clients wait for a task
 
 	maxUnsettled int            // as in [tasks.Config]; tests set it
 	luck         func() float64 // as in [accounts.Config]; tests set it

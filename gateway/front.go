@@ -12,13 +12,18 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/billing"
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/chat"
+	"sluice/gateway/dialect/messages"
+	"sluice/gateway/dialect/responses"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/label"
 )
 
-// frontName is the word for OpenAI's interface in the log.
+// frontName is the log's word for requests of a client's interface that have no dialect of their own, such as the list of models.
 const frontName = "openai"
 
 // fronts serves OpenAI's interface. One stage puts the service's request in place of the client's; below the reply, a
@@ -32,7 +37,7 @@ type fronts struct {
 	buffers *wire.Buffers
 	fetcher *upstream.Fetcher // of pictures, for clients that want them and not their addresses
 
-	vision, sync func(model string) bool // what [openai.Models] asks for
+	vision, sync func(model string) bool // what [conversation.Models] asks for
 }
 
 func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *polls, natives map[string]*route) *fronts {
@@ -57,36 +62,36 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			known := &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take}
+			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take, MaxOutput: s.teams.MaxOutput}
 			request, err := kind.read(r, s, known)
-			if errors.Is(err, openai.ErrNoRoom) {
+			if errors.Is(err, conversation.ErrNoRoom) {
 				return refuseOutOfMemory()
 			}
 			if err == nil && request.Base64 && !f.fetcher.Allowed() {
-				err = errOnlyAddresses
+				err = openai.OnlyAddresses()
 			}
 			if err != nil {
 				return refuseMember(w, err)
 			}
+			if f.unknown(s, request.Model) {
+				return refuseUnknown(w, request.Model)
+			}
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			if w.front.Memory = &s.share; kind.chat {
-				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
+			if w.front.Memory = &s.share; request.Dialect != nil {
+				w.front.Chat(request.Dialect, conversation.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream)
+			}
+			for _, warning := range request.Warnings {
+				w.Header().Add("Sluice-Warning", warning)
 			}
 			return next(w, r, s)
 		}
 	}
 }
 
-// errOnlyAddresses refuses a request for the pictures themselves.
-var errOnlyAddresses = &openai.Refusal{
-	Status: http.StatusBadRequest, Code: "InvalidParameter", Param: "response_format",
-	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
-}
-
 // replace puts the service's request in place of the client's, which is not read any more.
-func (f *fronts) replace(s *requestState, request *openai.Request) error {
+func (f *fronts) replace(s *requestState, request *conversation.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
 	s.encoded = request.Base64
@@ -105,7 +110,7 @@ func (f *fronts) replace(s *requestState, request *openai.Request) error {
 
 // refuseMember refuses what the translator refuses.
 func refuseMember(w *reply, err error) error {
-	refused, ok := errors.AsType[*openai.Refusal](err)
+	refused, ok := errors.AsType[*conversation.Refusal](err)
 	if !ok {
 		return err
 	}
@@ -118,28 +123,51 @@ func refuseMember(w *reply, err error) error {
 }
 
 // listModels lists the models that the teams file names and the team may ask for.
-func (f *fronts) listModels(w *reply, _ *http.Request, s *requestState) error {
+func (f *fronts) listModels(w *reply, r *http.Request, s *requestState) error {
+	if messages.Speaks(r.URL.Path, r.Header) {
+		return writeOwn(w, messages.AppendModels(nil, namesFor(s), f.created))
+	}
+	return writeOwn(w, openai.AppendModels(nil, namesFor(s), f.created, f.config.Provider))
+}
+
+// writeOwn writes an answer that is in the client's form already.
+func writeOwn(w *reply, body []byte) error {
 	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModels(nil, namesFor(s), f.created, f.config.Provider)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: body}.write(w)
 }
 
 // showModel describes one of these models.
-func (f *fronts) showModel(w *reply, _ *http.Request, s *requestState) error {
+func (f *fronts) showModel(w *reply, r *http.Request, s *requestState) error {
 	if !slices.Contains(namesFor(s), s.rest) {
-		unknown := openai.NoModel(s.rest)
-		w.front.BlameMember(unknown.Param)
-		return refuse(refuseNoModel).say("%s", unknown.Message)
+		return refuseUnknown(w, s.rest)
 	}
-	w.front.Pass()
-	return answer{status: http.StatusOK, header: jsonHeader(), body: openai.AppendModel(nil, s.rest, f.created, f.config.Provider)}.write(w)
+	if messages.Speaks(r.URL.Path, r.Header) {
+		return writeOwn(w, messages.AppendModel(nil, s.rest, f.created))
+	}
+	return writeOwn(w, openai.AppendModel(nil, s.rest, f.created, f.config.Provider))
+}
+
+// refuseUnknown refuses a model that the client may not see, or that nothing names.
+func refuseUnknown(w *reply, name string) error {
+	unknown := openai.NoModel(name)
+	w.front.BlameMember(unknown.Param)
+	return refuse(refuseNoModel).say("%s", unknown.Message)
+}
+
+// unknown reports whether the teams file nowhere names a model, and it, or the operator, says that such a model is not to be had.
+func (f *fronts) unknown(s *requestState, name string) bool {
+	model := s.teams.Resolve(name)
+	if model != name || s.teams.Label(model) != label.Other {
+		return false
+	}
+	return f.config.KnownModels || !s.team.MayUseModel(model) || !s.limits.MayUseModel(model)
 }
 
 // frontRequest is a kind of request of OpenAI's interface.
 type frontRequest struct {
-	read   func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
+	read   func(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error)
 	params func(field string) string                                        // the client's name of a field of the service's request
-	chat   bool                                                             // else it asks for images
-	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: of a chat
+	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: repetitions are not recognized
 }
 
 // namesFor lists the models that the request's team and key may use.
@@ -149,21 +177,36 @@ func namesFor(s *requestState) []string {
 }
 
 var (
-	frontChat = frontRequest{readChat, openai.ChatParam, true, nil}
-	frontMake = frontRequest{readGeneration, openai.ImageParam, false, digestOfBody}
-	frontEdit = frontRequest{readEdit, openai.ImageParam, false, digestOfForm}
+	frontChat      = frontRequest{reading(chat.Read), chat.Param, nil}
+	frontResponses = frontRequest{reading(responses.Read), responses.Param, nil}
+	frontMessages  = frontRequest{reading(messages.Read), messages.Param, nil}
+	frontCount     = frontRequest{reading(messages.ReadCount), messages.Param, nil}
+	frontMake      = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
+	frontEdit      = frontRequest{readEdit, openai.ImageParam, digestOfForm}
 )
 
-func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
-	return openai.Chat(s.body, models)
+// reading reads the body in a dialect.
+func reading(read func([]byte, *conversation.Models) (*conversation.Request, error)) func(*http.Request, *requestState, *conversation.Models) (*conversation.Request, error) {
+	return func(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
+		return read(s.body, models)
+	}
 }
 
-func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+// count answers how many tokens a conversation has, as a hold reckons. It costs nothing.
+func (n *inspection) count(w *reply, _ *http.Request, s *requestState) error {
+	if err := n.judge(w, s); err != nil {
+		return err
+	}
+	w.Header().Add("Sluice-Warning", "estimated")
+	return writeOwn(w, messages.AppendCount(nil, s.inputTokens))
+}
+
+func readGeneration(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 	s.repeats = newRepetition(r, s, sha256.Sum256(s.body))
 	return openai.Generation(s.body, models)
 }
 
-func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+func readEdit(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 	parts, err := openai.ReadForm(first(r.Header["Content-Type"]), s.body)
 	if err != nil {
 		return nil, err

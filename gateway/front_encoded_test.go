@@ -84,7 +84,7 @@ func TestFrontAnswersWithThePicturesThemselves(t *testing.T) {
 				t.Errorf("%s: %v", about, err)
 			}
 		}
-		if record := h.recordOf(t, tt.reading); record.Status != 200 || record.BytesOut != int64(len(tt.body)) || record.Front != "openai" {
+		if record := h.recordOf(t, tt.reading); record.Status != 200 || record.BytesOut != int64(len(tt.body)) || record.Front != "images" {
 			t.Errorf("%s: record %+v of %d bytes", about, record, len(tt.body))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/dialect"
+	"sluice/gateway/dialect/messages"
 	"sluice/gateway/openai"
 	"sluice/gateway/upstream"
 )
@@ -184,10 +186,15 @@ func (w *lateReply) Write(p []byte) (int, error) {
 	return w.reply.Write(p)
 }
 
-// translate makes a reply write through an [openai.Writer].
-func (w *reply) translate() {
+// translate makes a reply write through a [dialect.Writer].
+func (w *reply) translate(r *http.Request) {
 	w.state.Front = frontName
-	w.front = openai.NewWriter(w.ResponseWriter, w.state.ID)
+	form := dialect.Form{IDHeader: "X-Request-Id", Errors: openai.AppendError}
+	if messages.Speaks(r.URL.Path, r.Header) {
+		messages.Present(r.Header)
+		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID)}
+	}
+	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 

@@ -65,7 +65,7 @@ func TestFrontMakesPictures(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 	record := h.recordOf(t, got)
-	if record.Front != "openai" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 || record.Held.Amounts[limit.Images] != 2 {
+	if record.Front != "images" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 || record.Held.Amounts[limit.Images] != 2 {
 		t.Errorf("record %+v", record)
 	}
 	if task := got.header.Get("Sluice-Task"); task != record.Task || got.header.Get("X-Should-Retry") != "" {

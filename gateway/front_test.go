@@ -13,8 +13,9 @@ import (
 
 // Paths of OpenAI's interface.
 const (
-	frontChats  = "/v1/chat/completions"
-	frontModels = "/v1/models"
+	frontChats     = "/v1/chat/completions"
+	frontResponses = "/v1/responses"
+	frontModels    = "/v1/models"
 )
 
 const frontChat = `{"model":"llm-max","messages":[{"role":"user","content":"Say something about rivers."}]}`
@@ -118,7 +119,7 @@ func TestFrontAnswersAChat(t *testing.T) {
 		t.Errorf("id %s, headers %v", c.ID, got.header)
 	}
 	record := h.recordOf(t, got)
-	if record.Front != "openai" || record.Route != frontChats || record.Endpoint != "text" || record.Kind != "text" || record.Model != "llm-max" || record.Status != 200 ||
+	if record.Front != "chat" || record.Route != frontChats || record.Endpoint != "text" || record.Kind != "text" || record.Model != "llm-max" || record.Status != 200 ||
 		record.Cost.Amounts[limit.Tokens] != c.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) || record.BytesIn != int64(len(frontChat)) {
 		t.Errorf("record %+v, usage %+v", record, c.Usage)
 	}
@@ -233,22 +234,26 @@ func TestFrontTranslatesAliases(t *testing.T) {
 }
 
 func TestFrontRefusesInOpenAIsForm(t *testing.T) {
-	h := fronted(t, func(p *plan) { p.limits = []string{`models: ["llm-*"]`, `endpoints: [text]`} })
+	h := fronted(t, func(p *plan) {
+		p.teams = "catalogue: [gen2.6-image]\n"
+		p.limits = []string{`models: ["llm-*"]`, `endpoints: [text]`}
+	})
 	for _, tt := range []struct {
 		about, method, path, body string
 		header                    []string
 		status                    int
 		kind, code, param, row    string
 	}{
-		{"an unknown path", "POST", "/v1/embeddings", frontChat, nil, 404, "not_found_error", "NotFound", "", "route/path"},
+		{"an unknown path", "POST", "/v1/audio/speech", frontChat, nil, 404, "not_found_error", "NotFound", "", "route/path"},
 		{"the base URL alone", "GET", "/v1", "", nil, 404, "not_found_error", "NotFound", "", "route/path"},
-		{"another method", "GET", frontChats, "", nil, 405, "invalid_request_error", "InvalidParameter", "", "route/method"},
+		{"another method", "DELETE", frontChats, "", nil, 405, "invalid_request_error", "InvalidParameter", "", "route/method"},
 		{"no key", "POST", frontChats, frontChat, []string{"Authorization", ""}, 401, "authentication_error", "InvalidApiKey", "", "authenticate/key"},
 		{"another media type", "POST", frontChats, frontChat, []string{"Content-Type", "text/plain"}, 415, "invalid_request_error", "InvalidParameter", "", "inspect/media"},
 		{"no JSON", "POST", frontChats, "hello", nil, 400, "invalid_request_error", "InvalidParameter", "", "inspect/body"},
 		{"a member that is not supported", "POST", frontChats, `{"functions":[{}],` + frontChat[1:], nil, 400, "invalid_request_error", "InvalidParameter", "functions", "inspect/rules"},
 		{"a rule of the service", "POST", frontChats, `{"top_p":7,` + frontChat[1:], nil, 400, "invalid_request_error", "InvalidParameter", "top_p", "inspect/rules"},
-		{"another model", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gen2.6-image", 1), nil, 403, "permission_error", "Model.AccessDenied", "model", "inspect/model"},
+		{"another team's model", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gen2.6-image", 1), nil, 403, "permission_error", "Model.AccessDenied", "model", "inspect/model"},
+		{"a model that nothing names", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gpt-9", 1), nil, 404, "not_found_error", "model_not_found", "model", "models/unknown"},
 		{"another endpoint", "POST", frontChats, `{"model":"llm-max","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`, nil, 403, "permission_error", "AccessDenied", "", "authenticate/endpoint"},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
@@ -257,11 +262,24 @@ func TestFrontRefusesInOpenAIsForm(t *testing.T) {
 			if row := got.header.Get("Sluice-Refusal"); row != tt.row {
 				t.Errorf("refused by %s, want %s", row, tt.row)
 			}
-			if record := h.recordOf(t, got); record.Refusal != tt.row || record.Status != tt.status || record.Front != "openai" || record.BytesOut != int64(len(got.body)) {
+			if record := h.recordOf(t, got); record.Refusal != tt.row || record.Status != tt.status || record.Front != frontWord(tt.method+tt.path) || record.BytesOut != int64(len(got.body)) {
 				t.Errorf("record %+v", record)
 			}
 		})
 	}
+}
+
+// frontWord is the log's word for a request.
+func frontWord(to string) string {
+	switch strings.TrimPrefix(to, "POST") {
+	case frontImages:
+		return "images"
+	case frontChats:
+		return "chat"
+	case frontResponses:
+		return "responses"
+	}
+	return "openai"
 }
 
 func TestFrontRefusesForLimitsInOpenAIsForm(t *testing.T) {

@@ -92,15 +92,19 @@ func (g *Gateway) frontTable() []route {
 		}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
+	count := chain(g.inspection.count, g.authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(frontCount))
 	models := chain(g.fronts.listModels, g.authenticate)
 	task := chain(g.fronts.showTask, g.authenticate)
 	model := chain(g.fronts.showModel, g.authenticate)
 
 	return []route{
-		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
-		{method: post, path: frontPrefix + "images/generations", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
-		{method: post, path: frontPrefix + "images/edits", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
-		{method: get, path: frontTasks + "{id}", endpoint: policy.EndpointTasks, query: true, run: task},
+		{method: post, path: frontPrefix + "chat/completions", front: "chat", run: generate(frontChat)},
+		{method: post, path: frontPrefix + "responses", front: "responses", run: generate(frontResponses)},
+		{method: post, path: frontPrefix + "messages", front: "messages", run: generate(frontMessages)},
+		{method: post, path: frontPrefix + "messages/count_tokens", front: "messages", run: count},
+		{method: post, path: frontPrefix + "images/generations", front: "images", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/edits", front: "images", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
+		{method: get, path: frontTasks + "{id}", front: "images", endpoint: policy.EndpointTasks, query: true, run: task},
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},
 	}

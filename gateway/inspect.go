@@ -2,11 +2,11 @@ package gateway
 
 import (
 	"errors"
-	"mime"
 	"net/http"
 	"strings"
 
 	"sluice/gateway/billing"
+	"sluice/gateway/media"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/forms"
@@ -22,66 +22,18 @@ func (n *inspection) declared(next handler) handler {
 		if r.ContentLength > n.config.MaxBody {
 			return refuseTooLarge(n.config.MaxBody)
 		}
-		judge := readable
+		judge := media.JSON
 		switch {
 		case s.route.form:
-			judge = formed
+			judge = media.Form
 		case s.route.opaque(), s.route.prefix && !hasBody(r):
-			judge = described
+			judge = media.Once
 		}
 		if err := judge(r.Header); err != nil {
-			return err
+			return refuse(refuseMedia).say("%s.", err)
 		}
 		return next(w, r, s)
 	}
-}
-
-// described checks the headers that describe a body which is forwarded unread. If a header were sent twice, the service might
-// read either value.
-func described(h http.Header) error {
-	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
-		if n := len(h[name]); n > 1 {
-			return refuse(refuseMedia).say("%s: given %d times, allowed once.", name, n)
-		}
-	}
-	return nil
-}
-
-// media checks that the headers describe the body once, uncompressed and of a media type. It returns the type's parameters.
-func media(h http.Header, want string) (map[string]string, error) {
-	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
-		return nil, refuse(refuseMedia).say("Content-Encoding: compressed bodies are not allowed; send the body uncompressed, without this header.")
-	}
-	types := h["Content-Type"]
-	if len(types) == 1 && types[0] == want { // nearly every request; parsing the media type allocates
-		return nil, nil
-	}
-	if len(types) != 1 {
-		return nil, refuse(refuseMedia).say("Content-Type: given %d times, allowed once: %s.", len(types), want)
-	}
-	given, params, err := mime.ParseMediaType(types[0])
-	if err != nil || given != want {
-		return nil, refuse(refuseMedia).say("Content-Type: given %s, allowed %s.", policy.Brief(types[0]), want)
-	}
-	return params, nil
-}
-
-// formed checks that the body is a form.
-func formed(h http.Header) error {
-	params, err := media(h, "multipart/form-data")
-	if err == nil && params["boundary"] == "" {
-		err = refuse(refuseMedia).say("Content-Type: given %s, allowed multipart/form-data with a boundary.", policy.Brief(h["Content-Type"][0]))
-	}
-	return err
-}
-
-// readable checks that the body is JSON in UTF-8.
-func readable(h http.Header) error {
-	params, err := media(h, "application/json")
-	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		err = refuse(refuseMedia).say("Content-Type: given the charset %s, allowed utf-8.", policy.Brief(charset))
-	}
-	return err
 }
 
 // inspection reads a request's body and judges it by the rules.
@@ -99,7 +51,7 @@ func (n *inspection) inspect(next handler) handler {
 		if err := readBody(w, r, s, n.buffers); err != nil {
 			return err
 		}
-		err := error(nil)
+		var err error
 		if s.route.prefix {
 			err = n.govern(r, s)
 		} else {

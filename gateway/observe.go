@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -19,7 +20,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	if g.fronts != nil && isFront(r.URL) {
-		out.translate()
+		out.translate(r)
 	}
 	out.begin(r)
 	defer c.end()
@@ -37,7 +38,7 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	}
 	m, err := g.routes.find(method, r.URL)
 	if err == nil {
-		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
+		s.match, s.Endpoint, s.Route, s.Front = m, string(m.route.endpoint), m.route.name, cmp.Or(m.route.front, s.Front)
 		s.creates = g.inspection.headers.creates(m.route, r)
 	}
 	g.deps.Traces.Begin(&s.Record, r.Header)

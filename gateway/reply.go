@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/gateway/openai"
+	"sluice/gateway/dialect"
 	"sluice/gateway/wire"
 )
 
@@ -19,15 +19,15 @@ type reply struct {
 	bare    http.ResponseWriter // net/http's own
 	state   *requestState
 	terms   *clientTerms
-	front   *openai.Writer // turns the answer into OpenAI's, below this writer; nil: it stays the service's
-	kept    *keptAnswer    // keeps what is written; nil: it is not kept
-	alone   bool           // no other request shares the connection: HTTP/1
-	closes  bool           // the connection ends with this answer, if it is alone
-	wrote   bool           // the header has left
-	ended   bool           // the request has ended in order
-	begins  bool           // nothing of the stream has been passed on yet
-	failed  error          // the first failed write: the client left or does not read
-	bound   time.Time      // the write deadline in force; zero: none. net/http removes it between requests
+	front   *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: it stays the service's
+	kept    *keptAnswer     // keeps what is written; nil: it is not kept
+	alone   bool            // no other request shares the connection: HTTP/1
+	closes  bool            // the connection ends with this answer, if it is alone
+	wrote   bool            // the header has left
+	ended   bool            // the request has ended in order
+	begins  bool            // nothing of the stream has been passed on yet
+	failed  error           // the first failed write: the client left or does not read
+	bound   time.Time       // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited immediately: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.

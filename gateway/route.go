@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"sluice/gateway/openai"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -40,6 +41,7 @@ type route struct {
 	form     bool            // its body is a form
 	repeats  bool            // its repetitions are recognized by their bodies, which are read before a remembered refusal counts
 	endpoint policy.Endpoint // empty: every team may
+	front    string          // the log's word for the dialect; empty: the service's own, or that of no dialect alone
 	run      handler
 
 	name string // the path's template as clients write it
@@ -49,6 +51,7 @@ type route struct {
 // and 405 in plain text, and decodes %2F inside a wildcard.
 type routes struct {
 	exact    map[string]*route
+	fronts   []string // the paths of the dialects
 	prefixes []*route
 }
 
@@ -64,8 +67,11 @@ func (rs *routes) add(table []route) {
 	for i := range table {
 		r := &table[i]
 		r.name = r.path
-		if r.path[0] != '/' {
+		switch {
+		case r.path[0] != '/':
 			r.name = versionPrefix + r.path
+		case strings.HasPrefix(r.path, frontPrefix):
+			rs.fronts = append(rs.fronts, r.path)
 		}
 		if r.prefix {
 			rs.prefixes = append(rs.prefixes, r)
@@ -96,6 +102,9 @@ func (rs *routes) find(method string, u *url.URL) (match, error) {
 	}
 	m, ok := rs.lookup(u.EscapedPath())
 	if !ok {
+		if isFront(u) && rs.exact[frontModels] != nil {
+			return match{}, refuse(refusePath).say("%s", openai.Unserved(u.Path, rs.fronts))
+		}
 		return match{}, refuse(refusePath).say("This path is not served. The paths are those of the service below %s.", versionPrefix)
 	}
 	if m.route.method != "" && method != m.route.method || m.route.prefix && !slices.Contains(forwardMethods, method) {

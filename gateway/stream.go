@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/feed"
 	"sluice/gateway/oidc"
+	"sluice/gateway/wire"
 )
 
 // streamOf answers with the team's events as they are written.

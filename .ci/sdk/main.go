@@ -200,7 +200,7 @@ func refusals() error {
 	request = ask(question)
 	request.Model = "secret-model"
 	_, err = client.Chat.Completions.New(ctx, request)
-	if err := refusedAs(err, 403, "Model.AccessDenied", "model"); err != nil {
+	if err := refusedAs(err, 404, "model_not_found", "model"); err != nil {
 		return err
 	}
 	_, err = client.Chat.Completions.New(ctx, ask(question), option.WithAPIKey("slk_wrong"))

@@ -79,8 +79,8 @@ async function errors() {
     (e) => e instanceof kind && e.code === code && (e.param ?? null) === param && !!e.requestID,
   );
   await refused(OpenAI.BadRequestError, 'InvalidParameter', 'top_p', { top_p: 3 });
-  await refused(OpenAI.BadRequestError, 'InvalidParameter', 'frequency_penalty', { frequency_penalty: 1 });
-  await refused(OpenAI.PermissionDeniedError, 'Model.AccessDenied', 'model', { model: 'secret-model' });
+  await refused(OpenAI.BadRequestError, 'InvalidParameter', 'logit_bias', { logit_bias: { 1: -100 } });
+  await refused(OpenAI.NotFoundError, 'model_not_found', 'model', { model: 'secret-model' });
   const stranger = client.withOptions({ apiKey: 'slk_wrong' });
   await assert.rejects(stranger.chat.completions.create({ model: 'llm-plus', messages: question }), (e) => e instanceof OpenAI.AuthenticationError);
 }

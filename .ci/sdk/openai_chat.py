@@ -132,8 +132,8 @@ def errors():
         raise AssertionError(f"not refused: {change}")
 
     refused(openai.BadRequestError, "InvalidParameter", "top_p", top_p=3)
-    refused(openai.BadRequestError, "InvalidParameter", "frequency_penalty", frequency_penalty=1)
-    refused(openai.PermissionDeniedError, "Model.AccessDenied", "model", model="secret-model")
+    refused(openai.BadRequestError, "InvalidParameter", "logit_bias", logit_bias={"1": -100})
+    refused(openai.NotFoundError, "model_not_found", "model", model="secret-model")
     stranger = client.with_options(api_key="slk_wrong")
     try:
         stranger.chat.completions.create(model="llm-plus", messages=question)

@@ -134,7 +134,8 @@ var floorPlan = map[string]plan{
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,
 	},
-	"gateway/wire": {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/media": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/upstream": {
 		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
 		never: []string{otelAPI, goRedis, "os"},
@@ -175,7 +176,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -189,7 +190,28 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"},
 		never:     []string{goRedis, otelAPI, "os", slogPkg, httpPkg},
 	},
-	"gateway/openai": {ours: []string{"policy/strictjson"}, testsOurs: []string{"policy"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/rawjson":      {ours: []string{"policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/conversation": {ours: []string{"gateway/rawjson", "policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/openai": {
+		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
+		testsOurs: []string{"gateway/dialect/dialecttest", "policy"}, outside: []string{jsonText}, never: offline, timeless: true,
+	},
+	"gateway/dialect": {
+		ours: []string{"gateway/conversation"}, testsOurs: []string{"gateway/dialect/chat", "gateway/openai"}, never: []string{otelAPI, goRedis, slogPkg, "os"}, timeless: true,
+	},
+	"gateway/dialect/chat": {
+		ours:      []string{"gateway/conversation", "gateway/openai", "gateway/rawjson", "policy/strictjson"},
+		testsOurs: []string{"gateway/dialect/dialecttest", "policy"}, never: offline, timeless: true,
+	},
+	"gateway/dialect/responses": {
+		ours:      []string{"gateway/conversation", "gateway/openai", "gateway/rawjson", "policy/strictjson"},
+		testsOurs: []string{"gateway/dialect/dialecttest"}, never: offline, timeless: true,
+	},
+	"gateway/dialect/messages": {
+		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
+		testsOurs: []string{"gateway/dialect/dialecttest"}, never: offline, timeless: true,
+	},
+	"gateway/dialect/dialecttest": {ours: []string{"gateway/conversation", "policy"}, outside: []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
 		never: []string{"os", slogPkg, otelAPI, goRedis},
@@ -446,10 +468,11 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/tasks", "query.go", "sluice/gateway", false},
 		{"gateway/tasks", "query.go", "sluice/gateway/upstream", false},
 		{"gateway/admin", "admin.go", "sluice/gateway", false},
-		{"gateway/openai", "chat.go", "github.com/go-json-experiment/json/jsontext", true},
-		{"gateway/openai", "chat.go", "log/slog", false},
-		{"gateway/openai", "chat.go", "sluice/policy/strictjson", true},
-		{"gateway/openai", "chat.go", "sluice/policy", false},
+		{"gateway/openai", "edits.go", "github.com/go-json-experiment/json/jsontext", true},
+		{"gateway/dialect/chat", "chat.go", "log/slog", false},
+		{"gateway/dialect/chat", "chat.go", "sluice/policy/strictjson", true},
+		{"gateway/dialect/chat", "chat.go", "sluice/policy", false},
+		{"gateway/conversation", "stream.go", "sluice/gateway/openai", false},
 		{"gateway/upstream", "guard.go", "code.dny.dev/ssrf", true},
 		{"gateway/upstream", "conn.go", "code.dny.dev/ssrf", false},
 		{"gateway/upstream", "path.go", "golang.org/x/text/unicode/norm", true},

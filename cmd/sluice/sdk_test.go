@@ -33,12 +33,17 @@ type library struct {
 
 var (
 	chatTopics  = []string{"models", "chat", "usage", "stream", "tools", "structured output", "pictures in a chat", "errors", "retries"}
+	turnTopics  = []string{"create", "usage", "stream", "thinking", "tools", "custom tools", "structured output", "pictures", "errors"}
+	blockTopics = []string{"models", "create", "usage", "stream", "thinking", "tools", "pictures", "errors"}
 	imageTopics = []string{"images", "encoded", "edits", "errors", "paid once"}
 
 	chatLibraries = []library{
 		{"openai for Python", []string{"openai/bin/python", ".ci/sdk/openai_chat.py"}, chatTopics},
 		{"openai for JavaScript", []string{"node/bin/node", ".ci/sdk/openai_chat.cjs"}, chatTopics},
 		{"openai-go", []string{"go"}, chatTopics},
+		{"openai for Python, Responses", []string{"openai/bin/python", ".ci/sdk/openai_responses.py"}, turnTopics},
+		{"openai for JavaScript, Responses", []string{"node/bin/node", ".ci/sdk/openai_responses.cjs"}, turnTopics},
+		{"anthropic for Python", []string{"anthropic/bin/python", ".ci/sdk/anthropic_messages.py"}, blockTopics},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
 	}
 )
@@ -81,7 +86,7 @@ func (l library) drive(t *testing.T, gateway string) {
 	program.Dir, program.Stdout, program.Stderr = t.TempDir(), &stdout, &stderr
 	program.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + program.Dir, "NODE_PATH=" + filepath.Join(dir, "node_modules"), "PYTHONDONTWRITEBYTECODE=1",
-		"OPENAI_BASE_URL=" + gateway + "/v1", "OPENAI_API_KEY=test", "FLAKY=" + flaky(t, gateway),
+		"OPENAI_BASE_URL=" + gateway + "/v1", "OPENAI_API_KEY=test", "ANTHROPIC_BASE_URL=" + gateway, "ANTHROPIC_API_KEY=test", "FLAKY=" + flaky(t, gateway),
 	}
 	drawMill(t, program.Dir)
 	err := program.Run()

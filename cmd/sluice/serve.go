@@ -295,8 +295,8 @@ func (c configuration) gatewayConfig() gateway.Config {
 			SyncImage: c.SyncImageModels, EditImage: c.EditImageModels,
 			Thinking: c.ThinkingModels, Vision: c.VisionModels, Reasoning: c.ReasoningModels,
 		},
-		Rules:     c.Rules,
-		OpenAI:    c.OpenAI,
+		Rules:  c.Rules,
+		OpenAI: c.OpenAI, KnownModels: c.KnownModelsOnly,
 		Provider:  c.ProviderName,
 		ImageWait: c.ImageWait,
 	}

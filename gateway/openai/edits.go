@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
 )
 
@@ -25,8 +27,8 @@ type Part struct {
 // mostImages is how many images one request may edit.
 const mostImages = 4
 
-// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The result holds no part of them.
-func Edit(parts []Part, models *Models) (r *Request, err error) {
+// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*conversation.Refusal]. The result holds no part of them.
+func Edit(parts []Part, models *conversation.Models) (r *conversation.Request, err error) {
 	var p imageRequest
 	var seen strictjson.Once
 	size := 0
@@ -40,11 +42,11 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 		}
 		name := []byte(part.Name)
 		if !seen.Add(name) {
-			return nil, refusedName(&seen, name)
+			return nil, conversation.RefusedName(&seen, name)
 		}
 		switch {
 		case part.File != "":
-			return nil, badRequest(brief(part.Name), "The file %q is not supported; only images are.", brief(part.Name))
+			return nil, conversation.BadRequest(conversation.Brief(part.Name), "The file %q is not supported; only images are.", conversation.Brief(part.Name))
 		case len(part.Data) == 0:
 			continue // as a form leaves a field empty
 		}
@@ -56,15 +58,15 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 	}
 	switch {
 	case len(p.images) == 0:
-		return nil, badRequest("image", "image: 1 to %d files are needed.", mostImages)
+		return nil, conversation.BadRequest("image", "image: 1 to %d files are needed.", mostImages)
 	case len(p.images) > mostImages:
-		return nil, badRequest("image", "image: 1 to %d files are allowed; %d were given.", mostImages, len(p.images))
+		return nil, conversation.BadRequest("image", "image: 1 to %d files are allowed; %d were given.", mostImages, len(p.images))
 	}
 	return p.translate(size, models)
 }
 
 // boundTexts refuses texts that are too long, and asks for memory for them as JSON, before they are written as such.
-func boundTexts(parts []Part, models *Models) error {
+func boundTexts(parts []Part, models *conversation.Models) error {
 	size := 0
 	for i := range parts {
 		p := &parts[i]
@@ -76,7 +78,20 @@ func boundTexts(parts []Part, models *Models) error {
 		}
 		size += mostEscape * len(p.Data)
 	}
-	return models.room(size)
+	return models.Ask(size)
+}
+
+// boundPart refuses a field of a form that is too long.
+func boundPart(p *Part) error {
+	most, characters := imageBound(p.Name)
+	given := len(p.Data)
+	if characters && given > most {
+		given = utf8.RuneCount(p.Data)
+	}
+	if given > most {
+		return refuseLong(conversation.Brief(p.Name), given, most, characters)
+	}
+	return nil
 }
 
 // value is the part as a JSON value. Forms have no types, so fields that are not known to be strings are numbers or booleans if
@@ -102,7 +117,7 @@ func (p *Part) quoted() []byte {
 			size += mostEscape - 1
 		}
 	}
-	return quoted(make([]byte, 0, size), p.Data)
+	return rawjson.Quote(make([]byte, 0, size), p.Data)
 }
 
 // appendURI appends the file as a data URI, as part of a JSON string.

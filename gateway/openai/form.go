@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+
+	"sluice/gateway/conversation"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // ReadForm reads a form of the type multipart/form-data. contentType is the header's value. The data of the parts are parts of
-// body. Its error is of type [*Refusal].
+// body. Its error is of type [*conversation.Refusal].
 func ReadForm(contentType string, body []byte) (parts []Part, err error) {
 	form := form{rest: body, buffer: make([]byte, formBuffer)}
 	err = eachPart(contentType, bytes.NewReader(body), func(boundary string, part Part, data io.Reader) (err error) {
@@ -49,7 +51,7 @@ func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err erro
 }
 
 // eachPart calls take for each part of a form in turn. The part has no data yet; take MUST read them to their end. The error is of
-// type [*Refusal].
+// type [*conversation.Refusal].
 func eachPart(contentType string, body io.Reader, take func(boundary string, part Part, data io.Reader) error) error {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -74,8 +76,8 @@ func eachPart(contentType string, body io.Reader, take func(boundary string, par
 	}
 }
 
-func broken() *Refusal {
-	return &Refusal{
+func broken() *conversation.Refusal {
+	return &conversation.Refusal{
 		Status: 400, Code: "InvalidParameter",
 		Message: "The body is not a form of at most 64 parts, each with a head of at most 8 KiB, and with its end.",
 	}

@@ -131,3 +131,17 @@ func TestDigestsOfForms(t *testing.T) {
 		t.Errorf("%x and %x of %d parts, %v", digest, Content(parts), len(parts), err)
 	}
 }
+
+func TestForms(t *testing.T) {
+	const contentType = `multipart/form-data; boundary=x`
+	part := "--x\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nhello\r\n"
+	parts, err := ReadForm(contentType, []byte(part+"--x--\r\n"))
+	if err != nil || len(parts) != 1 || parts[0].Name != "prompt" || string(parts[0].Data) != "hello" {
+		t.Errorf("%+v, %v", parts, err)
+	}
+	for about, body := range map[string]string{"cut": part, "too many parts": strings.Repeat(part, 65) + "--x--\r\n", "no form": "hello"} {
+		if parts, err := ReadForm(contentType, []byte(body)); err == nil {
+			t.Errorf("%s: %d parts", about, len(parts))
+		}
+	}
+}

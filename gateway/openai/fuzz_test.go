@@ -4,42 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
-// seeds adds the inputs of the passages in these directories.
-func seeds(f *testing.F, add func(in []byte), directories ...string) {
-	f.Helper()
-	for _, directory := range directories {
-		files, _ := filepath.Glob(filepath.Join("testdata", directory, "*.txt"))
-		for _, file := range files {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
-			add(archive.Files[0].Data)
-		}
-	}
-}
-
 // saneRequest fails if the chain could not accept the result of a translation.
-func saneRequest(t *testing.T, r *Request, err error) {
+func saneRequest(t *testing.T, r *conversation.Request, err error) {
 	t.Helper()
 	if err != nil {
-		refusal, ok := errors.AsType[*Refusal](err)
+		refusal, ok := errors.AsType[*conversation.Refusal](err)
 		if !ok || r != nil || refusal.Status != 400 {
 			t.Fatalf("%v beside %v", err, r)
 		}
-		mustBeJSON(t, AppendError(nil, refusal))
+		dialecttest.MustBeJSON(t, AppendError(nil, refusal))
 		return
 	}
-	mustBeJSON(t, r.Body)
+	dialecttest.MustBeJSON(t, r.Body)
 	var native struct {
 		Model      string
 		Input      struct{ Messages []json.RawMessage }
@@ -51,22 +34,17 @@ func saneRequest(t *testing.T, r *Request, err error) {
 	if _, streamed := native.Parameters["incremental_output"]; streamed != r.Stream {
 		t.Fatalf("stream %t: %s", r.Stream, r.Body)
 	}
-	if !slices.Contains([]string{TextPath, MultimodalPath, ImagePath}, r.Path) || r.Async != (r.Path == ImagePath) {
+	if !slices.Contains([]string{conversation.TextPath, conversation.MultimodalPath, conversation.ImagePath}, r.Path) || r.Async != (r.Path == conversation.ImagePath) {
 		t.Fatalf("%s, async %t", r.Path, r.Async)
 	}
 }
 
 // FuzzRequest: any body becomes a request of the service, or is refused; both are JSON.
 func FuzzRequest(f *testing.F) {
-	seeds(f, func(in []byte) { f.Add(in) }, "chats", "images")
+	dialecttest.Seeds(f, func(in []byte) { f.Add(in) }, "images")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
-		chat, err := Chat(body, testModels)
-		saneRequest(t, chat, err)
-		if err == nil && !strings.Contains(string(chat.Body), `"result_format":"message"`) {
-			t.Fatalf("%s", chat.Body)
-		}
-		generation, err := Generation(body, testModels)
+		generation, err := Generation(body, dialecttest.Models)
 		saneRequest(t, generation, err)
 		if !bytes.Equal(before, body) {
 			t.Fatal("the body has changed")
@@ -83,210 +61,27 @@ func FuzzEdit(f *testing.F) {
 		r, err := Edit([]Part{
 			{Name: "model", Data: []byte("gen2.6-image")}, {Name: "prompt", Data: []byte("A lake")}, {Name: name, Data: value},
 			{Name: "image", MediaType: mediaType, Data: image},
-		}, testModels)
+		}, dialecttest.Models)
 		saneRequest(t, r, err)
 	})
 }
 
 // FuzzAnswer: any answer becomes JSON, or is refused.
 func FuzzAnswer(f *testing.F) {
-	seeds(f, func(in []byte) { f.Add(in) }, "answers", "pictures")
+	dialecttest.Seeds(f, func(in []byte) { f.Add(in) }, "pictures")
 	f.Fuzz(func(t *testing.T, native []byte) {
-		if out, err := AppendCompletion(nil, testHead, native); err == nil {
-			mustBeJSON(t, out)
-		} else if len(out) > 0 {
-			t.Fatalf("%q beside %v", out, err)
-		}
-		mustBeJSON(t, AppendError(nil, ReadRefusal(400, native)))
+		dialecttest.MustBeJSON(t, AppendError(nil, conversation.ReadRefusal(400, native)))
 		p, err := ReadPictures(native)
 		if err != nil {
 			return
 		}
-		mustBeJSON(t, p.Append(nil, 1))
+		dialecttest.MustBeJSON(t, p.Append(nil, 1))
 		if len(p.URLs) > 0 {
-			mustBeJSON(t, bytes.Join(p.Frames(1), []byte("AAAA")))
+			dialecttest.MustBeJSON(t, bytes.Join(p.Frames(1), []byte("AAAA")))
 		}
-		mustBeJSON(t, p.AppendTask(nil, 1))
+		dialecttest.MustBeJSON(t, p.AppendTask(nil, 1))
 		if r := p.Refusal(); r != nil && p.State == Completed || r == nil && p.State == Failed {
 			t.Fatalf("%s beside %v", p.State, r)
 		}
 	})
-}
-
-// FuzzStream: any bytes become events that a client can read, and where they are cut makes no difference.
-func FuzzStream(f *testing.F) {
-	seeds(f, func(in []byte) { f.Add(in, uint16(5)) }, "streams")
-	f.Fuzz(func(t *testing.T, native []byte, piece uint16) {
-		whole, wholeErr := translated(t, native, 1<<30)
-		cut, cutErr := translated(t, native, int(piece)+1)
-		if !bytes.Equal(whole, cut) || fmt.Sprint(wholeErr) != fmt.Sprint(cutErr) {
-			t.Fatalf("whole:\n%s\n%v\ncut:\n%s\n%v", whole, wholeErr, cut, cutErr)
-		}
-		if wholeErr != nil && len(whole) > 0 {
-			t.Fatalf("%q beside %v", whole, wholeErr)
-		}
-		for event := range strings.SplitSeq(string(whole), "\n\n") {
-			if data, ok := strings.CutPrefix(event, "data: "); ok && data != "[DONE]" {
-				mustBeJSON(t, []byte(data))
-			} else if event != "" && data != "[DONE]" {
-				t.Fatalf("the event %q", event)
-			}
-		}
-	})
-}
-
-// FuzzText: the text that a client assembles is the service's, whichever way its frames carry it.
-func FuzzText(f *testing.F) {
-	f.Add("Thr|ee| words", "because|it is", uint8(0))
-	f.Add("词|语\n|😀", "", uint8(1))
-	f.Add("\"|\\|\u2028", "x|y", uint8(2))
-	f.Add("a|b", "c", uint8(7))
-	f.Fuzz(func(t *testing.T, content, reasoning string, form uint8) {
-		contents := pieces(content)
-		reasonings := pieces(reasoning)
-		repeats, older := form&1 != 0, form&2 != 0
-		if !repeats && (ambiguous(contents) || ambiguous(reasonings)) {
-			t.Skip("no reader could tell")
-		}
-		if older {
-			reasonings = nil
-		}
-		documents := textFrames(contents, reasonings, repeats, older, form&4 != 0)
-		out, err := translated(t, nativeStream(documents...), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := decodeStream(t, out)
-		want := added{role: "assistant", content: strings.Join(contents, ""), reasoning: strings.Join(reasonings, ""), finish: "stop"}
-		if got := d.choices[0]; got == nil || fmt.Sprint(*got) != fmt.Sprint(want) || !d.done {
-			t.Fatalf("%+v, want %+v, of\n%s", got, want, strings.Join(documents, "\n"))
-		}
-	})
-}
-
-// pieces are what the frames of a text add, none of them empty.
-func pieces(text string) []string {
-	return slices.DeleteFunc(strings.Split(strings.ToValidUTF8(text, "?"), "|"), func(s string) bool { return s == "" })
-}
-
-// ambiguous reports whether increments begin like a repetition.
-func ambiguous(pieces []string) bool {
-	return len(pieces) > 1 && strings.HasPrefix(pieces[1], pieces[0])
-}
-
-// textFrames are frames with the thinking first, then the content, and a finish on the last one or on one of its own.
-func textFrames(contents, reasonings []string, repeats, older, lastAlone bool) (documents []string) {
-	content, reasoning := "", ""
-	frame := func(finish string) {
-		c, _ := json.Marshal(content)
-		r, _ := json.Marshal(reasoning)
-		if older {
-			documents = append(documents, fmt.Sprintf(`{"output":{"text":%s,"finish_reason":%q}}`, c, finish))
-			return
-		}
-		documents = append(documents, fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"reasoning_content":%s},"finish_reason":%q}]}}`, c, r, finish))
-	}
-	all := len(contents) + len(reasonings)
-	for i := range all {
-		if !repeats {
-			content, reasoning = "", ""
-		}
-		if i < len(reasonings) {
-			reasoning += reasonings[i]
-		} else {
-			content += contents[i-len(reasonings)]
-		}
-		finish := "null"
-		if i == all-1 && !lastAlone {
-			finish = "stop"
-		}
-		frame(finish)
-	}
-	if lastAlone || all == 0 {
-		if !repeats {
-			content, reasoning = "", ""
-		}
-		frame("stop")
-	}
-	return documents
-}
-
-// FuzzCalls: the two tool calls that a client assembles are the service's, whichever way its frames carry and name them.
-func FuzzCalls(f *testing.F) {
-	for form := range uint8(8) {
-		f.Add(`{"river"|:"El|be"}`, `{}`, form)
-		f.Add(`1|2|12`, `"a|\|b"`, form)
-		f.Add(``, `{|}`, form)
-	}
-	f.Fuzz(func(t *testing.T, first, second string, form uint8) {
-		calls := [][]string{pieces(first), pieces(second)}
-		way := callFrames{repeats: form&1 != 0, unnumbered: form&2 != 0, named: form&4 != 0}
-		if !way.repeats && slices.ContainsFunc(calls, ambiguous) {
-			t.Skip("no reader could tell")
-		}
-		documents := way.of(calls)
-		out, err := translated(t, nativeStream(documents...), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := added{role: "assistant", finish: "tool_calls"}
-		for i, arguments := range calls {
-			want.calls = append(want.calls, addedCall{callID(i), "function", "level", strings.Join(arguments, "")})
-		}
-		d := decodeStream(t, out)
-		if got := d.choices[0]; got == nil || fmt.Sprint(*got) != fmt.Sprint(want) || !d.done {
-			t.Fatalf("%+v, want %+v, of\n%s", got, want, strings.Join(documents, "\n"))
-		}
-	})
-}
-
-func callID(i int) string { return fmt.Sprintf("call_%d", i) }
-
-// callFrames is a way in which frames carry calls.
-type callFrames struct {
-	repeats    bool // each frame has all calls so far, whole
-	unnumbered bool // no call has an index
-	named      bool // a call has its id in every frame, not only in its first
-}
-
-// of returns the frames of calls with these pieces of arguments: at least one for each call, and the finish.
-func (w callFrames) of(calls [][]string) (documents []string) {
-	var said []string // whole calls before the current one
-	for i, arguments := range calls {
-		sum := ""
-		for n := range max(1, len(arguments)) {
-			piece := ""
-			if n < len(arguments) {
-				piece = arguments[n]
-			}
-			sum += piece
-			call := w.call(i, n == 0, piece)
-			if w.repeats {
-				call = strings.Join(append(slices.Clone(said), w.call(i, n == 0, sum)), ",")
-			}
-			documents = append(documents, callFrame(call, "null"))
-		}
-		said = append(said, w.call(i, false, sum))
-	}
-	last := ""
-	if w.repeats {
-		last = strings.Join(said, ",")
-	}
-	return append(documents, callFrame(last, "tool_calls"))
-}
-
-func (w callFrames) call(i int, first bool, arguments string) string {
-	call := map[string]any{"type": "function", "function": map[string]string{"arguments": arguments}}
-	if !w.unnumbered {
-		call["index"] = i
-	}
-	if first || w.named {
-		call["id"], call["function"] = callID(i), map[string]string{"name": "level", "arguments": arguments}
-	}
-	text, _ := json.Marshal(call)
-	return string(text)
-}
-
-func callFrame(calls, finish string) string {
-	return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":"","tool_calls":[%s]},"finish_reason":%q}]}}`, calls, finish)
 }

@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"encoding/base64"
 
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
 )
 
-// Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
+// Generation translates the body of POST /v1/images/generations. Its errors are of type [*conversation.Refusal]. The result holds no part
 // of the body.
-func Generation(body []byte, models *Models) (*Request, error) {
-	r, err := openRequest(body)
+func Generation(body []byte, models *conversation.Models) (*conversation.Request, error) {
+	r, err := conversation.Open(body)
 	if err != nil {
 		return nil, err
 	}
-	p := imageRequest{parameters: make(parameters, 0, fewMembers)}
+	p := imageRequest{parameters: make(conversation.Parameters, 0, conversation.Few)}
 	var seen strictjson.Once
 	for err == nil && seen.Next(&r) {
 		name := r.Name
 		err = p.bounded(name, r.Value())
 	}
-	if err := endRequest(&r, cmp.Or(err, refusedName(&seen, r.Name))); err != nil {
+	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
 		return nil, err
 	}
 	return p.translate(len(body), models)
@@ -32,7 +34,7 @@ type imageRequest struct {
 	hasN          bool // n is given
 	base64        bool
 	images        []Part
-	parameters    parameters
+	parameters    conversation.Parameters
 }
 
 // bounded takes a member of a JSON request, unless it is too long.
@@ -70,23 +72,23 @@ func (p *imageRequest) parameter(name, value []byte) error {
 	case idle:
 		return nil
 	case unsupported:
-		return badRequest(string(name), "%s is not supported, except for its default.", name)
+		return conversation.BadRequest(string(name), "%s is not supported, except for its default.", name)
 	}
 	p.hasN = p.hasN || string(name) == "n"
-	p.parameters.add(name, value)
+	p.parameters.Add(name, value)
 	return nil
 }
 
 // size translates a size. The service's own words, such as 2K, pass; without a size, as for auto, the service chooses.
 func (p *imageRequest) size(value []byte) error {
-	if !isString(value) {
-		return badRequest("size", "size: a string is needed.")
+	if !rawjson.IsString(value) {
+		return conversation.BadRequest("size", "size: a string is needed.")
 	}
-	word := decoded(value)
+	word := rawjson.Decoded(value)
 	if string(word) == "auto" {
 		return nil
 	}
-	p.parameters.add([]byte("size"), quoted(nil, nativeSize(word)))
+	p.parameters.Add([]byte("size"), rawjson.Quote(nil, nativeSize(word)))
 	return nil
 }
 
@@ -110,12 +112,12 @@ func nativeSize(size []byte) []byte {
 // isBase64 reads the response_format.
 func isBase64(value []byte) (bool, error) {
 	switch {
-	case isWord(value, "b64_json"):
+	case rawjson.IsWord(value, "b64_json"):
 		return true, nil
-	case isWord(value, "url"):
+	case rawjson.IsWord(value, "url"):
 		return false, nil
 	}
-	return false, badRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
+	return false, conversation.BadRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
 }
 
 // unsupportedInImages reports whether the service has no counterpart of a member of image requests. If idle, the value is
@@ -123,21 +125,21 @@ func isBase64(value []byte) (bool, error) {
 func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
 	switch name {
 	case "quality":
-		return true, isWord(value, "auto") || isWord(value, "standard")
+		return true, rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "standard")
 	case "style":
-		return true, isWord(value, "vivid")
+		return true, rawjson.IsWord(value, "vivid")
 	case "background", "moderation":
-		return true, isWord(value, "auto")
+		return true, rawjson.IsWord(value, "auto")
 	case "output_format":
-		return true, isWord(value, "png")
+		return true, rawjson.IsWord(value, "png")
 	case "output_compression":
 		return true, string(value) == "100"
 	case "input_fidelity":
-		return true, isWord(value, "low")
+		return true, rawjson.IsWord(value, "low")
 	case "partial_images":
-		return true, isZero(value)
+		return true, rawjson.IsZero(value)
 	case "stream":
-		return true, kind(value) == 'f'
+		return true, rawjson.Kind(value) == 'f'
 	case "mask", "svg", "reasoning", "frame_count", "frame_duration_ms":
 		return true, false
 	}
@@ -145,36 +147,42 @@ func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
 }
 
 // translate writes the service's request. size is the length of the client's request without images.
-func (p *imageRequest) translate(size int, models *Models) (*Request, error) {
-	if err := checkModel(p.model); err != nil {
+func (p *imageRequest) translate(size int, models *conversation.Models) (*conversation.Request, error) {
+	if err := conversation.CheckModel(p.model); err != nil {
 		return nil, err
 	}
-	if !isString(p.prompt) || len(p.prompt) == 2 {
-		return nil, badRequest("prompt", "prompt: a text is needed.")
+	if !rawjson.IsString(p.prompt) || len(p.prompt) == 2 {
+		return nil, conversation.BadRequest("prompt", "prompt: a text is needed.")
 	}
-	r := &Request{Path: ImagePath, Model: string(decoded(p.model)), Base64: p.base64, Async: true}
-	model := models.resolve(r.Model)
-	if len(p.images) == 0 && models.isSync(model) {
-		r.Path, r.Async = MultimodalPath, false
+	r := &conversation.Request{Path: conversation.ImagePath, Model: string(rawjson.Decoded(p.model)), Base64: p.base64, Async: true}
+	model := models.Service(r.Model)
+	if len(p.images) == 0 && models.Draws(model) {
+		r.Path, r.Async = conversation.MultimodalPath, false
 	}
 	for _, image := range p.images { // the buffer is large enough, so that images are copied only once
 		size += base64.StdEncoding.EncodedLen(len(image.Data)) + 64
 	}
 	size += len(model) + 256
-	if err := models.room(size); err != nil {
+	if err := models.Ask(size); err != nil {
 		return nil, err
 	}
 	b := make([]byte, 0, size)
-	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":[{"role":"user","content":[`...)
+	b = append(rawjson.Quote(append(b, `{"model":`...), model), `,"input":{"messages":[{"role":"user","content":[`...)
 	for _, image := range p.images {
-		b = append(next(b), `{"image":"`...)
+		b = append(rawjson.Next(b), `{"image":"`...)
 		b = append(image.appendURI(b), `"}`...)
 	}
-	b = append(append(append(next(b), `{"text":`...), p.prompt...), `}]}]},"parameters":{`...)
+	b = append(append(append(rawjson.Next(b), `{"text":`...), p.prompt...), `}]}]},"parameters":{`...)
 	if !p.hasN { // the service's default is 4 for some models
 		b = append(b, `"n":1`...)
 	}
-	b = p.parameters.appendTo(b)
+	b = p.parameters.AppendTo(b)
 	r.Body = append(b, "}}"...)
 	return r, nil
+}
+
+// OnlyAddresses is the refusal of a request for the pictures themselves where none can be fetched.
+func OnlyAddresses() *conversation.Refusal {
+	return conversation.BadRequest("response_format",
+		"response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.")
 }

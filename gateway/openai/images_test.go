@@ -3,8 +3,12 @@ package openai
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
 func TestGenerationRefusals(t *testing.T) {
@@ -25,21 +29,21 @@ func TestGenerationRefusals(t *testing.T) {
 		{"a member twice", `"n":1,"n":2`, "n"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
-			_, err := Generation([]byte(`{"model":"gen2.6-image","prompt":"A lake",`+c.members+`}`), testModels)
+			_, err := Generation([]byte(`{"model":"gen2.6-image","prompt":"A lake",`+c.members+`}`), dialecttest.Models)
 			wantParam(t, err, c.param)
 		})
 	}
 	for body, param := range map[string]string{
 		`{"prompt":"A lake"}`: "model", `{"model":"gen2.6-image"}`: "prompt", `{"model":"gen2.6-image","prompt":["A lake"]}`: "prompt", `[]`: "",
 	} {
-		_, err := Generation([]byte(body), testModels)
+		_, err := Generation([]byte(body), dialecttest.Models)
 		wantParam(t, err, param)
 	}
 }
 
 func wantParam(t *testing.T, err error, param string) {
 	t.Helper()
-	refusal, ok := errors.AsType[*Refusal](err)
+	refusal, ok := errors.AsType[*conversation.Refusal](err)
 	if !ok || refusal.Status != 400 || refusal.Param != param {
 		t.Errorf("%v; want a refusal of %q", err, param)
 	}
@@ -63,14 +67,14 @@ func TestEdits(t *testing.T) {
 		{Name: "watermark", Data: []byte("false")}, {Name: "negative_prompt", Data: []byte("0")}, {Name: "seed", Data: nil}, {Name: "tone", Data: []byte("1e")},
 		{Name: "user", Data: []byte("u")}, {Name: "response_format", Data: []byte("b64_json")}, {Name: "input_fidelity", Data: []byte("low")},
 	}
-	got := shown(Edit(parts, testModels))
+	got := dialecttest.Shown(Edit(parts, dialecttest.Models))
 	want := `services/aigc/image-generation/generation gen2.6-image async base64
 {"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"image":"data:image/png;base64,iVBORw0KGgoA"},{"image":"data:image/x-odd;base64,Pw=="},{"text":"3"}]}]},"parameters":{"n":2,"size":"1280*720","watermark":false,"negative_prompt":"0","tone":"1e"}}
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	mustBeJSON(t, []byte(strings.SplitN(got, "\n", 2)[1]))
+	dialecttest.MustBeJSON(t, []byte(strings.SplitN(got, "\n", 2)[1]))
 }
 
 func TestEditRefusals(t *testing.T) {
@@ -89,11 +93,11 @@ func TestEditRefusals(t *testing.T) {
 		{"another format", []Part{image, {Name: "output_format", Data: []byte("jpeg")}}, "output_format"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
-			_, err := Edit(append(base[:2:2], c.parts...), testModels)
+			_, err := Edit(append(base[:2:2], c.parts...), dialecttest.Models)
 			wantParam(t, err, c.param)
 		})
 	}
-	_, err := Edit([]Part{image, {Name: "model", Data: []byte("gen2.6-image")}}, testModels)
+	_, err := Edit([]Part{image, {Name: "model", Data: []byte("gen2.6-image")}}, dialecttest.Models)
 	wantParam(t, err, "prompt")
 }
 
@@ -159,7 +163,7 @@ func TestLongTextsOfImages(t *testing.T) {
 			for name, value := range members {
 				body += fmt.Sprintf(`%s"%s":"%s"`, map[bool]string{true: ",", false: ""}[len(body) > 1], name, value)
 			}
-			_, err := Generation([]byte(body+"}"), testModels)
+			_, err := Generation([]byte(body+"}"), dialecttest.Models)
 			if want == "" && c.name != "quality" && err != nil {
 				t.Errorf("%s of %d: %v", c.name, c.most, err)
 			} else if want != "" {
@@ -170,7 +174,7 @@ func TestLongTextsOfImages(t *testing.T) {
 	image := Part{Name: "image", File: "a.png", Data: []byte("a")}
 	for name, most := range map[string]int{"prompt": 32_000, "size": 256, "tone": 4096} {
 		parts := []Part{image, {Name: "model", Data: []byte("gen2.6-image")}, {Name: name, Data: []byte(strings.Repeat("\xff", most+1))}}
-		_, err := Edit(parts, testModels)
+		_, err := Edit(parts, dialecttest.Models)
 		wantParam(t, err, name)
 	}
 }
@@ -178,15 +182,34 @@ func TestLongTextsOfImages(t *testing.T) {
 // What the service's request takes is asked for before it is made.
 func TestRequestsWithoutRoom(t *testing.T) {
 	var asked int64
-	full := &Models{Room: func(n int64) bool { asked += n; return false }}
+	full := &conversation.Models{Room: func(n int64) bool { asked += n; return false }}
 	body := `{"model":"m","prompt":"` + strings.Repeat("x", 9000) + `"}`
-	if _, err := Generation([]byte(body), full); !errors.Is(err, ErrNoRoom) || asked < 9000 {
+	if _, err := Generation([]byte(body), full); !errors.Is(err, conversation.ErrNoRoom) || asked < 9000 {
 		t.Errorf("%v after %d bytes", err, asked)
 	}
-	if _, err := Edit([]Part{{Name: "prompt", Data: []byte("x")}}, full); !errors.Is(err, ErrNoRoom) {
+	if _, err := Edit([]Part{{Name: "prompt", Data: []byte("x")}}, full); !errors.Is(err, conversation.ErrNoRoom) {
 		t.Error(err)
 	}
-	if _, err := Chat([]byte(`{"model":"m","messages":[]}`), full); !errors.Is(err, ErrNoRoom) {
-		t.Error(err)
+}
+
+// TestImagesAreCopiedOnce: the memory that a translation takes is that of its result.
+func TestImagesAreCopiedOnce(t *testing.T) {
+	const size = 8 << 20
+	file := make([]byte, size)
+	for name, translate := range map[string]func() (*conversation.Request, error){
+		"Edit": func() (*conversation.Request, error) {
+			return Edit([]Part{{Name: "model", Data: []byte("m")}, {Name: "prompt", Data: []byte("p")}, {Name: "image", File: "a", Data: file}}, dialecttest.Models)
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := translate()
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(r.Body)+64<<10) {
+			t.Errorf("%s: %d bytes for a result of %d", name, taken, len(r.Body))
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
 )
 
@@ -50,23 +52,23 @@ func stateOf(word string) State {
 	return InProgress
 }
 
-// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*Refusal].
+// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*conversation.Refusal].
 func ReadPictures(answer []byte) (*Pictures, error) {
-	native, ok := readAnswer(answer)
+	native, ok := conversation.ReadObject(answer)
 	if !ok {
-		return nil, unreadable()
+		return nil, conversation.Unreadable()
 	}
 	p := new(Pictures)
-	for r := opened(native, '{'); r.Member(); {
+	for r := rawjson.Object(native); r.Member(); {
 		switch string(r.Name) {
 		case "output":
 			p.readOutput(&r)
 		case "usage":
 			p.usage = append([]byte(nil), r.Value()...)
 		case "code":
-			p.Code = text(r.Value(), p.Code)
+			p.Code = rawjson.Text(r.Value(), p.Code)
 		case "message":
-			p.Message = text(r.Value(), p.Message)
+			p.Message = rawjson.Text(r.Value(), p.Message)
 		}
 	}
 	switch {
@@ -85,13 +87,13 @@ func (p *Pictures) readOutput(r *strictjson.Reader) {
 	for r.Open('{'); r.Member(); {
 		switch string(r.Name) {
 		case "task_id":
-			p.Task = text(r.Value(), "")
+			p.Task = rawjson.Text(r.Value(), "")
 		case "task_status":
-			p.State = stateOf(text(r.Value(), ""))
+			p.State = stateOf(rawjson.Text(r.Value(), ""))
 		case "code":
-			p.Code = text(r.Value(), p.Code)
+			p.Code = rawjson.Text(r.Value(), p.Code)
 		case "message":
-			p.Message = text(r.Value(), p.Message)
+			p.Message = rawjson.Text(r.Value(), p.Message)
 		case "choices":
 			p.readChoices(r)
 		case "results":
@@ -105,8 +107,8 @@ func (p *Pictures) readOutput(r *strictjson.Reader) {
 // readChoices takes the images of choices[].message.content[].
 func (p *Pictures) readChoices(r *strictjson.Reader) {
 	for r.Open('['); r.Element(); {
-		for items := array(find(find(r.Value(), "message"), "content")); items.Element(); {
-			if url := text(find(items.Value(), "image"), ""); url != "" {
+		for items := rawjson.Array(rawjson.Find(rawjson.Find(r.Value(), "message"), "content")); items.Element(); {
+			if url := rawjson.Text(rawjson.Find(items.Value(), "image"), ""); url != "" {
 				p.add(url, "")
 			}
 		}
@@ -115,12 +117,12 @@ func (p *Pictures) readChoices(r *strictjson.Reader) {
 
 // readResult takes one of output.results: a picture, or the reason that it failed.
 func (p *Pictures) readResult(result []byte) {
-	if url := text(find(result, "url"), ""); url != "" {
-		p.add(url, text(find(result, "actual_prompt"), ""))
+	if url := rawjson.Text(rawjson.Find(result, "url"), ""); url != "" {
+		p.add(url, rawjson.Text(rawjson.Find(result, "actual_prompt"), ""))
 		return
 	}
 	if p.Code == "" {
-		p.Code, p.Message = text(find(result, "code"), ""), text(find(result, "message"), "")
+		p.Code, p.Message = rawjson.Text(rawjson.Find(result, "code"), ""), rawjson.Text(rawjson.Find(result, "message"), "")
 	}
 }
 
@@ -129,21 +131,21 @@ func (p *Pictures) add(url, prompt string) {
 }
 
 // Refusal is the error for a task that ended without pictures; nil if it has some or has not ended.
-func (p *Pictures) Refusal() *Refusal {
+func (p *Pictures) Refusal() *conversation.Refusal {
 	switch {
 	case p.State == Cancelled:
-		return &Refusal{Status: 500, Code: "Canceled", Message: "The task was cancelled."}
+		return &conversation.Refusal{Status: 500, Code: "Canceled", Message: "The task was cancelled."}
 	case p.State != Failed:
 		return nil
 	}
-	r := &Refusal{Status: 500, Code: p.Code, Message: p.Message}
+	r := &conversation.Refusal{Status: 500, Code: p.Code, Message: p.Message}
 	for _, word := range [...]string{"InvalidParameter", "BadRequest", "DataInspection"} {
 		if strings.HasPrefix(p.Code, word) {
 			r.Status = 400
 		}
 	}
 	if r.Code == "" {
-		r.Code = codeAnswer
+		r.Code = conversation.CodeAnswer
 	}
 	if r.Message == "" {
 		r.Message = "No picture was made."
@@ -169,7 +171,7 @@ func (p *Pictures) Frames(created int64) [][]byte {
 		frames = append(frames, frame)
 		frame = []byte(`"`)
 		if p.prompts[i] != "" {
-			frame = quoted(append(frame, `,"revised_prompt":`...), p.prompts[i])
+			frame = rawjson.Quote(append(frame, `,"revised_prompt":`...), p.prompts[i])
 		}
 		if i < len(p.URLs)-1 {
 			frame = append(frame, `},{"b64_json":"`...)
@@ -180,8 +182,8 @@ func (p *Pictures) Frames(created int64) [][]byte {
 
 // AppendTask appends the answer of GET /v1/images/tasks/{id}: {"id","status","created","data":[…],"error"}.
 func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
-	dst = quoted(append(dst, `{"id":`...), p.Task)
-	dst = quoted(append(dst, `,"status":`...), string(p.State))
+	dst = rawjson.Quote(append(dst, `{"id":`...), p.Task)
+	dst = rawjson.Quote(append(dst, `,"status":`...), string(p.State))
 	dst = strconv.AppendInt(append(dst, `,"created":`...), created, 10)
 	dst = p.appendData(append(dst, `,"data":`...))
 	dst = append(dst, `,"error":`...)
@@ -189,15 +191,15 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	if refusal == nil {
 		return append(dst, "null}"...)
 	}
-	return append(refusal.append(dst), '}')
+	return append(appendRefusal(dst, refusal), '}')
 }
 
 func (p *Pictures) appendData(dst []byte) []byte {
 	dst = append(dst, '[')
 	for i, url := range p.URLs {
-		dst = quoted(append(next(dst), `{"url":`...), url)
+		dst = rawjson.Quote(append(rawjson.Next(dst), `{"url":`...), url)
 		if p.prompts[i] != "" {
-			dst = quoted(append(dst, `,"revised_prompt":`...), p.prompts[i])
+			dst = rawjson.Quote(append(dst, `,"revised_prompt":`...), p.prompts[i])
 		}
 		dst = append(dst, '}')
 	}
@@ -206,12 +208,12 @@ func (p *Pictures) appendData(dst []byte) []byte {
 
 // appendUsage appends the tokens, if the service counted any.
 func (p *Pictures) appendUsage(dst []byte) []byte {
-	u := readUsage(p.usage)
-	if !u.known() {
+	u := conversation.ReadUsage(p.usage)
+	if !u.Known() {
 		return dst
 	}
-	dst = append(append(dst, `,"usage":{"input_tokens":`...), u.input()...)
-	dst = append(append(dst, `,"output_tokens":`...), u.output()...)
-	dst = append(append(dst, `,"total_tokens":`...), u.total()...)
+	dst = append(append(dst, `,"usage":{"input_tokens":`...), u.Input()...)
+	dst = append(append(dst, `,"output_tokens":`...), u.Output()...)
+	dst = append(append(dst, `,"total_tokens":`...), u.Total()...)
 	return append(dst, '}')
 }

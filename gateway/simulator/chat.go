@@ -73,7 +73,7 @@ func (ch *chat) write(hash uint64) alternative {
 		}
 		limit = min(limit, all-n)
 	}
-	for _, tc := range toolCalls(ch.prompt, ch.param) {
+	for _, tc := range toolCalls(ch.cfg.Script, ch.prompt, ch.param) {
 		arguments := tc.Function.Arguments
 		tc.Function.Arguments = ""
 		add(step{calls: []toolCall{tc}, tokens: tokens(tc.Function.Name)})

@@ -58,6 +58,10 @@ type Config struct {
 	// MaxBody is the longest request body in bytes; a longer one is answered 413. Zero is 128 MiB.
 	MaxBody int64
 
+	// Script is what the chat models call, turn after turn: a conversation in which tools were called n times gets the calls at index n, and
+	// none behind the end. A request that lacks one of their tools is answered as without a script.
+	Script [][]ScriptedCall
+
 	// Prices is the price list of the bill. Nil is billing.Standard.
 	Prices billing.List
 

@@ -19,6 +19,7 @@ const (
 type prompt struct {
 	question  string // the user's last message
 	afterTool bool   // the last message is a tool's result
+	called    int    // messages of the assistant that called tools
 	hash      uint64 // of model, texts and seed
 	text      int    // tokens
 	media     media
@@ -54,6 +55,9 @@ func readPrompt(c *call) *prompt {
 		io.WriteString(h, "\x00"+text)
 		p.text += tokens(text) + messageTokens
 		p.afterTool = role == "tool"
+		if len(get[[]any](m, "tool_calls")) > 0 {
+			p.called++
+		}
 		switch {
 		case role == "user":
 			p.question = text

@@ -12,9 +12,12 @@ import (
 
 // toolCalls decides which functions to call: the one that the request forces, else those that the user mentions, else the
 // first. After a tool's result, or if the request forbids it, it calls none. It calls several only if parallel_tool_calls
-// allows it.
-func toolCalls(p *prompt, parameters object) []toolCall {
+// allows it. A script comes first.
+func toolCalls(script [][]ScriptedCall, p *prompt, parameters object) []toolCall {
 	tools := get[[]any](parameters, "tools")
+	if calls, ok := scripted(script, p, tools); ok {
+		return calls
+	}
 	if len(tools) == 0 || p.afterTool || get[string](parameters, "tool_choice") == "none" {
 		return nil
 	}

@@ -127,6 +127,6 @@ func Inbound(h http.Header) {
 // Exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. Headers of a page that
 // Sluice does not know are not sent to the service.
 var Exposed = strings.Join([]string{
-	"Sluice-Request-Id", "X-Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
+	"Sluice-Request-Id", "X-Request-Id", "Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
 	"Preference-Applied", "Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
 }, ", ")

@@ -200,7 +200,7 @@ type Request struct {
 	Status     int      `json:"status"`          // 499: the client left first
 	Refusal    string   `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
 	Cache      string   `json:"cache"`           // of a poll: the source of its answer
-	Front      string   `json:"front"`           // openai, or empty
+	Front      string   `json:"front"`           // the client's dialect; empty: the service's own
 	Tag        string   `json:"tag"`             // its pairs, such as project=alpha,user=42
 	Upstream   int      `json:"upstream_status"` // the service's status; 0: none
 	Reason     string   `json:"reason"`          // the message with which Sluice refused it; empty: it was not, or by an older replica

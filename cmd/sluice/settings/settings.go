@@ -152,6 +152,8 @@ type Settings struct {
 
 	// OpenAI adds the routes of OpenAI's interface, /v1/….
 	OpenAI bool `env:"OPENAI" envDefault:"true" allow:"true or false"`
+	// KnownModelsOnly refuses models there that the teams file does not name.
+	KnownModelsOnly bool `env:"KNOWN_MODELS_ONLY" envDefault:"false" allow:"true or false"`
 	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 

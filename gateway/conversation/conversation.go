@@ -1,0 +1,87 @@
+// Package conversation is what a client and a model say to each other, whichever dialect the client speaks.
+//
+// A dialect is a reader of requests and a writer of answers, and nothing else. Its reader hands the turns of a request to a [Draft],
+// which writes the service's request. Its writer, a [Dialect], is told what is new in the service's answer, which is read here
+// once: by [Whole] if it arrived in one piece, and by a [Stream] frame after frame.
+//
+// All of it is pure: no HTTP, no clock, and no state beyond one stream. Values that mean the same in both forms pass unchanged, so
+// numbers keep their digits. Requests are read strictly, because Sluice judges them and teams pay for them, answers leniently,
+// because they are paid for already.
+//
+// In this package a raw value or text is JSON as it was received: a raw value is a JSON value, and a raw text what is between the
+// quotes of a string, with its escapes.
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Paths of the service, relative to its base URL.
+const (
+	TextPath       = "services/aigc/text-generation/generation"
+	MultimodalPath = "services/aigc/multimodal-generation/generation"
+	ImagePath      = "services/aigc/image-generation/generation"
+)
+
+// Request is a request of the service, and what the gateway must know of the client's.
+type Request struct {
+	Path     string // one of the constants above
+	Body     []byte // holds no part of the client's
+	Model    string // the name that the client used; answers repeat it
+	Stream   bool   // needs the SSE header
+	Async    bool   // needs the async header
+	Base64   bool   // the answer has the pictures instead of their addresses
+	Dialect  Dialect
+	Warnings []string // what was left out: values of Sluice-Warning
+}
+
+// ErrNoRoom means that there is no memory for the service's request.
+var ErrNoRoom = errors.New("there is no memory for the request")
+
+// Models has what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions
+// return false.
+type Models struct {
+	Resolve func(name string) string // translates a client's name to the service's
+	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
+	Sync    func(model string) bool  // the model makes images in its answer, without a task
+	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
+
+	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, and nil: not known
+}
+
+// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives. The warning says so; empty: it was not above that.
+// What is no such number stays, for the rules to refuse.
+func (m *Models) Lower(model, member string, bound []byte) (lowered []byte, warning string) {
+	if m.MaxOutput == nil || bound == nil {
+		return bound, ""
+	}
+	most := m.MaxOutput(model)
+	if given, err := strconv.ParseInt(string(bound), 10, 64); err != nil || most == 0 || given <= most {
+		return bound, ""
+	}
+	return strconv.AppendInt(nil, most, 10), fmt.Sprintf("%s;given=%s;sent=%d", member, bound, most)
+}
+
+// Service is the service's name of a model.
+func (m *Models) Service(name string) string {
+	if m.Resolve == nil {
+		return name
+	}
+	return m.Resolve(name)
+}
+
+// Sees reports whether a model reads images.
+func (m *Models) Sees(model string) bool { return m.Vision != nil && m.Vision(model) }
+
+// Draws reports whether a model makes images without a task.
+func (m *Models) Draws(model string) bool { return m.Sync != nil && m.Sync(model) }
+
+// Ask asks for memory for the service's request, before it is made.
+func (m *Models) Ask(size int) error {
+	if m.Room != nil && !m.Room(int64(size)) {
+		return ErrNoRoom
+	}
+	return nil
+}

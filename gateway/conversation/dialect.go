@@ -1,0 +1,56 @@
+package conversation
+
+// Head is what all answers to one request begin with.
+type Head struct {
+	ID      string // the request's
+	Created int64  // seconds of Unix time
+	Model   string // as the client named it
+}
+
+// Dialect writes the answer to one request in the client's form. Its methods append to dst and MUST NOT keep what they are given
+// beyond the call, but for the Head.
+type Dialect interface {
+	// Begin tells what all of the answer begins with. It is called before all else, and again if the answer is to be written anew.
+	Begin(head Head)
+	// Delta writes what is new in a stream.
+	Delta(dst []byte, news *Delta) []byte
+	// Close writes the end of a stream that is whole.
+	Close(dst []byte, usage Usage) []byte
+	// Fail writes the end of a stream that failed after its first Delta.
+	Fail(dst []byte, refused *Refusal) []byte
+	// Whole writes an answer that is no stream.
+	Whole(dst []byte, answer *Answer) []byte
+}
+
+// Delta is what is new in a choice of a stream. nil means nothing new.
+type Delta struct {
+	Choice   int    // its index
+	First    bool   // nothing was said of the choice before
+	Calling  bool   // the frame has a call, whether or not that is new
+	Thinking []byte // raw
+	Text     []byte // raw; what is said follows what is thought
+	Calls    []CallDelta
+	Finish   []byte // a raw string
+	Logprobs []byte // a raw object, of the new text
+	Usage    []byte // the service's, so far; [ReadUsage] reads it
+}
+
+// CallDelta is what is new in a call of a tool: the next piece of its arguments, and its id and its name once. The Arguments follow
+// those before.
+type CallDelta struct {
+	Call
+	Index int // of the call in its choice
+}
+
+// Whole appends an answer of the service that is no stream, in the client's form. If the answer is an error or cannot be read, it
+// appends nothing and returns a [*Refusal].
+func Whole(dst []byte, in Dialect, native []byte) ([]byte, error) {
+	var a Answer
+	switch ok := a.read(native); {
+	case ok && a.failed():
+		return dst, ReadRefusal(500, native)
+	case !ok || len(a.Choices) == 0:
+		return dst, Unreadable()
+	}
+	return in.Whole(dst, &a), nil
+}

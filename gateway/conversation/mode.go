@@ -1,0 +1,155 @@
+package conversation
+
+import (
+	"bytes"
+	"iter"
+
+	"sluice/gateway/rawjson"
+)
+
+// frameMode decides whether the frames of a stream are increments, or cumulative: each repeats the whole text so far. Sluice asks
+// the service for increments, some models still send cumulative frames, and frames are not marked.
+//
+// A frame that does not begin with the text of the frame before proves increments; usually that is the second frame. A frame that
+// does begin with it may be either: "1" and then "12". Such frames are held until a later one decides, or the stream ends. Pieces
+// of a text may extend each other by chance, as in "ha", "haha", "hahaha", but not over many bytes: enough frames that extend the
+// one before, by repeating enough bytes of it, prove cumulative frames.
+type frameMode struct {
+	decided    bool
+	cumulative bool
+	grown      int  // frames that extended the one before
+	agreed     int  // bytes of the ones before that they began with
+	repeated   bool // a frame was equal to the one before and had no other news
+}
+
+const (
+	grownEnough  = 2  // frames that must extend the one before to prove cumulative frames
+	agreedEnough = 48 // bytes that they must have begun with
+)
+
+// MostHeld is how many frames may be held.
+const MostHeld = 64
+
+// classify looks at the frame in s.answer and reports whether it can be translated now. If so, the held frames can, too.
+func (m *frameMode) classify(s *Stream) bool {
+	if m.decided {
+		return true
+	}
+	var c comparison
+	for i := range s.answer.Choices {
+		c.compare(s, &s.answer.Choices[i])
+	}
+	switch {
+	case c.differs:
+		m.decided = true
+	case c.agrees > 0:
+		m.grown++
+		if m.agreed += c.agrees; m.grown >= grownEnough && m.agreed >= agreedEnough {
+			m.decided, m.cumulative = true, true
+		}
+	case c.repeats:
+		m.repeated = m.repeated || !c.news
+	default:
+		return s.held.empty()
+	}
+	if s.held.count() == MostHeld { // a text that grows would have proved it by now
+		m.decided = true
+	}
+	return m.decided
+}
+
+// decide chooses the likelier mode without proof. An equal frame is the last one of a cumulative stream if it brings the
+// finish_reason, and otherwise a repeated token.
+func (m *frameMode) decide() {
+	if !m.decided {
+		m.decided, m.cumulative = true, m.grown > 0 || !m.repeated
+	}
+}
+
+// comparison compares the texts of a frame with those of the frame before.
+type comparison struct {
+	differs, repeats bool // some text does
+	agrees           int  // bytes of the texts before that longer texts begin with
+	news             bool // the frame has a text or a tool call that no frame before had, or a finish_reason
+}
+
+func (c *comparison) compare(s *Stream, now *Choice) {
+	before := s.progress(now.Index)
+	c.compareText(&before.content, now.Text)
+	c.compareText(&before.reasoning, now.Thinking)
+	position, known := 0, len(before.calls)
+	alone := rawjson.Length(now.calls) == 1
+	for r := rawjson.Array(now.calls); r.Element(); position++ {
+		call := readCall(r.Value(), position)
+		call.alone = alone
+		c.compareText(&before.call(&call, &before.compared).arguments, call.Arguments)
+	}
+	c.news = c.news || now.Finish != nil || len(before.calls) > known
+}
+
+func (c *comparison) compareText(before *textProgress, now []byte) {
+	if len(now) == 0 {
+		return
+	}
+	switch last := before.last; {
+	case len(last) == 0:
+		c.news = true
+	case !bytes.HasPrefix(now, last):
+		c.differs = true
+	case len(now) > len(last):
+		c.agrees += len(last)
+	default:
+		c.repeats = true
+	}
+	before.last = append(before.last[:0], now...)
+}
+
+// textProgress is what is known of one text of a stream: a content, a reasoning, or the arguments of a call. All are raw.
+type textProgress struct {
+	last []byte // the text in the last frame; kept until the mode is decided
+	sent []byte // what the client has; kept unless frames are increments
+}
+
+// delta returns what a frame's text adds to what the client has.
+func (t *textProgress) delta(m *frameMode, now []byte) []byte {
+	if m.decided && !m.cumulative {
+		return now
+	}
+	if bytes.HasPrefix(t.sent, now) {
+		return nil
+	}
+	if fresh, ok := bytes.CutPrefix(now, t.sent); ok {
+		t.sent = append(t.sent, fresh...)
+		return fresh
+	}
+	m.cumulative = false // the proof was wrong: these are increments
+	return now
+}
+
+// heldFrames keeps copies of frames in one buffer.
+type heldFrames struct {
+	bytes []byte
+	ends  []int
+}
+
+func (h *heldFrames) add(frame []byte) {
+	h.bytes = append(h.bytes, frame...)
+	h.ends = append(h.ends, len(h.bytes))
+}
+
+func (h *heldFrames) count() int  { return len(h.ends) }
+func (h *heldFrames) empty() bool { return len(h.ends) == 0 }
+func (h *heldFrames) clear()      { h.bytes, h.ends = h.bytes[:0], h.ends[:0] }
+
+// all yields the frames in their order.
+func (h *heldFrames) all() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for _, end := range h.ends {
+			if !yield(h.bytes[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"sluice/gateway/rawjson"
+)
+
+// Refusal is an error for the client. A dialect writes it in the client's form.
+type Refusal struct {
+	Status  int    // of HTTP
+	Code    string // the service's; empty: none
+	Message string
+	Param   string // the faulty member of the client's request; empty: none
+}
+
+func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+
+// Codes of the service.
+const (
+	CodeRequest = "InvalidParameter"
+	CodeAnswer  = "InternalError"
+	CodeQuota   = "Throttling.AllocationQuota"
+)
+
+// BadRequest refuses a request because of a member; an empty param blames the request as a whole.
+func BadRequest(param, format string, args ...any) *Refusal {
+	return &Refusal{Status: 400, Code: CodeRequest, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Unreadable is the refusal for an answer of the service that cannot be read.
+func Unreadable() *Refusal {
+	return &Refusal{Status: 502, Code: CodeAnswer, Message: "The service's answer could not be read."}
+}
+
+// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another form,
+// the Refusal has only the status.
+func ReadRefusal(status int, body []byte) *Refusal {
+	r := &Refusal{Status: status, Message: fmt.Sprintf("The service answered with status %d.", status)}
+	native, ok := ReadObject(body)
+	if !ok {
+		return r
+	}
+	for o := rawjson.Object(native); o.Member(); {
+		switch string(o.Name) {
+		case "code":
+			r.Code = rawjson.Text(o.Value(), r.Code)
+		case "message":
+			r.Message = rawjson.Text(o.Value(), r.Message)
+		}
+	}
+	return r
+}
+
+// Within puts the place of an object before the member that a refusal names.
+func Within(place string, err error) error {
+	r, ok := err.(*Refusal) //nolint:errorlint // the refusals of this package are never wrapped
+	if !ok {
+		return err
+	}
+	switch {
+	case r.Param == "":
+		r.Param = place
+	case strings.HasPrefix(r.Param, "["):
+		r.Param = place + r.Param
+	default:
+		r.Param = place + "." + r.Param
+	}
+	return r
+}

@@ -1,0 +1,204 @@
+package conversation
+
+import (
+	"slices"
+
+	"sluice/gateway/rawjson"
+)
+
+// Stream reads one stream of the service, and tells a dialect what is new in it. Append tells immediately everything that its input
+// has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
+// and must not be copied.
+type Stream struct {
+	dialect  Dialect
+	usage    []byte // the last one seen: it counts the whole stream so far
+	events   events
+	answer   Answer // of the frame that is being read
+	news     Delta  // of one of its choices
+	logprobs []byte // room for those of the news
+	pattern  pattern
+	mode     frameMode
+	choices  []progress
+	held     heldFrames // frames whose mode is not decided
+	started  bool       // the dialect was told of something
+	ended    bool       // no more output
+}
+
+// NewStream starts a stream. The dialect MUST have begun.
+func NewStream(in Dialect) *Stream {
+	s := new(Stream)
+	s.Begin(in)
+	return s
+}
+
+// Begin resets the stream, and starts another in its memory.
+func (s *Stream) Begin(in Dialect) {
+	s.Clear()
+	s.dialect = in
+}
+
+// Clear resets the stream. It keeps the memory that every stream needs.
+func (s *Stream) Clear() {
+	clear(s.choices)
+	clear(s.answer.Choices)
+	clear(s.news.Calls)
+	*s = Stream{
+		usage: s.usage[:0], choices: s.choices[:0], answer: Answer{Choices: s.answer.Choices[:0]},
+		pattern: pattern{room: s.pattern.room[:0]}, news: Delta{Calls: s.news.Calls[:0]},
+	}
+}
+
+// Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
+//
+// If the service fails before any content, Append returns a [*Refusal], to be answered as a plain HTTP error. If it fails
+// later, Append appends the error as the last event. After either, the Stream makes no more output.
+func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
+	var err error
+	for s.events.take(piece); !s.ended; {
+		fresh := s.events.fresh()
+		if fresh {
+			dst = s.tellUsual(dst)
+		}
+		from := s.events.at
+		if !s.events.next() {
+			break
+		}
+		e := s.events.event()
+		if dst, err = s.translate(dst, e); err != nil {
+			return dst, err
+		}
+		if fresh && e.at >= 0 && s.mode.decided {
+			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
+		}
+	}
+	if s.events.tooLarge && !s.ended {
+		return s.fail(dst, Unreadable())
+	}
+	return dst, nil
+}
+
+// tellUsual tells of the next events, as long as they are like the one before.
+func (s *Stream) tellUsual(dst []byte) []byte {
+	for {
+		text, usage, size := s.pattern.fits(s.events.rest())
+		if size == 0 {
+			return dst
+		}
+		s.events.at += size
+		s.answer.usual(&s.pattern, text, usage)
+		s.keepUsage()
+		dst = s.tell(dst)
+	}
+}
+
+// End appends the end of the stream. Call it only if the service's stream ended
+// in order; if it was cut, call [Stream.Cut] and cut the client's stream, too. A stream in which a choice has no finish_reason
+// broke off, although its end looks like one: it ends with an error. The error is as of [Stream.Append].
+func (s *Stream) End(dst []byte) ([]byte, error) {
+	if s.ended {
+		return dst, nil
+	}
+	if s.events.end() {
+		var err error
+		if dst, err = s.translate(dst, s.events.event()); err != nil || s.ended {
+			return dst, err
+		}
+	}
+	dst = s.release(dst)
+	if !s.finished() {
+		return s.fail(dst, s.unfinished())
+	}
+	return s.close(dst), nil
+}
+
+// Whole appends a whole stream for an answer that arrived in one piece, as if it were its only frame. The error is as of
+// [Whole]; with it, nothing is appended.
+func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
+	dst, err := s.translate(dst, event{data: answer})
+	switch {
+	case err != nil:
+		return dst, err
+	case len(s.choices) == 0:
+		return s.fail(dst, Unreadable())
+	}
+	return s.close(s.release(dst)), nil
+}
+
+// close appends the end of a stream that is whole.
+func (s *Stream) close(dst []byte) []byte {
+	s.ended = true
+	return s.dialect.Close(dst, ReadUsage(s.usage))
+}
+
+// Cut appends the content of the frames that were held when the stream was cut. The Stream makes no more output.
+func (s *Stream) Cut(dst []byte) []byte {
+	if s.ended {
+		return dst
+	}
+	s.ended = true
+	return s.release(dst)
+}
+
+// finished reports whether the service has ended every choice, and at least one.
+func (s *Stream) finished() bool {
+	return len(s.choices) > 0 && !slices.ContainsFunc(s.choices, func(p progress) bool { return !p.finished })
+}
+
+// unfinished is the error of a stream that ended before its choices.
+func (s *Stream) unfinished() *Refusal {
+	if len(s.choices) == 0 {
+		return Unreadable()
+	}
+	return &Refusal{Status: 502, Code: CodeAnswer, Message: "The service's answer broke off."}
+}
+
+// translate tells of one event.
+func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
+	ok := s.answer.read(e.data)
+	switch {
+	case e.isError || ok && s.answer.failed():
+		if e.status < 400 {
+			e.status = 500
+		}
+		return s.fail(dst, ReadRefusal(e.status, e.data))
+	case !ok:
+		return s.fail(dst, Unreadable())
+	}
+	s.keepUsage()
+	ready := s.mode.classify(s)
+	if ready && s.held.empty() {
+		return s.tell(dst), nil
+	}
+	s.held.add(e.data)
+	if ready {
+		dst = s.release(dst)
+	}
+	return dst, nil
+}
+
+func (s *Stream) keepUsage() {
+	if rawjson.Kind(s.answer.usage) == '{' {
+		s.usage = append(s.usage[:0], s.answer.usage...)
+	}
+}
+
+// release tells of the held frames.
+func (s *Stream) release(dst []byte) []byte {
+	s.mode.decide()
+	for frame := range s.held.all() {
+		s.answer.read(frame)
+		dst = s.tell(dst)
+	}
+	s.held.clear()
+	return dst
+}
+
+// fail ends the stream with an error.
+func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
+	dst = s.release(dst)
+	s.ended = true
+	if !s.started {
+		return dst, r
+	}
+	return s.dialect.Fail(dst, r), nil
+}

@@ -1,0 +1,204 @@
+package chat
+
+import (
+	"fmt"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// survey is what must be known of the messages before they are written.
+type survey struct {
+	messages int
+	images   bool // a message has a part of the type image_url
+}
+
+func surveyMessages(r *strictjson.Reader) (found survey) {
+	for r.Open('['); r.Element(); found.messages++ {
+		for r.Open('{'); r.Member(); {
+			if string(r.Name) == "content" && r.Kind() == '[' {
+				found.images = hasImage(r) || found.images
+			}
+		}
+	}
+	return found
+}
+
+func hasImage(r *strictjson.Reader) (has bool) {
+	for r.Open('['); r.Element(); {
+		for r.Open('{'); r.Member(); {
+			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), "image_url") || has
+		}
+	}
+	return has
+}
+
+// writeMessages writes the messages as turns. They keep their indexes, because refusals name them.
+func writeMessages(d *conversation.Draft, messages []byte) error {
+	index := 0
+	for r := rawjson.Array(messages); r.Element(); index++ {
+		m := message{draft: d}
+		if err := m.write(&r); err != nil {
+			return conversation.Within(fmt.Sprintf("messages[%d]", index), err)
+		}
+	}
+	return nil
+}
+
+// message writes one message.
+type message struct {
+	draft *conversation.Draft
+	role  bool // the role was written
+}
+
+func (m *message) write(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "A message must be an object.")
+	}
+	m.draft.Open()
+	r.Open('{')
+	var seen strictjson.Once
+	for seen.Next(r) {
+		if err := m.member(r.Name, r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case seen.Fault != "":
+		return conversation.RefusedName(&seen, r.Name)
+	case !m.role:
+		return conversation.BadRequest("role", "A message must have a role.")
+	}
+	m.draft.Close() // an assistant's message with tool calls may have no content
+	return nil
+}
+
+func (m *message) member(name []byte, r *strictjson.Reader) (err error) {
+	switch string(name) {
+	case "role":
+		return m.readRole(r.Value())
+	case "content":
+		return writeContent(m.draft, r)
+	case "refusal", "function_call", "audio":
+		return conversation.BadRequest(string(name), "A message's %s is not supported.", name)
+	case "annotations", "parsed": // clients send an answer back with all its members
+		return nil
+	}
+	m.draft.Member(name, r.Value())
+	return nil
+}
+
+// readRole writes the role in the service's words.
+func (m *message) readRole(value []byte) error {
+	role := ""
+	if rawjson.IsString(value) && len(value) <= conversation.MostWord {
+		role = string(rawjson.Decoded(value))
+	}
+	switch role {
+	case "developer":
+		role = "system"
+	case "system", "user", "assistant", "tool":
+	default:
+		return conversation.BadRequest("role", "A message's role must be system, developer, user, assistant or tool.")
+	}
+	m.role = true
+	m.draft.Role(role)
+	return nil
+}
+
+// writeContent writes a message's content.
+func writeContent(d *conversation.Draft, r *strictjson.Reader) error {
+	switch r.Kind() {
+	case '"':
+		d.Text(r.Value(), nil)
+		d.EndContent()
+		return nil
+	case '[':
+	default:
+		return conversation.BadRequest("content", "A message's content must be a string or an array of parts.")
+	}
+	d.Say()
+	index := 0
+	for r.Open('['); r.Element(); index++ {
+		var p part
+		if err := p.write(d, r); err != nil {
+			return conversation.Within(fmt.Sprintf("content[%d]", index), err)
+		}
+	}
+	d.EndContent()
+	return nil
+}
+
+// part is one part of a message's content: a text or an image.
+type part struct {
+	word   []byte // its type
+	text   []byte
+	url    []byte
+	others conversation.Parameters // such as min_pixels, which the service reads next to an image
+}
+
+// read reads the members of a part, which is a text or an image.
+func (p *part) read(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "A part of a content must be an object.")
+	}
+	r.Open('{')
+	var seen strictjson.Once
+	for seen.Next(r) {
+		p.member(r.Name, r)
+	}
+	switch image := rawjson.IsWord(p.word, "image_url"); {
+	case seen.Fault != "":
+		return conversation.RefusedName(&seen, r.Name)
+	case image && !rawjson.IsString(p.url):
+		return conversation.BadRequest("image_url", "image_url must be an object with a url.")
+	case image:
+		return nil
+	case rawjson.IsWord(p.word, "text") && rawjson.IsString(p.text):
+		p.url = nil
+		return nil
+	case rawjson.IsWord(p.word, "text"):
+		return conversation.BadRequest("text", "A part of the type text must have a text.")
+	case rawjson.IsString(p.word):
+		return conversation.BadRequest("type", "Parts of the type %q are not supported; text and image_url are.", conversation.Brief(rawjson.Inside(p.word)))
+	}
+	return conversation.BadRequest("type", "A part of a content must have a type.")
+}
+
+func (p *part) member(name []byte, r *strictjson.Reader) {
+	switch string(name) {
+	case "type":
+		p.word = r.Value()
+	case "text":
+		p.text = r.Value()
+	case "image_url": // {url, detail}; the service has no counterpart of detail
+		for r.Open('{'); r.Member(); {
+			if string(r.Name) == "url" {
+				p.url = r.Value()
+			}
+		}
+	default:
+		p.others.Add(name, r.Value())
+	}
+}
+
+// write reads a part and adds it to the content.
+func (p *part) write(d *conversation.Draft, r *strictjson.Reader) error {
+	if err := p.read(r); err != nil {
+		return err
+	}
+	for _, other := range p.others {
+		switch name := string(other.Name); {
+		case !d.Multimodal: // the text path has no place for any
+		case name == "image", name == "video", name == "audio":
+			return conversation.BadRequest(name, "A part must not have a member %s.", name)
+		}
+	}
+	if p.url != nil {
+		d.Picture(p.others, rawjson.Inside(p.url))
+	} else {
+		d.Text(p.text, p.others)
+	}
+	return nil
+}

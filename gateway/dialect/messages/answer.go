@@ -1,0 +1,124 @@
+package messages
+
+import (
+	"strconv"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// Answer writes the answer to one request, as a message or as the events of its stream. It is a [conversation.Dialect].
+type Answer struct {
+	head   conversation.Head
+	begun  bool   // message_start is written
+	blocks int    // that have begun
+	open   string // what the last block is: thinking, text, tool_use; empty: it has ended, or none has begun
+	called int    // 1 and the index of the call that is open
+	later  []later
+	finish []byte // the service's word, a raw string
+}
+
+// later is a block that follows the one of an open call, which may still go on; its own call has no name yet, otherwise.
+type later struct {
+	kind  string
+	index int               // of the call in the answer
+	call  conversation.Call // of any other block its Arguments are the text
+}
+
+// Begin implements [conversation.Dialect].
+func (a *Answer) Begin(head conversation.Head) {
+	*a = Answer{head: head, later: a.later[:0], finish: a.finish[:0]}
+}
+
+// Whole implements [conversation.Dialect].
+func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
+	c := &answer.Choices[0] // more are not asked for
+	dst = append(a.appendHead(dst), `,"content":[`...)
+	if len(c.Thinking) > 0 {
+		dst = append(rawjson.AppendText(append(rawjson.Next(dst), `{"type":"thinking"`...), "thinking", c.Thinking), `,"signature":""}`...)
+	}
+	if len(c.Text) > 0 {
+		dst = append(rawjson.AppendText(append(rawjson.Next(dst), `{"type":"text"`...), "text", c.Text), '}')
+	}
+	for call := range c.Calls {
+		dst = append(append(appendCall(rawjson.Next(dst), &call), input(call.Arguments)...), '}')
+	}
+	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish)...), `","stop_sequence":null,"usage":`...)
+	return append(appendUsage(dst, answer.Usage()), '}')
+}
+
+// appendHead appends the members up to the content.
+func (a *Answer) appendHead(dst []byte) []byte {
+	dst = append(append(append(dst, `{"id":"msg_`...), a.head.ID...), `","type":"message","role":"assistant","model":`...)
+	return rawjson.Quote(dst, a.head.Model)
+}
+
+// appendCall appends a block of a call, up to the input.
+func appendCall(dst []byte, call *conversation.Call) []byte {
+	dst = rawjson.AppendText(append(dst, `{"type":"tool_use"`...), "id", call.ID)
+	return append(rawjson.AppendText(dst, "name", call.Name), `,"input":`...)
+}
+
+// input is what a tool is called with, as an object. Arguments that are none are its one member.
+func input(arguments []byte) []byte {
+	decoded := rawjson.Decoded(append(append([]byte{'"'}, arguments...), '"'))
+	r := strictjson.NewReader(decoded)
+	switch value := r.Value(); {
+	case r.End() && rawjson.Kind(value) == '{':
+		return value
+	case len(arguments) == 0:
+		return []byte("{}")
+	}
+	return append(rawjson.AppendText([]byte("{"), "arguments", arguments), '}')
+}
+
+// stopReason is Anthropic's word. The service does not say which of several stops it was.
+func stopReason(finish []byte) string {
+	switch {
+	case rawjson.IsWord(finish, "length"):
+		return "max_tokens"
+	case rawjson.IsWord(finish, "tool_calls"):
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+// appendUsage appends the usage. Anthropic counts what a cache had apart from the rest of the input.
+func appendUsage(dst []byte, u conversation.Usage) []byte {
+	number := func(count []byte) int64 {
+		n, _ := strconv.ParseInt(string(count), 10, 64) // of nil 0
+		return n
+	}
+	cached, created := number(u.Cached), number(u.Created)
+	dst = strconv.AppendInt(append(dst, `{"input_tokens":`...), max(number(u.Input())-cached-created, 0), 10)
+	dst = strconv.AppendInt(append(dst, `,"cache_creation_input_tokens":`...), created, 10)
+	dst = strconv.AppendInt(append(dst, `,"cache_read_input_tokens":`...), cached, 10)
+	return append(append(append(dst, `,"output_tokens":`...), u.Output()...), '}')
+}
+
+// errorTypes are Anthropic's types of errors by status.
+var errorTypes = map[int]string{
+	401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error",
+	503: "overloaded_error",
+}
+
+// AppendErrorOf is [AppendError] for one request.
+func AppendErrorOf(id string) func(dst []byte, r *conversation.Refusal) []byte {
+	return func(dst []byte, r *conversation.Refusal) []byte { return AppendError(dst, id, r) }
+}
+
+// AppendError appends {"type":"error","error":{"type","message"},"request_id"}. id is the request's.
+func AppendError(dst []byte, id string, r *conversation.Refusal) []byte {
+	kind, ok := errorTypes[r.Status]
+	switch {
+	case ok:
+	case r.Status >= 500:
+		kind = "api_error"
+	default:
+		kind = "invalid_request_error"
+	}
+	dst = rawjson.Quote(append(dst, `{"type":"error","error":{"type":`...), kind)
+	dst = rawjson.Quote(append(dst, `,"message":`...), r.Message)
+	return append(rawjson.Quote(append(dst, `},"request_id":`...), id), '}')
+}

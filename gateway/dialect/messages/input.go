@@ -1,0 +1,256 @@
+package messages
+
+import (
+	"fmt"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// survey is what must be known of the messages before they are written.
+type survey struct {
+	blocks int // and messages
+	images bool
+	inputs int // bytes of the inputs of tools, which grow as they become JSON inside of a string
+}
+
+func surveyMessages(messages []byte) (found survey) {
+	for r := rawjson.Array(messages); r.Element(); found.blocks++ {
+		for r.Open('{'); r.Member(); {
+			if string(r.Name) == "content" && r.Kind() == '[' {
+				found.look(&r)
+			}
+		}
+	}
+	return found
+}
+
+// look looks into the blocks of a message or of a tool's result.
+func (s *survey) look(r *strictjson.Reader) {
+	for r.Open('['); r.Element(); s.blocks++ {
+		for r.Open('{'); r.Member(); {
+			switch string(r.Name) {
+			case "type":
+				s.images = rawjson.IsWord(r.Value(), "image") || s.images
+			case "input":
+				s.inputs += len(r.Value())
+			case "content":
+				if r.Kind() == '[' {
+					s.look(r)
+				}
+			}
+		}
+	}
+}
+
+// block is a block of a content, with raw values.
+type block struct {
+	word, text, source []byte
+	id, name, input    []byte // of a call of a tool
+	of, content        []byte // of a tool's result: the id of the call, and what it says
+}
+
+func (b *block) read(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "A block of a content must be an object.")
+	}
+	var seen strictjson.Once
+	r.Open('{')
+	for seen.Next(r) {
+		switch string(r.Name) {
+		case "type":
+			b.word = r.Value()
+		case "text":
+			b.text = r.Value()
+		case "source":
+			b.source = r.Value()
+		case "id":
+			b.id = r.Value()
+		case "name":
+			b.name = r.Value()
+		case "input":
+			b.input = r.Value()
+		case "tool_use_id":
+			b.of = r.Value()
+		case "content":
+			b.content = r.Value()
+		}
+	}
+	return conversation.RefusedName(&seen, r.Name)
+}
+
+func (q *request) writeTurns(d *conversation.Draft) error {
+	if q.system != nil {
+		d.Open()
+		d.Role("system")
+		if err := eachBlock("system", q.system, func(b *block) error { return b.say(d) }); err != nil {
+			return err
+		}
+		d.Close()
+	}
+	index := 0
+	for r := rawjson.Array(q.messages); r.Element(); index++ {
+		if err := writeMessage(d, &r); err != nil {
+			return conversation.Within(fmt.Sprintf("messages[%d]", index), err)
+		}
+	}
+	return nil
+}
+
+func writeMessage(d *conversation.Draft, r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "A message must be an object.")
+	}
+	var role, content []byte
+	var seen strictjson.Once
+	r.Open('{')
+	for seen.Next(r) {
+		switch string(r.Name) {
+		case "role":
+			role = r.Value()
+		case "content":
+			content = r.Value()
+		}
+	}
+	if err := conversation.RefusedName(&seen, r.Name); err != nil {
+		return err
+	}
+	switch {
+	case rawjson.IsWord(role, "user"):
+		return writeUser(d, content)
+	case rawjson.IsWord(role, "assistant"):
+		return writeTurn(d, "assistant", content)
+	case rawjson.IsWord(role, "system"):
+		return writeTurn(d, "system", content)
+	}
+	return conversation.BadRequest("role", "A message's role must be user, assistant or system.")
+}
+
+// writeTurn writes a message as one turn.
+func writeTurn(d *conversation.Draft, role string, content []byte) error {
+	d.Open()
+	d.Role(role)
+	err := eachBlock("content", content, func(b *block) error {
+		if rawjson.IsWord(b.word, "tool_use") && role == "assistant" {
+			return b.call(d)
+		}
+		return b.say(d)
+	})
+	d.Close()
+	return err
+}
+
+// writeUser writes a user's message. The results of tools in it are turns of their own, before the rest: they answer the calls of the
+// turn before.
+func writeUser(d *conversation.Draft, content []byte) error {
+	others, results := false, false
+	err := eachBlock("content", content, func(b *block) error {
+		if !rawjson.IsWord(b.word, "tool_result") {
+			others = true
+			return nil
+		}
+		results = true
+		return b.result(d)
+	})
+	if err != nil || results && !others {
+		return err
+	}
+	d.Open()
+	d.Role("user")
+	err = eachBlock("content", content, func(b *block) error {
+		if rawjson.IsWord(b.word, "tool_result") {
+			return nil
+		}
+		return b.say(d)
+	})
+	d.Close()
+	return err
+}
+
+// eachBlock hands over the blocks of a content, which may be a text.
+func eachBlock(member string, content []byte, take func(b *block) error) error {
+	switch rawjson.Kind(content) {
+	case '"':
+		return take(&block{word: []byte(`"text"`), text: content})
+	case '[':
+	default:
+		return conversation.BadRequest(member, "%s must be a string or an array of blocks.", member)
+	}
+	index := 0
+	for r := rawjson.Array(content); r.Element(); index++ {
+		var b block
+		err := b.read(&r)
+		if err == nil {
+			err = take(&b)
+		}
+		if err != nil {
+			return conversation.Within(fmt.Sprintf("%s[%d]", member, index), err)
+		}
+	}
+	return nil
+}
+
+// say writes a text or a picture. What was thought is left out.
+func (b *block) say(d *conversation.Draft) error {
+	switch word := rawjson.Decoded(b.word); string(word) {
+	case "thinking", "redacted_thinking":
+		return nil
+	case "image":
+		return b.picture(d)
+	case "text":
+		if !rawjson.IsString(b.text) {
+			return conversation.BadRequest("text", "A block of the type text must have a text.")
+		}
+		d.Text(b.text, nil)
+		return nil
+	default:
+		return conversation.BadRequest("type", "Blocks of the type %q are not supported here; text, image, tool_use of the assistant, tool_result of the user, "+
+			"thinking and redacted_thinking are.", conversation.Brief(word))
+	}
+}
+
+func (b *block) picture(d *conversation.Draft) error {
+	kind, url := rawjson.Find(b.source, "type"), rawjson.Find(b.source, "url")
+	media, data := rawjson.Find(b.source, "media_type"), rawjson.Find(b.source, "data")
+	switch {
+	case !d.Multimodal:
+		return conversation.BadRequest("type", "Pictures are not supported here.")
+	case rawjson.IsWord(kind, "url") && rawjson.IsString(url):
+		d.Picture(nil, rawjson.Inside(url))
+	case rawjson.IsWord(kind, "base64") && rawjson.IsString(media) && rawjson.IsString(data):
+		d.Picture(nil, []byte("data:"), rawjson.Inside(media), []byte(";base64,"), rawjson.Inside(data))
+	default:
+		return conversation.BadRequest("source", `source: {"type":"base64","media_type","data"} or {"type":"url","url"} is needed.`)
+	}
+	return nil
+}
+
+func (b *block) call(d *conversation.Draft) error {
+	switch {
+	case !rawjson.IsString(b.id):
+		return conversation.BadRequest("id", "A tool_use must have an id.")
+	case !rawjson.IsString(b.name):
+		return conversation.BadRequest("name", "A tool_use must have a name.")
+	case rawjson.Kind(b.input) != '{':
+		return conversation.BadRequest("input", "A tool_use must have an input, an object.")
+	}
+	d.Call(conversation.Call{ID: rawjson.Inside(b.id), Name: rawjson.Inside(b.name), Arguments: rawjson.Inside(rawjson.Quote(nil, b.input))})
+	return nil
+}
+
+// result writes the result of a tool as a turn.
+func (b *block) result(d *conversation.Draft) error {
+	if !rawjson.IsString(b.of) {
+		return conversation.BadRequest("tool_use_id", "A tool_result must have a tool_use_id.")
+	}
+	d.Open()
+	d.Role("tool")
+	d.Member([]byte("tool_call_id"), b.of)
+	var err error
+	if b.content != nil {
+		err = eachBlock("content", b.content, func(inner *block) error { return inner.say(d) })
+	}
+	d.Close()
+	return err
+}

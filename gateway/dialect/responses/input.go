@@ -1,0 +1,248 @@
+package responses
+
+import (
+	"fmt"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// survey is what must be known of the input before it is written.
+type survey struct {
+	items  int
+	images bool // an item has a part of the type input_image
+	inputs int  // bytes of the inputs of custom tools, which grow as they become JSON inside of a string
+}
+
+func surveyInput(input []byte) (found survey) {
+	if rawjson.IsString(input) {
+		found.items = 1
+		return found
+	}
+	for r := rawjson.Array(input); r.Element(); found.items++ {
+		for r.Open('{'); r.Member(); {
+			switch string(r.Name) {
+			case "content", "output":
+				if r.Kind() == '[' {
+					found.images = hasImage(&r) || found.images
+				}
+			case "input":
+				found.inputs += len(r.Value())
+			}
+		}
+	}
+	return found
+}
+
+func hasImage(r *strictjson.Reader) (has bool) {
+	for r.Open('['); r.Element(); {
+		for r.Open('{'); r.Member(); {
+			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), "input_image") || has
+		}
+	}
+	return has
+}
+
+// turns writes items as turns. Calls of tools, and the message before them, are one turn of the assistant.
+type turns struct {
+	draft *conversation.Draft
+	tools *tools
+	role  string // of the open turn; empty: none is
+	said  bool   // it has a content
+}
+
+func (t *turns) open(role string) {
+	t.close()
+	t.draft.Open()
+	t.draft.Role(role)
+	t.role = role
+}
+
+func (t *turns) close() {
+	if t.role != "" {
+		t.draft.Close()
+	}
+	t.role, t.said = "", false
+}
+
+func (t *turns) write(items []byte) error {
+	index := 0
+	for r := rawjson.Array(items); r.Element(); index++ {
+		var it inputItem
+		err := it.read(&r)
+		if err == nil {
+			err = t.writeItem(&it)
+		}
+		if err != nil {
+			return conversation.Within(fmt.Sprintf("input[%d]", index), err)
+		}
+	}
+	return nil
+}
+
+// inputItem is an item of the input, with raw values.
+type inputItem struct {
+	word, role, content            []byte
+	id, name, namespace            []byte // of a call
+	arguments, customInput, output []byte
+}
+
+func (it *inputItem) read(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "An item must be an object.")
+	}
+	r.Open('{')
+	var seen strictjson.Once
+	for seen.Next(r) {
+		switch string(r.Name) {
+		case "type":
+			it.word = r.Value()
+		case "role":
+			it.role = r.Value()
+		case "content":
+			it.content = r.Value()
+		case "call_id":
+			it.id = r.Value()
+		case "name":
+			it.name = r.Value()
+		case "namespace":
+			it.namespace = r.Value()
+		case "arguments":
+			it.arguments = r.Value()
+		case "input":
+			it.customInput = r.Value()
+		case "output":
+			it.output = r.Value()
+		}
+	}
+	return conversation.RefusedName(&seen, r.Name)
+}
+
+func (t *turns) writeItem(it *inputItem) error {
+	switch word := rawjson.Decoded(it.word); string(word) {
+	case "", "message":
+		return t.message(it)
+	case "function_call":
+		return t.call(it, it.arguments, "arguments")
+	case "custom_tool_call":
+		return t.call(it, it.customInput, "input")
+	case "function_call_output", "custom_tool_call_output":
+		return t.result(it)
+	case "reasoning":
+		return nil
+	case "item_reference":
+		return conversation.BadRequest("type", "Items of the type item_reference are not supported: nothing is kept here; send the item itself.")
+	default:
+		return conversation.BadRequest("type", "Items of the type %q are not supported; message, function_call, function_call_output, custom_tool_call, "+
+			"custom_tool_call_output and reasoning are.", conversation.Brief(word))
+	}
+}
+
+func (t *turns) message(it *inputItem) error {
+	switch string(rawjson.Decoded(it.role)) {
+	case "assistant":
+		if t.role != "assistant" || t.said {
+			t.open("assistant")
+		}
+		t.said = true
+	case "user":
+		t.open("user")
+	case "system":
+		t.open("system")
+	case "developer":
+		t.open("system")
+	default:
+		return conversation.BadRequest("role", "A message's role must be user, assistant, system or developer.")
+	}
+	return t.content("content", it.content)
+}
+
+// call adds a call to the assistant's turn. value is what the tool was called with, a raw string.
+func (t *turns) call(it *inputItem, value []byte, member string) error {
+	switch {
+	case !rawjson.IsString(it.id):
+		return conversation.BadRequest("call_id", "A call must have a call_id.")
+	case !rawjson.IsString(it.name):
+		return conversation.BadRequest("name", "A call must have a name.")
+	case !rawjson.IsString(value):
+		return conversation.BadRequest(member, "A call's %s must be a string.", member)
+	}
+	if member == "input" {
+		value = rawjson.Quote(nil, append(append([]byte(`{"input":`), value...), '}'))
+	}
+	if t.role != "assistant" {
+		t.open("assistant")
+	}
+	t.draft.Call(conversation.Call{
+		ID: rawjson.Inside(it.id), Name: rawjson.Inside(t.tools.native(it.namespace, it.name)), Arguments: rawjson.Inside(value),
+	})
+	return nil
+}
+
+func (t *turns) result(it *inputItem) error {
+	if !rawjson.IsString(it.id) {
+		return conversation.BadRequest("call_id", "A call's output must have a call_id.")
+	}
+	t.open("tool")
+	t.draft.Member([]byte("tool_call_id"), it.id)
+	return t.content("output", it.output)
+}
+
+// content writes a text or an array of parts. member is where they are.
+func (t *turns) content(member string, value []byte) error {
+	switch rawjson.Kind(value) {
+	case '"':
+		t.draft.Text(value, nil)
+		return nil
+	case '[':
+	default:
+		return conversation.BadRequest(member, "%s must be a string or an array of parts.", member)
+	}
+	index := 0
+	for r := rawjson.Array(value); r.Element(); index++ {
+		if err := t.part(&r); err != nil {
+			return conversation.Within(fmt.Sprintf("%s[%d]", member, index), err)
+		}
+	}
+	return nil
+}
+
+// part writes a part: a text or a picture.
+func (t *turns) part(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return conversation.BadRequest("", "A part of a content must be an object.")
+	}
+	var word, text, url, file []byte
+	var seen strictjson.Once
+	r.Open('{')
+	for seen.Next(r) {
+		switch string(r.Name) {
+		case "type":
+			word = r.Value()
+		case "text":
+			text = r.Value()
+		case "image_url":
+			url = r.Value()
+		case "file_id":
+			file = r.Value()
+		}
+	}
+	switch kind, picture := rawjson.Decoded(word), rawjson.IsWord(word, "input_image"); {
+	case seen.Fault != "":
+		return conversation.RefusedName(&seen, r.Name)
+	case picture && file != nil:
+		return conversation.BadRequest("file_id", "file_id: no files are kept here; send the picture's address or its data in image_url.")
+	case picture && !rawjson.IsString(url):
+		return conversation.BadRequest("image_url", "image_url: the picture's address or its data as a data URI is needed.")
+	case picture:
+		t.draft.Picture(nil, rawjson.Inside(url))
+	case string(kind) != "input_text" && string(kind) != "output_text":
+		return conversation.BadRequest("type", "Parts of the type %q are not supported; input_text, input_image and output_text are.", conversation.Brief(kind))
+	case !rawjson.IsString(text):
+		return conversation.BadRequest("text", "A part of the type %s must have a text.", kind)
+	default:
+		t.draft.Text(text, nil)
+	}
+	return nil
+}

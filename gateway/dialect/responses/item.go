@@ -1,0 +1,193 @@
+package responses
+
+import (
+	"strconv"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// kind is the type of an item of the output.
+type kind int
+
+const (
+	reasoning kind = iota
+	message
+	functionCall
+	customCall
+)
+
+// The words of the kinds: the type, the beginning of an id, and the events about the text.
+var words = [...]struct{ word, prefix, delta, done, text string }{
+	reasoning:    {"reasoning", "rs_", "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done", "text"},
+	message:      {"message", "msg_", "response.output_text.delta", "response.output_text.done", "text"},
+	functionCall: {"function_call", "fc_", "response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"},
+	customCall:   {"custom_tool_call", "ctc_", "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"},
+}
+
+// item is an item of the output, as far as it is known. Texts are raw.
+type item struct {
+	kind   kind
+	call   int    // index of the call in the answer
+	text   []byte // what is thought or said, or the arguments of a call
+	id     []byte // of a call
+	name   []byte // of a call: the service's name of the tool, and the client's once the item was added
+	space  []byte // the tool's namespace, a raw string; nil: none
+	added  bool   // the client has the item
+	ended  bool   // the client has all of it
+	number int    // in the output
+}
+
+// progress are the words for an item's status.
+const (
+	inProgress = "in_progress"
+	completed  = "completed"
+	incomplete = "incomplete"
+)
+
+// output is what an answer has said so far.
+type output struct {
+	id    string // the request's, of which the items' are made
+	tools []tool // whose calls come back in another form than a function's
+	items []item
+}
+
+// appendID appends an item's id, a raw string.
+func (o *output) appendID(dst []byte, it *item) []byte {
+	dst = append(append(append(dst, '"'), words[it.kind].prefix...), o.id...)
+	return append(strconv.AppendInt(append(dst, '_'), int64(it.number), 10), '"')
+}
+
+// appendItem appends an item with its text so far.
+func (o *output) appendItem(dst []byte, it *item, status string) []byte {
+	dst = o.appendID(append(dst, `{"id":`...), it)
+	dst = append(append(append(dst, `,"type":"`...), words[it.kind].word...), '"')
+	if it.kind == reasoning {
+		dst = append(dst, `,"summary":[`...)
+		if status != inProgress {
+			dst = append(it.appendPart(dst), ']', '}')
+			return dst
+		}
+		return append(dst, "]}"...)
+	}
+	dst = append(append(append(dst, `,"status":"`...), status...), '"')
+	if it.kind == message {
+		dst = append(dst, `,"role":"assistant","content":[`...)
+		if status != inProgress {
+			dst = it.appendPart(dst)
+		}
+		return append(dst, "]}"...)
+	}
+	dst = rawjson.AppendText(dst, "call_id", it.id)
+	dst = rawjson.AppendText(dst, "name", it.name)
+	if it.space != nil {
+		dst = append(append(dst, `,"namespace":`...), it.space...)
+	}
+	return append(rawjson.AppendText(dst, words[it.kind].text, it.text), '}')
+}
+
+// appendPart appends the part of a message or of a summary that has the text.
+func (it *item) appendPart(dst []byte) []byte {
+	if it.kind == reasoning {
+		return append(rawjson.AppendText(append(dst, `{"type":"summary_text"`...), "text", it.text), '}')
+	}
+	return append(rawjson.AppendText(append(dst, `{"type":"output_text"`...), "text", it.text), `,"annotations":[],"logprobs":[]}`...)
+}
+
+// settle gives a call the client's names, once the service's name is known.
+func (o *output) settle(it *item) {
+	for i := range o.tools {
+		known := &o.tools[i]
+		if string(rawjson.Inside(known.native)) != string(it.name) && !rawjson.IsWord(known.native, string(rawjson.Decoded(quoted(it.name)))) {
+			continue
+		}
+		it.name = append(it.name[:0], rawjson.Inside(known.name)...)
+		it.space = known.namespace
+		if known.custom {
+			it.kind = customCall
+		}
+		return
+	}
+}
+
+// quoted makes a raw value of a raw text.
+func quoted(text []byte) []byte { return append(append([]byte{'"'}, text...), '"') }
+
+// customInput is what a custom tool is called with: the one argument of the function that stands for it. Other arguments are taken
+// as they are.
+func customInput(arguments []byte) []byte {
+	decoded := rawjson.Decoded(quoted(arguments))
+	r := strictjson.NewReader(decoded)
+	if r.Skip(); !r.End() {
+		return arguments
+	}
+	if input := rawjson.Find(decoded, "input"); rawjson.IsString(input) {
+		return rawjson.Inside(input)
+	}
+	return arguments
+}
+
+// take takes all of an answer that is no stream.
+func (o *output) take(c *conversation.Choice) {
+	if len(c.Thinking) > 0 {
+		it := o.add(reasoning)
+		it.text = append(it.text, c.Thinking...)
+	}
+	if len(c.Text) > 0 {
+		it := o.add(message)
+		it.text = append(it.text, c.Text...)
+	}
+	for call := range c.Calls {
+		it := o.add(functionCall)
+		it.id, it.name = append(it.id, call.ID...), append(it.name, call.Name...)
+		it.text = append(it.text, call.Arguments...)
+		o.settle(it)
+		it.complete()
+	}
+}
+
+// add adds an item, in the memory of another answer's.
+func (o *output) add(of kind) *item {
+	if len(o.items) < cap(o.items) {
+		o.items = o.items[:len(o.items)+1]
+	} else {
+		o.items = append(o.items, item{})
+	}
+	it := o.last()
+	*it = item{kind: of, number: len(o.items) - 1, text: it.text[:0], id: it.id[:0], name: it.name[:0]}
+	return it
+}
+
+// last is the last item; nil: there is none.
+func (o *output) last() *item {
+	if len(o.items) == 0 {
+		return nil
+	}
+	return &o.items[len(o.items)-1]
+}
+
+// callOf is the item of a call; nil: it has none yet.
+func (o *output) callOf(index int) *item {
+	for i := range o.items {
+		if it := &o.items[i]; it.kind >= functionCall && it.call == index {
+			return it
+		}
+	}
+	return nil
+}
+
+// complete makes what a call of a custom tool has of the whole arguments.
+func (it *item) complete() {
+	if it.kind == customCall {
+		it.text = customInput(it.text)
+	}
+}
+
+// logprobs is a member that the libraries need in the events of a message.
+func (it *item) logprobs() string {
+	if it.kind == message {
+		return `,"logprobs":[]`
+	}
+	return ""
+}

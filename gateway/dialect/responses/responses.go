@@ -1,0 +1,239 @@
+// Package responses is the dialect of OpenAI's Responses, without their memory: nothing is kept, so every request has all its turns.
+// docs/responses.md lists the choices that it makes where OpenAI's interface and the service's differ.
+package responses
+
+import (
+	"cmp"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// Read translates the body of POST /v1/responses. Its errors are of type [*conversation.Refusal]. The result holds no part of the
+// body.
+func Read(body []byte, models *conversation.Models) (*conversation.Request, error) {
+	var q request
+	if err := q.read(body); err != nil {
+		return nil, err
+	}
+	return q.write(len(body), models)
+}
+
+// request is a request in OpenAI's terms. Values are raw; nil: absent.
+type request struct {
+	model, instructions, input []byte
+	found                      survey // in the input
+	toolList                   []byte
+	tools                      tools
+	choice                     []byte // as the service has it
+	format, effort             []byte // of text, and of reasoning
+	most                       []byte // max_output_tokens
+	temperature, topP          []byte
+	parallel                   []byte
+	stream                     bool
+	warnings                   []string
+}
+
+// read reads a request. Members that it does not know are refused: none would reach the service.
+func (q *request) read(body []byte) error {
+	r, err := conversation.Open(body)
+	if err != nil {
+		return err
+	}
+	var seen strictjson.Once
+	for err == nil && seen.Next(&r) {
+		name := r.Name
+		err = q.member(name, r.Value())
+	}
+	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
+		return err
+	}
+	return q.check()
+}
+
+func (q *request) member(name, value []byte) (err error) {
+	switch string(name) {
+	case "model":
+		q.model = value
+	case "instructions":
+		q.instructions = value
+	case "input":
+		q.input = value
+	case "stream":
+		q.stream, err = conversation.Boolean("stream", value)
+	case "tools":
+		q.toolList = value
+	case "tool_choice":
+		q.choice = value
+	case "max_output_tokens":
+		q.most = value
+	case "temperature":
+		q.temperature = value
+	case "top_p":
+		q.topP = value
+	case "parallel_tool_calls":
+		_, err = conversation.Boolean("parallel_tool_calls", value)
+		q.parallel = value
+	case "text", "reasoning":
+		return q.group(string(name), value)
+	default:
+		return unsent(name, value)
+	}
+	return err
+}
+
+// unsent accepts a member that is sent nowhere, or refuses it.
+func unsent(name, value []byte) error {
+	switch string(name) {
+	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_retention",
+		"safety_identifier", "stream_options":
+		return nil
+	case "truncation":
+		if rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "disabled") {
+			return nil
+		}
+		return conversation.BadRequest("truncation", `truncation: "auto" or "disabled" is allowed.`)
+	case "background":
+		if string(value) == "false" {
+			return nil
+		}
+		return conversation.BadRequest("background", "background: nothing is kept here, so no response can be read later; leave it out and read the answer or its stream.")
+	case "previous_response_id", "conversation", "prompt":
+		return conversation.BadRequest(string(name), "%s: nothing is kept here; send all turns in input.", name)
+	}
+	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
+}
+
+// group reads text and reasoning.
+func (q *request) group(group string, value []byte) error {
+	if rawjson.Kind(value) != '{' {
+		return conversation.BadRequest(group, "%s: an object is needed.", group)
+	}
+	var seen strictjson.Once
+	r := rawjson.Object(value)
+	for seen.Next(&r) {
+		switch name := group + "." + string(conversation.Brief(r.Name)); name {
+		case "text.format":
+			q.format = r.Value()
+		case "reasoning.effort":
+			q.effort = r.Value()
+		case "text.verbosity", "reasoning.summary", "reasoning.generate_summary":
+		default:
+			return conversation.BadRequest(name, "%s is not supported.", name)
+		}
+	}
+	return conversation.Within(group, conversation.RefusedName(&seen, r.Name))
+}
+
+func (q *request) check() error {
+	if err := conversation.CheckModel(q.model); err != nil {
+		return err
+	}
+	switch kind := rawjson.Kind(q.input); {
+	case kind != '"' && kind != '[':
+		return conversation.BadRequest("input", "input: a text or an array of items is needed.")
+	case q.instructions != nil && !rawjson.IsString(q.instructions):
+		return conversation.BadRequest("instructions", "instructions: a text is needed.")
+	case q.effort != nil && !rawjson.IsString(q.effort):
+		return conversation.BadRequest("reasoning.effort", "reasoning.effort: a string is needed.")
+	case q.format != nil && rawjson.Kind(q.format) != '{':
+		return conversation.BadRequest("text.format", "text.format: an object is needed.")
+	}
+	if q.found = surveyInput(q.input); q.found.items > conversation.MostTurns {
+		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
+	}
+	if err := q.tools.read(q.toolList); err != nil {
+		return err
+	}
+	return q.choose()
+}
+
+// write writes the service's request. size is the length of the client's body.
+func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
+	r := &conversation.Request{Path: conversation.TextPath, Model: string(rawjson.Decoded(q.model)), Stream: q.stream}
+	model := models.Service(r.Model)
+	lowered, warning := models.Lower(model, "max_output_tokens", q.most)
+	if q.most = lowered; warning != "" {
+		q.warnings = append(q.warnings, warning)
+	}
+	if q.found.images || models.Sees(model) {
+		r.Path = conversation.MultimodalPath
+	}
+	echoed := 2*len(q.format) + 512
+	size += len(model) + 256 + 128*q.found.items + 2*q.found.inputs + q.tools.room()
+	if err := models.Ask(size + echoed); err != nil {
+		return nil, err
+	}
+	d := conversation.NewDraft(model, r.Path == conversation.MultimodalPath, size)
+	if err := q.writeTurns(&d); err != nil {
+		return nil, err
+	}
+	d.Parameters()
+	q.writeParameters(&d)
+	r.Body, r.Warnings = d.End(q.stream), q.warnings
+	r.Dialect = &Answer{output: output{tools: q.tools.renamed()}, echo: q.echo(make([]byte, 0, echoed))}
+	return r, nil
+}
+
+func (q *request) writeTurns(d *conversation.Draft) error {
+	t := turns{draft: d, tools: &q.tools}
+	if q.instructions != nil {
+		t.open("system")
+		d.Text(q.instructions, nil)
+	}
+	if rawjson.IsString(q.input) {
+		t.open("user")
+		d.Text(q.input, nil)
+	} else if err := t.write(q.input); err != nil {
+		return err
+	}
+	t.close()
+	return nil
+}
+
+func (q *request) writeParameters(d *conversation.Draft) {
+	d.Parameter("temperature", q.temperature)
+	d.Parameter("top_p", q.topP)
+	d.Parameter("max_completion_tokens", q.most) // which counts the thinking, as the client's does
+	if q.format != nil && !rawjson.IsWord(rawjson.Find(q.format, "type"), "text") {
+		d.Made("response_format", func(dst []byte) []byte { return appendFormat(dst, q.format) })
+	}
+	if len(q.tools.list) > 0 {
+		d.Made("tools", q.tools.appendTo)
+		d.Parameter("tool_choice", q.choice)
+		d.Parameter("parallel_tool_calls", q.parallel)
+	}
+	d.Thinking(q.effort)
+}
+
+// appendFormat moves the members of a schema's format to where the service and chats have them.
+func appendFormat(dst, format []byte) []byte {
+	if !rawjson.IsWord(rawjson.Find(format, "type"), "json_schema") {
+		return append(dst, format...)
+	}
+	dst = append(dst, `{"type":"json_schema","json_schema":{`...)
+	for r := rawjson.Object(format); r.Member(); {
+		if name := r.Name; string(name) != "type" && r.Kind() != 'n' {
+			dst = append(rawjson.Name(dst, name), r.Value()...)
+		}
+	}
+	return append(dst, "}}"...)
+}
+
+// echo appends what the answer says of the request.
+func (q *request) echo(dst []byte) []byte {
+	or := func(value []byte, otherwise string) []byte {
+		if value == nil {
+			return []byte(otherwise)
+		}
+		return value
+	}
+	dst = append(append(dst, `,"max_output_tokens":`...), or(q.most, "null")...)
+	dst = append(append(dst, `,"parallel_tool_calls":`...), or(q.parallel, "true")...)
+	dst = append(append(append(dst, `,"reasoning":{"effort":`...), or(q.effort, "null")...), `,"summary":null}`...)
+	dst = append(append(dst, `,"temperature":`...), or(q.temperature, "null")...)
+	dst = append(append(append(dst, `,"text":{"format":`...), or(q.format, `{"type":"text"}`)...), '}')
+	dst = append(append(dst, `,"tool_choice":`...), q.tools.chosen()...)
+	return append(append(dst, `,"top_p":`...), or(q.topP, "null")...)
+}

@@ -1,0 +1,148 @@
+package dialect
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/chat"
+	"sluice/gateway/openai"
+)
+
+const wordFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
+
+const lastFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}}` + "\n\n"
+
+func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
+	t.Helper()
+	under := httptest.NewRecorder()
+	w := NewWriter(under, "7f3c", Form{IDHeader: "X-Request-Id", Errors: openai.AppendError})
+	w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false)
+	return w, under
+}
+
+// write writes pieces of an answer, each with a flush, as the proxy does.
+func write(t *testing.T, w *Writer, media string, status int, pieces ...string) {
+	t.Helper()
+	w.Header().Set("Content-Type", media)
+	w.WriteHeader(status)
+	for _, piece := range pieces {
+		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Fatal(n, err)
+		}
+		if err := w.FlushError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The header leaves with the first chunk, and each chunk is flushed.
+func TestStreamsAreFlushed(t *testing.T) {
+	w, under := chatting(t)
+	write(t, w, "text/event-stream;charset=UTF-8", 200, wordFrame[:40])
+	if status, _ := w.Sent(); status != 0 || under.Flushed {
+		t.Errorf("something was sent: %d %s", status, under.Body)
+	}
+	write(t, w, "text/event-stream", 200, wordFrame[40:])
+	if status, n := w.Sent(); status != 200 || n != int64(under.Body.Len()) || !under.Flushed {
+		t.Errorf("%d, %d bytes, flushed %v: %s", status, n, under.Flushed, under.Body)
+	}
+	if w.TakeBack() {
+		t.Error("what was sent is taken back")
+	}
+	write(t, w, "text/event-stream", 200, lastFrame)
+	if err := w.End(); err != nil || !strings.HasSuffix(under.Body.String(), "data: [DONE]\n\n") || under.Header().Get("X-Request-Id") != "7f3c" {
+		t.Errorf("%v: %v %s", err, under.Header(), under.Body)
+	}
+}
+
+// A held answer may be replaced, and is no part of the replacement.
+func TestHeldAnswersAreTakenBack(t *testing.T) {
+	for media, piece := range map[string]string{"application/json": `{"output":{"choices"`, "text/event-stream": wordFrame[:40]} {
+		w, under := chatting(t)
+		write(t, w, media, 200, piece)
+		if !w.TakeBack() {
+			t.Fatalf("%s: it was sent: %s", media, under.Body)
+		}
+		w.Params = chat.Param
+		w.Blame("parameters.top_p")
+		w.Task, w.Final = "t1", true
+		write(t, w, "application/json", 502, `{"code":"InternalError","message":"It broke off.","request_id":"7f3c"}`)
+		if err := w.End(); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"error":{"message":"It broke off.","type":"server_error","param":"top_p","code":"InternalError"}}`
+		if got := under.Body.String(); got != want || under.Code != 502 {
+			t.Errorf("%s: %d %s", media, under.Code, got)
+		}
+		if h := under.Header(); h.Get("X-Should-Retry") != "false" || h.Get("Sluice-Task") != "t1" || h.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: headers %v", media, h)
+		}
+	}
+}
+
+func TestOwnAnswersPass(t *testing.T) {
+	under := httptest.NewRecorder()
+	w := NewWriter(under, "7f3c", Form{IDHeader: "X-Request-Id", Errors: openai.AppendError})
+	w.Pass()
+	write(t, w, "application/json", http.StatusOK, `{"object":"list"}`)
+	if err := w.End(); err != nil || under.Body.String() != `{"object":"list"}` {
+		t.Errorf("%v: %s", err, under.Body)
+	}
+}
+
+// A request gets the memory of another and nothing of what was in it.
+func TestReleasedMemoryIsUsedAgain(t *testing.T) {
+	for range 3 {
+		for _, stream := range []bool{true, false} {
+			w, _ := chatting(t)
+			w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream)
+			w.Task, w.Final, w.Params = "t1", true, chat.Param
+			if write(t, w, "text/event-stream", 200, wordFrame, wordFrame[:40]); stream {
+				_ = w.Cut()
+			}
+			w.Release()
+
+			w, under := chatting(t)
+			write(t, w, "text/event-stream", 200, wordFrame, lastFrame)
+			if err := w.End(); err != nil {
+				t.Fatal(err)
+			}
+			if got := under.Body.String(); strings.Count(got, "word") != 1 || !strings.HasSuffix(got, "data: [DONE]\n\n") || under.Header().Get("Sluice-Task") != "" {
+				t.Errorf("%v: %s", under.Header(), got)
+			}
+			w.Release()
+		}
+	}
+}
+
+// stingy is a budget of this many bytes.
+type stingy int64
+
+func (s *stingy) Take(n int64) bool { *s -= stingy(n); return *s >= 0 }
+
+// An answer of more than 4 MiB takes twice its length from the budget, and is dropped where that is too much.
+func TestLongAnswersTakeMemory(t *testing.T) {
+	piece := strings.Repeat("x", 1<<20)
+	for budget, lost := range map[stingy]bool{12 << 20: false, 9 << 20: true} {
+		w, _ := chatting(t)
+		w.Memory = &budget
+		write(t, w, "application/json", 200, piece, piece, piece, piece, piece)
+		if _, ok := w.Native(); w.Lost() != lost || ok == lost {
+			t.Errorf("lost %t with %d bytes left, want %t", w.Lost(), budget, lost)
+		}
+		w.Release()
+	}
+}
+
+// answering is a chat's dialect.
+func answering(t *testing.T) conversation.Dialect {
+	t.Helper()
+	r, err := chat.Read([]byte(`{"model":"llm-max","messages":[]}`), new(conversation.Models))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Dialect
+}
