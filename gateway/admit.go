@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
 	"sluice/gateway/placement"
+	"sluice/gateway/refusal"
 	"sluice/gateway/refusals"
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
@@ -82,9 +83,9 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	verdict, hold, err := search.Verdict()
 	switch {
 	case err != nil:
-		return refuse(refuseState).say("%s", limit.Unread(s.Team, err)).because(err).retry(time.Second)
+		return refusal.New(refusal.State).Say("%s", limit.Unread(s.Team, err)).Because(err).Retry(time.Second)
 	case verdict == nil:
-		return a.refuseChoice(s, search.Choice()).waits(search.Refused()...)
+		return a.refuseChoice(s, search.Choice()).Waits(search.Refused()...)
 	case verdict.Held != nil:
 		a.held(w, s, verdict)
 		return nil
@@ -92,7 +93,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	tellLimits(w, s, verdict)
 	asked := s.asked()
 	a.refusals.Remember(&asked, verdict, a.deps.Now())
-	return refusalBy(verdict, hold).waits(search.Refused()...)
+	return refusalBy(verdict, hold).Waits(search.Refused()...)
 }
 
 // holdOn is what the request holds for its team and on the account of an attempt.
@@ -155,28 +156,28 @@ func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
 }
 
 // refusalBy is the refusal of a hold by a verdict.
-func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal {
-	return refuse(refusedBy[v.Reason]).say("%s", v.Explain(h)).retry(v.Wait).keepHeaders().of(v.Fault.Scope).by(refusals.LimitOf(v, h.Team.Money))
+func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal.Refusal {
+	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(refusals.LimitOf(v, h.Team.Money))
 }
 
 // refuseChoice is the refusal if no account can be chosen.
-func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal {
+func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal.Refusal {
 	switch choice.Refusal {
 	case account.Unserved:
-		return refuse(refuseModel).say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
+		return refusal.New(refusal.Model).Say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
 	case account.NoPrice:
-		return refuse(refuseModel).say(noPrice, "Each account that serves it", policy.Brief(s.Model)).at("model").of(limit.ScopeAccount)
+		return refusal.New(refusal.Model).Say(noPrice, "Each account that serves it", policy.Brief(s.Model)).At("model").Of(limit.ScopeAccount)
 	case account.AllOut:
-		return refuse(refuseOut).say("The service refuses the gateway's accounts; its operators have been alerted.").retry(choice.Wait)
+		return refusal.New(refusal.Out).Say("The service refuses the gateway's accounts; its operators have been alerted.").Retry(choice.Wait)
 	}
-	return refuse(refuseAccount).say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
-		policy.Brief(s.Model), limit.Shown(choice.Wait)).retry(choice.Wait).of(limit.ScopeAccount)
+	return refusal.New(refusal.Account).Say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
+		policy.Brief(s.Model), limit.Shown(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.
-var refusedBy = map[limit.Reason]*reason{
-	limit.ReasonNever: refuseNever, limit.ReasonRate: refuseRate, limit.ReasonTasks: refuseTasks, limit.ReasonAccount: refuseAccount, limit.ReasonQuota: refuseQuota,
-	limit.ReasonHouse: refuseHouse,
+var refusedBy = map[limit.Reason]*refusal.Reason{
+	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
+	limit.ReasonHouse: refusal.House,
 }
 
 // settle charges what the request used, as far as that is known when its answer has ended. The client may have left.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy/account"
@@ -46,7 +47,7 @@ func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 func (s *requestState) last(answer *http.Response, err error, wait time.Duration) (*http.Response, error) {
 	switch {
 	case err != nil && wait > 0:
-		return nil, asRefusal(err).retry(wait)
+		return nil, refusal.As(err).Retry(wait)
 	case err != nil:
 		return nil, err
 	case wait > s.retryAfter:
@@ -74,7 +75,7 @@ func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 // again makes the request ready for another attempt. failed is why the one before has no answer.
 func (s *requestState) again(failed error) {
 	if failed != nil {
-		s.fault = asRefusal(failed).name
+		s.fault = refusal.As(failed).Name
 	}
 	x := s.exchange
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault, Reading: &s.reading}, x.Arrived)

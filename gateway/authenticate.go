@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/oidc"
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/event"
@@ -102,18 +103,18 @@ func (l *live) allows(s *requestState, now time.Time) error {
 
 // refuseKeyBecause refuses an invalid key; the reason is only logged.
 func refuseKeyBecause(reason error) error {
-	return refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.").because(reason)
+	return refusal.New(refusal.Key).Say("A valid key of a team is required: Authorization: Bearer <key>.").Because(reason)
 }
 
 // readTags reads for which part of its team the request is, and where its task's end is told. Neither header is sent to the service.
 func readTags(r *http.Request, s *requestState) error {
 	tags, err := policy.ParseTags(r.Header["Sluice-Tag"])
 	if err != nil {
-		return refuse(refuseTags).say("Header Sluice-Tag: %s.", err)
+		return refusal.New(refusal.Tags).Say("Header Sluice-Tag: %s.", err)
 	}
 	s.Tags, s.tag = string(tags), tags.Value(s.team.TagKey)
 	if s.callback, err = event.ReadCallback(r.Header["Sluice-Callback"], s.team.Hooks); err != nil {
-		return refuse(refuseCallback).say("Header Sluice-Callback: allowed: %s.", err)
+		return refusal.New(refusal.Callback).Say("Header Sluice-Callback: allowed: %s.", err)
 	}
 	return nil
 }

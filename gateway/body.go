@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 )
 
@@ -131,25 +132,25 @@ func (u *upload) explain(err error, have int) error {
 	u.state.bodyEnded = true
 	switch {
 	case wire.IsTimeout(err):
-		return refuse(refuseSlow).say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
+		return refusal.New(refusal.Slow).Say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientLeft)
+		return refusal.New(refusal.Body).Say("The body ended after %d bytes.", have).Because(errClientLeft)
 	default:
-		return refuse(refuseBody).say("The body could not be read: its framing is broken.").because(err)
+		return refusal.New(refusal.Body).Say("The body could not be read: its framing is broken.").Because(err)
 	}
 }
 
 func refuseTooLarge(limit int64) error {
-	return refuse(refuseLarge).say("The body is larger than the %d bytes that one request may have.", limit)
+	return refusal.New(refusal.Large).Say("The body is larger than the %d bytes that one request may have.", limit)
 }
 
 func refuseOutOfMemory() error {
-	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
+	return refusal.New(refusal.Memory).Say("The memory for request bodies is in use; send the request again.").Retry(time.Second)
 }
 
 func isOutOfMemory(err error) bool {
-	refused, ok := errors.AsType[*refusal](err)
-	return ok && refused.reason == refuseMemory
+	refused, ok := errors.AsType[*refusal.Refusal](err)
+	return ok && refused.Reason == refusal.Memory
 }
 
 // takeBack releases the memory of a request's body, once nothing reads the body any more: the span of the exchange, which may

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -41,7 +42,7 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 		return nil
 	}
 	if ending := s.ending(); !ending.TellsAll() {
-		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
+		return refusal.New(refusal.Answer).Say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").Because(errNoTask)
 	}
 	return nil
 }

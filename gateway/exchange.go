@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/account"
@@ -65,7 +66,7 @@ func (s *requestState) Heard(piece []byte) {
 func (s *requestState) Ended() {
 	x := s.exchange
 	if x.Fault != nil {
-		s.fault = asRefusal(x.Fault).name
+		s.fault = refusal.As(x.Fault).Name
 		if x.Wanted {
 			s.Refusal = s.fault // for the log: the header has left already
 		}

@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/dialect/messages"
 	"sluice/gateway/dialect/responses"
 	"sluice/gateway/openai"
+	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -115,11 +116,11 @@ func refuseMember(w *reply, err error) error {
 		return err
 	}
 	w.front.BlameMember(refused.Param)
-	row := refuseRules
+	row := refusal.Rules
 	if refused.Param == "" { // the request as a whole
-		row = refuseBody
+		row = refusal.Body
 	}
-	return refuse(row).say("%s", refused.Message)
+	return refusal.New(row).Say("%s", refused.Message)
 }
 
 // listModels lists the models that the teams file names and the team may ask for.
@@ -151,7 +152,7 @@ func (f *fronts) showModel(w *reply, r *http.Request, s *requestState) error {
 func refuseUnknown(w *reply, name string) error {
 	unknown := openai.NoModel(name)
 	w.front.BlameMember(unknown.Param)
-	return refuse(refuseNoModel).say("%s", unknown.Message)
+	return refusal.New(refusal.NoModel).Say("%s", unknown.Message)
 }
 
 // unknown reports whether the teams file nowhere names a model, and it, or the operator, says that such a model is not to be had.

@@ -13,6 +13,7 @@ import (
 	"sluice/gateway/dialect"
 	"sluice/gateway/dialect/messages"
 	"sluice/gateway/openai"
+	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 )
 
@@ -31,7 +32,7 @@ func (f *fronts) pictures(next handler) handler {
 		made, err := openai.ReadPictures(native)
 		if err != nil {
 			w.front.Final = true
-			return refuse(refuseAnswer).say("The service's answer could not be read.").because(err)
+			return refusal.New(refusal.Answer).Say("The service's answer could not be read.").Because(err)
 		}
 		created := s.start
 		if made.Task != "" && !made.State.Final() {
@@ -90,10 +91,10 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 			w.takeBack()
 			return nil, nil
 		case f.polls.live.stopping.Load():
-			return nil, refuse(refuseStopping).say("This gateway is stopping; the task %s goes on. Send the request again, or ask for %s%[1]s.", task, frontTasks)
+			return nil, refusal.New(refusal.Stopping).Say("This gateway is stopping; the task %s goes on. Send the request again, or ask for %s%[1]s.", task, frontTasks)
 		case left <= 0:
 			w.front.Final = true
-			return nil, refuse(refuseWait).say("The task %s has not ended within %s; it goes on. Ask for %s%[1]s.", task, f.config.ImageWait, frontTasks)
+			return nil, refusal.New(refusal.Wait).Say("The task %s has not ended within %s; it goes on. Ask for %s%[1]s.", task, f.config.ImageWait, frontTasks)
 		}
 		latest, waited := f.polls.tasks.Await(ctx, claim, s.Span, left, f.polls.live.stopping.Load)
 		s.waited += waited + latest.Took
@@ -164,12 +165,12 @@ func (f *fronts) unfetched(ctx context.Context, w *reply, made *openai.Pictures,
 	case ctx.Err() != nil:
 		return nil
 	case made.Task != "" && errors.Is(err, upstream.ErrBusy):
-		return refuse(refusePicture).say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
+		return refusal.New(refusal.Picture).Say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).Because(err)
 	case made.Task != "":
-		return refuse(refusePicture).say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
+		return refusal.New(refusal.Picture).Say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).Because(err)
 	}
 	w.front.Final = true
-	return refuse(refusePicture).say("A picture could not be fetched; the pictures are at %s.", strings.Join(made.URLs, " ")).because(err)
+	return refusal.New(refusal.Picture).Say("A picture could not be fetched; the pictures are at %s.", strings.Join(made.URLs, " ")).Because(err)
 }
 
 // lateReply begins the answer at the first write.
@@ -223,7 +224,7 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	}
 	if p == nil && w.front.Lost() && w.takeBack() {
 		w.final(true) // it is paid for
-		writeRefusal(w, w.state, refuse(refuseAnswer).say("The service's answer is too long for the gateway's memory at the moment."))
+		writeRefusal(w, w.state, refusal.New(refusal.Answer).Say("The service's answer is too long for the gateway's memory at the moment."))
 	}
 	if p == nil {
 		w.note(w.front.End())
@@ -239,11 +240,11 @@ func (w *reply) endFront(r *http.Request, p any) any {
 }
 
 // lostAnswer is the refusal for an answer that broke off. fault is the name of its refusal, if the exchange has one.
-func lostAnswer(fault string) *refusal {
-	if fault == refuseSilent.name {
-		return refuse(refuseSilent).say("The service fell silent inside its answer.")
+func lostAnswer(fault string) *refusal.Refusal {
+	if fault == refusal.Silent.Name {
+		return refusal.New(refusal.Silent).Say("The service fell silent inside its answer.")
 	}
-	return refuse(refuseAnswer).say("The service's answer broke off.")
+	return refusal.New(refusal.Answer).Say("The service's answer broke off.")
 }
 
 // final sets whether a client of OpenAI's interface is asked not to repeat the request, because that would only waste or pay

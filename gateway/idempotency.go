@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 )
 
@@ -64,7 +65,7 @@ func (i *idempotency) runOnce(next handler) handler {
 func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestState) error {
 	keys := s.header["Idempotency-Key"]
 	if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
-		return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
+		return refusal.New(refusal.KeyReuse).Say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 	}
 	call := onceCallOf(s, first(keys))
 	call.attempt.Patience, call.attempt.Token = i.wait, rand.Text()
@@ -72,7 +73,7 @@ func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestSt
 	subject, _ := call.words()
 	switch {
 	case err != nil:
-		return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", subject).because(err).retry(time.Second)
+		return refusal.New(refusal.State).Say("%s cannot be looked up at the moment; send the request again.", subject).Because(err).Retry(time.Second)
 	case call.waits && r.Context().Err() != nil:
 		if runs { // a repetition may be on its way already, and would not have found this one
 			i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
@@ -112,16 +113,16 @@ func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cac
 	w.final(call.waits && (was.Status == 0 || was.Status >= http.StatusBadRequest))
 	switch {
 	case was.Body != call.body:
-		return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
+		return refusal.New(refusal.KeyReuse).Say("This Idempotency-Key was used with another body.")
 	case was.Status == 0 && i.now().Sub(was.Started) > longestRun:
-		return refuse(refuseAnswer).say("The outcome of the first request %s is unknown; the request is not run again.", like)
+		return refusal.New(refusal.Answer).Say("The outcome of the first request %s is unknown; the request is not run again.", like)
 	case was.Status == 0 && call.waits && i.live.stopping.Load():
 		w.final(false)
-		return refuseStopped()
+		return refusal.Stopped()
 	case was.Status == 0 && call.waits:
-		return refuse(refuseWait).say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", like, i.wait)
+		return refusal.New(refusal.Wait).Say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", like, i.wait)
 	case was.Status == 0:
-		return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
+		return refusal.New(refusal.KeyRuns).Say("The request with this Idempotency-Key still runs.").With("Retry-After", "1")
 	}
 	s.Cache = "replay"
 	for header, value := range was.Header {
@@ -222,7 +223,7 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 	}()
 	err := next(w, r, s)
 	if err != nil && s.unknown && !w.wrote {
-		writeRefusal(w, s, asRefusal(err)) // here, so that it is kept
+		writeRefusal(w, s, refusal.As(err)) // here, so that it is kept
 		err = nil
 	}
 	f.isOutcome = err == nil && s.mayHaveRun() && (s.unknown || s.Status/100 == 2)
@@ -256,6 +257,6 @@ func (f *firstRun) loseAnswer(s *requestState, why string) {
 	if s.claimed {
 		message = "The answer to the first request " + like + " " + why + "; it made the task " + s.Task + ", and the request is not run again."
 	}
-	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, wire.ErrorBody(refuseAnswer.code, message, s.ID)
-	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
+	f.outcome.Status, f.outcome.Answer = refusal.Answer.Status, wire.ErrorBody(refusal.Answer.Code, message, s.ID)
+	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refusal.Answer.Name}
 }

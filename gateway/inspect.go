@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/billing"
 	"sluice/gateway/media"
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/forms"
@@ -30,7 +31,7 @@ func (n *inspection) declared(next handler) handler {
 			judge = media.Once
 		}
 		if err := judge(r.Header); err != nil {
-			return refuse(refuseMedia).say("%s.", err)
+			return refusal.New(refusal.Media).Say("%s.", err)
 		}
 		return next(w, r, s)
 	}
@@ -78,18 +79,18 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 			return n.price(s, &q)
 		}
 		if errors.Is(err, forms.ErrModel) {
-			return refuse(refuseBody).say("%s.", err.Error()).at("model")
+			return refusal.New(refusal.Body).Say("%s.", err.Error()).At("model")
 		}
 		return refuseLoose(err)
 	case s.team.Models != nil || s.limits.Models != nil:
-		return refuse(refuseModel).say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).at("model")
+		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).At("model")
 	}
 	return nil
 }
 
 // refuseLoose is the refusal of a body that two parsers could read differently.
 func refuseLoose(err error) error {
-	return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
+	return refusal.New(refusal.Body).Say("The body is not one strict JSON object: %s.", err.Error())
 }
 
 // price checks that the team may use the request's model, and works out what the request may cost.
@@ -148,7 +149,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 		violations = append(violations, verdict.Violations[i].String())
 	}
 	if len(violations) > 0 {
-		return refuse(refuseRules).say("%s", strings.Join(violations, "; ")).at(verdict.Violations[0].Field)
+		return refusal.New(refusal.Rules).Say("%s", strings.Join(violations, "; ")).At(verdict.Violations[0].Field)
 	}
 	return nil
 }
@@ -158,9 +159,9 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	switch {
 	case s.route.opaque(): // it names none
 	case !team.MayUseModel(s.Model):
-		return refuse(refuseModel).say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).at("model")
+		return refusal.New(refusal.Model).Say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).At("model")
 	case !limits.MayUseModel(s.Model):
-		return refuse(refuseModel).say("Key %s may not use the model %s.", s.holder, policy.Brief(s.Model)).at("model").of(limit.ScopeKey)
+		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.holder, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
 	}
 	return nil
 }
@@ -176,5 +177,5 @@ func unpaid(s *requestState) error {
 	case !s.team.Spends():
 		who, scope = "The house", limit.ScopeHouse
 	}
-	return refuse(refuseModel).say(noPrice, who, policy.Brief(s.Model)).at("model").of(scope)
+	return refusal.New(refusal.Model).Say(noPrice, who, policy.Brief(s.Model)).At("model").Of(scope)
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/telemetry"
@@ -27,7 +28,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer out.linger(r) // after the request's memory and slot are free
 	defer g.finish(out, r, s)
 	if err := g.run(out, r, s); err != nil {
-		g.answer(out, r, asRefusal(err))
+		g.answer(out, r, refusal.As(err))
 	}
 }
 
@@ -44,7 +45,7 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	g.deps.Traces.Begin(&s.Record, r.Header)
 	switch {
 	case g.live.stopping.Load():
-		return refuseStopped()
+		return refusal.Stopped()
 	case err != nil:
 		return err
 	case preflight:
@@ -60,11 +61,11 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 
 // answer writes a refusal. If bytes of another answer have left already, it cuts the connection instead: nothing else shows the
 // client that the answer is incomplete.
-func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
+func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal.Refusal) {
 	s := w.state
-	if refused.inside != nil { // it may quote what the service sent
+	if refused.Inside != nil { // it may quote what the service sent
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
-			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.roster.Cover(refused.inside.Error())))
+			slog.String("id", s.ID), slog.String("refusal", refused.Name), slog.String("error", g.live.roster.Cover(refused.Inside.Error())))
 	}
 	if !w.refuse(refused) {
 		panic(http.ErrAbortHandler)
@@ -104,9 +105,9 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.
-func broken(refusal string) bool {
-	switch refusal {
-	case refuseLarge.name, refuseMedia.name, refuseSlow.name, refuseBody.name, refuseRules.name:
+func broken(name string) bool {
+	switch name {
+	case refusal.Large.Name, refusal.Media.Name, refusal.Slow.Name, refusal.Body.Name, refusal.Rules.Name:
 		return true
 	}
 	return false
@@ -115,7 +116,7 @@ func broken(refusal string) bool {
 // recovered answers after a panic, and returns the value with which to panic again.
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if !w.refuse(refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id.")) {
+	if !w.refuse(refusal.New(refusal.Panic).Say("The gateway failed; its operators can find the cause by the request id.")) {
 		return http.ErrAbortHandler
 	}
 	return nil
@@ -123,9 +124,9 @@ func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 
 // refuse writes a refusal in place of any answer, and reports false if bytes of another have left already. The rest of the body is
 // not read: that may be what failed.
-func (w *reply) refuse(refused *refusal) bool {
+func (w *reply) refuse(refused *refusal.Refusal) bool {
 	if w.wrote && !w.takeBack() {
-		w.state.Refusal = refused.name
+		w.state.Refusal = refused.Name
 		return false
 	}
 	w.closes = w.closes || !w.state.bodyEnded

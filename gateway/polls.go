@@ -10,6 +10,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/loads"
 	"sluice/gateway/mirror/store"
+	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 )
@@ -54,11 +55,11 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 	claim, err := p.tasks.Own(ctx, s.Team, s.task)
 	switch {
 	case errors.Is(err, tasks.ErrAbsent):
-		return claim, refuse(refuseTask).say("There is no such task.")
+		return claim, refusal.New(refusal.Task).Say("There is no such task.")
 	case errors.Is(err, tasks.ErrCrowded):
-		return claim, refuse(refuseConcurrent).say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).retry(time.Second)
+		return claim, refusal.New(refusal.Concurrent).Say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).Retry(time.Second)
 	case err != nil:
-		return claim, refuse(refuseClaim).say("The task cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
+		return claim, refusal.New(refusal.Claim).Say("The task cannot be looked up at the moment; send the request again.").Because(err).Retry(time.Second)
 	}
 	s.Task = s.task // only now: the id of an absent task may be any text
 	s.Model, s.Label, s.creation, s.Account = claim.Model, p.live.label(claim.Model), claim.Trace, p.live.roster.Shown(claim.Account)
@@ -74,9 +75,9 @@ func (p *polls) result(w *reply, r *http.Request, s *requestState) error {
 	}
 	switch {
 	case errors.Is(err, store.ErrAbsent):
-		return refuse(refuseTask).say("There is no such task, or no such picture of it is kept.")
+		return refusal.New(refusal.Task).Say("There is no such task, or no such picture of it is kept.")
 	case err != nil:
-		return refuse(refuseClaim).say("The picture cannot be had from the store at the moment; send the request again.").because(err).retry(time.Second)
+		return refusal.New(refusal.Claim).Say("The picture cannot be had from the store at the moment; send the request again.").Because(err).Retry(time.Second)
 	}
 	s.Task = s.task
 	return nil
@@ -147,11 +148,11 @@ func (s *requestState) recordEnd(t *tasks.PollAnswer) {
 func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	filter, err := tasks.ReadFilter(r.URL.Query(), p.config.TaskZone)
 	if err != nil {
-		return refuse(refuseRules).say("%s", err.Error())
+		return refusal.New(refusal.Rules).Say("%s", err.Error())
 	}
 	page, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
-		return refuse(refuseClaim).say("The team's tasks cannot be read at the moment; send the request again.").because(err).retry(time.Second)
+		return refusal.New(refusal.Claim).Say("The team's tasks cannot be read at the moment; send the request again.").Because(err).Retry(time.Second)
 	}
 	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(&page, filter, s.ID)}.write(w)
 }
@@ -165,7 +166,7 @@ func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	if !p.tasks.MayCancel(r.Context(), &claim) {
-		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).retry(time.Second)
+		return refusal.New(refusal.Account).Say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).Retry(time.Second)
 	}
 	got, err := p.service.do(s, &claim, post, "tasks/"+s.task+"/cancel")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"sluice/gateway/refusal"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
@@ -90,27 +91,27 @@ func (p *passage) end() error {
 	case errors.Is(p.failed, turn.ErrLate) && p.tells():
 		return p.late()
 	case errors.Is(p.failed, turn.ErrStopped):
-		return refuseStopped()
+		return refusal.Stopped()
 	case p.r.Context().Err() != nil:
 		return nil
 	case isRefusal(p.failed): // its key was revoked while it waited
 		return p.failed
 	}
-	return refuse(refusedFor(p.out.Resource)).say("%s", p.out.Explain(p.failed, p.request)).retry(p.out.Wait).of(p.out.Scope)
+	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).Of(p.out.Scope)
 }
 
 // late is what the last try says. It may have been a while ago: what it was refused for is nearer now.
 func (p *passage) late() error {
-	refused := asRefusal(p.err)
+	refused := refusal.As(p.err)
 	if p.waiter != nil && p.out.Wait > 0 {
-		refused.after = min(refused.after, p.out.Wait)
+		refused.After = min(refused.After, p.out.Wait)
 	}
 	return refused
 }
 
 // tells reports whether the last try says what stands in the way: nobody waits for that, or what it was refused for ends before.
 func (p *passage) tells() bool {
-	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && asRefusal(p.err).after < p.out.Wait)
+	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }
 
 // try takes the request's slot, if it has none, and holds what it may cost. A request that does not fit leaves its slot to others while it
@@ -132,24 +133,24 @@ func (a *admission) try(w *reply, r *http.Request, s *requestState, awaited turn
 
 // scarceOf is what stands in the way of a refused request that it may wait for.
 func scarceOf(err error) []turn.Refusal {
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		return refused.scarce
+	if refused, ok := errors.AsType[*refusal.Refusal](err); ok {
+		return refused.Scarce
 	}
 	return nil
 }
 
 func isRefusal(err error) bool {
-	_, ok := errors.AsType[*refusal](err)
+	_, ok := errors.AsType[*refusal.Refusal](err)
 	return ok
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.
-func refusedFor(r turn.Resource) *reason {
+func refusedFor(r turn.Resource) *refusal.Reason {
 	switch {
 	case r.IsSlots():
-		return refuseConcurrent
+		return refusal.Concurrent
 	case r.Scope == limit.ScopeAccount:
-		return refuseAccount
+		return refusal.Account
 	}
-	return refuseRate
+	return refusal.Rate
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway/refusal"
 	"sluice/gateway/turn"
 )
 
@@ -21,9 +22,9 @@ func TestTheEndOfAWaitNamesWhatIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &passage{s: new(requestState), waiter: tt.waiter, failed: turn.ErrLate, out: turn.Outcome{Wait: tt.left}}
-			p.err = refuse(refuseRate).say("It fits later.").retry(tt.then)
-			if got := asRefusal(p.end()); got.name != refuseRate.name || got.after != tt.want {
-				t.Errorf("%s after %v, want %v", got.name, got.after, tt.want)
+			p.err = refusal.New(refusal.Rate).Say("It fits later.").Retry(tt.then)
+			if got := refusal.As(p.end()); got.Name != refusal.Rate.Name || got.After != tt.want {
+				t.Errorf("%s after %v, want %v", got.Name, got.After, tt.want)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/dialect"
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 )
 
@@ -217,32 +218,32 @@ func (k *keptAnswer) keep(p []byte) {
 
 // writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients
 // quote to support.
-func writeRefusal(w *reply, s *requestState, r *refusal) {
-	s.Refusal, s.Reason, s.Limit = r.name, r.message, r.limit
+func writeRefusal(w *reply, s *requestState, r *refusal.Refusal) {
+	s.Refusal, s.Reason, s.Limit = r.Name, r.Message, r.Limit
 	if w.front != nil {
-		w.front.Blame(r.field)
+		w.front.Blame(r.Field)
 	}
-	w.closes = w.closes || r.closes
+	w.closes = w.closes || r.Closes
 	h := w.Header()
 	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]
 	clear(h) // a stage or the proxy had prepared another answer
-	if r.keeps && terms != nil {
+	if r.Keeps && terms != nil {
 		h["Ratelimit-Policy"], h["Ratelimit"] = terms, left
 	}
 	h.Set("Content-Type", "application/json")
-	h.Set("Sluice-Refusal", r.name)
-	if r.header != "" {
-		h.Set(r.header, r.value)
+	h.Set("Sluice-Refusal", r.Name)
+	if r.Header != "" {
+		h.Set(r.Header, r.Value)
 	}
-	if r.status == http.StatusUnauthorized {
+	if r.Status == http.StatusUnauthorized {
 		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
 	}
-	if r.after > 0 || r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
-		h.Set("Retry-After", strconv.Itoa(wire.RetryAfter(r.after, rand.Float64())))
+	if r.After > 0 || r.Status == http.StatusServiceUnavailable || r.Status == http.StatusTooManyRequests {
+		h.Set("Retry-After", strconv.Itoa(wire.RetryAfter(r.After, rand.Float64())))
 	}
-	body := wire.ErrorBody(r.code, r.message, s.ID)
+	body := wire.ErrorBody(r.Code, r.Message, s.ID)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(r.status)
+	w.WriteHeader(r.Status)
 	_, _ = w.Write(body) // the Record notes that the client left
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/gateway/openai"
+	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -98,17 +99,17 @@ type match struct {
 // task id as route/path, and another method as route/method.
 func (rs *routes) find(method string, u *url.URL) (match, error) {
 	if method == http.MethodConnect || method == "PRI" {
-		return match{}, refuse(refuseMethod).say("The method %s is not served.", policy.Brief(method)).closing()
+		return match{}, refusal.New(refusal.Method).Say("The method %s is not served.", policy.Brief(method)).Closing()
 	}
 	m, ok := rs.lookup(u.EscapedPath())
 	if !ok {
 		if isFront(u) && rs.exact[frontModels] != nil {
-			return match{}, refuse(refusePath).say("%s", openai.Unserved(u.Path, rs.fronts))
+			return match{}, refusal.New(refusal.Path).Say("%s", openai.Unserved(u.Path, rs.fronts))
 		}
-		return match{}, refuse(refusePath).say("This path is not served. The paths are those of the service below %s.", versionPrefix)
+		return match{}, refusal.New(refusal.Path).Say("This path is not served. The paths are those of the service below %s.", versionPrefix)
 	}
 	if m.route.method != "" && method != m.route.method || m.route.prefix && !slices.Contains(forwardMethods, method) {
-		return match{}, refuse(refuseMethod).say("Method: given %s, allowed %s.", policy.Brief(method), allowed(m.route)).with("Allow", allowed(m.route))
+		return match{}, refusal.New(refusal.Method).Say("Method: given %s, allowed %s.", policy.Brief(method), allowed(m.route)).With("Allow", allowed(m.route))
 	}
 	return m, nil
 }
@@ -202,7 +203,7 @@ func mayUse(to *route, team *teams.Team) error {
 		return nil
 	}
 	if to.endpoint != "" && !team.MayUse(to.endpoint) {
-		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, to.endpoint)
+		return refusal.New(refusal.Endpoint).Say("Team %s may not use the endpoint %s.", team.ID, to.endpoint)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/accounts"
+	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
 	"sluice/gateway/upstream"
@@ -99,7 +100,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
 	if err := checkAnswer(answer, s.retryAfter); err != nil {
-		s.fault = asRefusal(err).name
+		s.fault = refusal.As(err).Name
 		s.exchange.Abandon()
 		return err
 	}
@@ -122,10 +123,10 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 func (u *service) failed(s *requestState, err error) error {
 	x := s.exchange
 	if x.Arrived.IsZero() { // no answer arrived
-		return refuse(refuseBody).say("The request's header Upgrade cannot be read.").because(err)
+		return refusal.New(refusal.Body).Say("The request's header Upgrade cannot be read.").Because(err)
 	}
 	if s.UpstreamStatus == 0 {
-		s.clientSpan.End(telemetry.Result{Fault: asRefusal(err).name}, x.Arrived)
+		s.clientSpan.End(telemetry.Result{Fault: refusal.As(err).Name}, x.Arrived)
 	}
 	return err
 }
@@ -134,7 +135,7 @@ func (u *service) failed(s *requestState, err error) error {
 func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
 	maker := u.live.roster.Of(claim.Account)
 	if maker == nil {
-		return answer{}, refuse(refuseUnreachable).say("The task's account at the service is not known to this gateway any more; the request was not sent.")
+		return answer{}, refusal.New(refusal.Unreachable).Say("The task's account at the service is not known to this gateway any more; the request was not sent.")
 	}
 	s.use(u.live.roster.Asks(maker))
 	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
@@ -182,7 +183,7 @@ var (
 // checkAnswer refuses an answer that is unfit for any team. wait is until the key may be asked again; 0: it is not known.
 func checkAnswer(answer *http.Response, wait time.Duration) error {
 	broken := func(err error) error {
-		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
+		return refusal.New(refusal.Answer).Say("The service's answer could not be used.").Because(err)
 	}
 	switch {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
@@ -190,7 +191,7 @@ func checkAnswer(answer *http.Response, wait time.Duration) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey).retry(wait)
+		return refusal.New(refusal.OurKey).Say("The service refused the gateway's key; its operators have been alerted.").Because(errOurKey).Retry(wait)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
 		return broken(errEncoded)
 	}
@@ -205,7 +206,7 @@ func readWhole(answer *http.Response) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > wholeAnswer {
-		return nil, refuse(refuseAnswer).say("The service's answer was too long.")
+		return nil, refusal.New(refusal.Answer).Say("The service's answer was too long.")
 	}
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	setLength(answer, new(values))

@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/feed"
 	"sluice/gateway/oidc"
+	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 )
 
@@ -15,18 +16,18 @@ func streamOf(d *Deps, live *live) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		query, err := feed.ReadQuery(s.Team, r.URL.RawQuery, r.Header["Last-Event-Id"])
 		if err != nil {
-			return refuse(refuseRules).say("%s.", err)
+			return refusal.New(refusal.Rules).Say("%s.", err)
 		}
 		begun := d.Now()
 		stream, err := d.Feed.Open(r.Context(), query)
 		s.waited += d.Now().Sub(begun) // the client wanted the wait
 		switch {
 		case errors.Is(err, feed.ErrFull):
-			return refuse(refuseConcurrent).say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).retry(time.Second)
+			return refusal.New(refusal.Concurrent).Say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).Retry(time.Second)
 		case errors.Is(err, feed.ErrStopped):
-			return refuseStopped()
+			return refusal.Stopped()
 		case err != nil:
-			return refuse(refuseState).say("The events of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+			return refusal.New(refusal.State).Say("The events of team %s cannot be read at the moment; send the request again.", s.Team).Because(err).Retry(time.Second)
 		}
 		defer stream.Close()
 		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/loads"
+	"sluice/gateway/refusal"
 	"sluice/gateway/refusals"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
@@ -50,7 +51,7 @@ func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, re
 func (t *throttle) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
-			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).retry(wait)
+			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).Retry(wait)
 		}
 		s.patience, s.preferred = wire.PreferredWait(r.Header)
 		if !s.preferred {
@@ -159,7 +160,7 @@ func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok
 	switch {
 	case ok:
 	case s.team.Shadow:
-		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
+		w.Header().Set("Sluice-Shadow", refusal.Concurrent.Name)
 	default:
 		s.share.LeaveSlot()
 	}
@@ -172,8 +173,8 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 	if full == limit.ScopeKey {
 		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
-	return refuse(refuseConcurrent).say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most).retry(time.Second).of(full).by(refusals.Slots(full, of, int64(most))).waits(turn.Refusal{Resource: slots, Wait: time.Second})
+	return refusal.New(refusal.Concurrent).Say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
+		who, most).Retry(time.Second).Of(full).By(refusals.Slots(full, of, int64(most))).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot lets a request that waits have a request's slot.

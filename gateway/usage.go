@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/gateway/refusal"
 	"sluice/gateway/usage"
 )
 
@@ -18,12 +19,12 @@ func usageOf(reports *usage.Reports) handler {
 		case err == nil:
 			return answer{status: http.StatusOK, header: jsonHeader(), body: text}.write(w)
 		case isQuery:
-			return refuse(refuseRules).say("%s", wrong.Text)
+			return refusal.New(refusal.Rules).Say("%s", wrong.Text)
 		}
 		of := "usage"
 		if errors.Is(err, usage.ErrLedger) {
 			of = "ledger"
 		}
-		return refuse(refuseState).say("The %s of team %s cannot be read at the moment; send the request again.", of, s.Team).because(err).retry(time.Second)
+		return refusal.New(refusal.State).Say("The %s of team %s cannot be read at the moment; send the request again.", of, s.Team).Because(err).Retry(time.Second)
 	}
 }

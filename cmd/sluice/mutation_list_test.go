@@ -104,8 +104,8 @@ var mutations = []mutation{
 	{about: "a refusal that was cut counts", file: "gateway/accounts/trials.go", old: "x.Clean || x.Whole && read.Complete", new: "x.Whole"},
 	{about: "a comment before a refusal decides", file: "gateway/accounts/trials.go", old: "case read.Frames == 0:\n\t\treturn true", new: "case read.Frames == 0:\n\t\treturn false"},
 	{about: "an open event decides", file: "gateway/accounts/trials.go", old: "return open || account.Judge", new: "return account.Judge"},
-	{about: "a refused key loses the wait of another account", file: "gateway/service.go", old: "because(errOurKey).retry(wait)", new: "because(errOurKey)"},
-	{about: "a failed connection loses the wait of another account", file: "gateway/attempts.go", old: "return nil, asRefusal(err).retry(wait)", new: "return nil, err"},
+	{about: "a refused key loses the wait of another account", file: "gateway/service.go", old: "Because(errOurKey).Retry(wait)", new: "Because(errOurKey)"},
+	{about: "a failed connection loses the wait of another account", file: "gateway/attempts.go", old: "return nil, refusal.As(err).Retry(wait)", new: "return nil, err"},
 	{about: "a bad request is told the wait of an account", file: "gateway/accounts/trials.go", old: "if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {", new: "if true {"},
 	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "placement.New(s.accounts, s.want(), awaited)", new: "placement.New(a.live.roster.Now(), s.want(), awaited)"},
 	{about: "a poll does not name the account", file: "gateway/polls.go", old: "p.live.roster.Shown(claim.Account)", new: `""`},
@@ -204,7 +204,7 @@ var mutations = []mutation{
 	{about: "a connection that waited is not looked at", file: "gateway/upstream/pool.go", old: "case p.check(c) == nil:", new: "case true:"},
 	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/secrets.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err)", new: "if err != nil && !isTimeout(err)"},
-	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
+	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refusal.Large.Name, refusal.Media.Name,", new: "refusal.Large.Name,"},
 	{about: "a preflight is routed by its own method", file: "gateway/wire/client.go", old: "return asked[0], true", new: "return r.Method, true"},
 	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))", new: ""},
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
@@ -265,7 +265,7 @@ var mutations = []mutation{
 	{about: "a chunked picture may be any size", file: "gateway/upstream/fetch.go", old: "case size > f.bounds.largest:", new: "case false:"},
 	{about: "a picture that was cut is whole", file: "gateway/upstream/fetch.go", old: "err != nil && !errors.Is(err, io.EOF)", new: "err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)"},
 	{about: "pictures are fetched although no host is listed", file: "gateway/front.go", old: "err == nil && request.Base64 && !f.fetcher.Allowed()", new: "false"},
-	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_images.go", old: "\tw.front.Final = true\n\treturn refuse(refusePicture)", new: "\treturn refuse(refusePicture)"},
+	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_images.go", old: "\tw.front.Final = true\n\treturn refusal.New(refusal.Picture)", new: "\treturn refusal.New(refusal.Picture)"},
 
 	// The figures of the console.
 	{about: "a post that comes twice counts twice", file: "telemetry/recent/scripts/minutes.lua", old: "if last and tonumber(last) >= tonumber(ARGV[2]) then", new: "if false then"},

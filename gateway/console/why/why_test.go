@@ -11,7 +11,7 @@ import (
 
 // TestEveryRefusalHasAnAnswer: the gateway's refusals, and no others.
 func TestEveryRefusalHasAnAnswer(t *testing.T) {
-	golden, err := os.ReadFile("../../testdata/refusals.golden")
+	golden, err := os.ReadFile("../../refusal/testdata/refusals.golden")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gateway
+package refusal
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestRefusalsGolden(t *testing.T) {
 	var b bytes.Buffer
 	names := make(map[string]bool)
-	for _, r := range reasons {
-		_, _ = fmt.Fprintf(&b, "%-22s %d %s\n", r.name, r.status, r.code)
-		row := fmt.Sprint(r.name, r.status)
-		if names[row] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.name) {
-			t.Errorf("%s: twice, or not of the form stage/reason", r.name)
+	for _, r := range Reasons {
+		_, _ = fmt.Fprintf(&b, "%-22s %d %s\n", r.Name, r.Status, r.Code)
+		row := fmt.Sprint(r.Name, r.Status)
+		if names[row] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.Name) {
+			t.Errorf("%s: twice, or not of the form stage/reason", r.Name)
 		}
 		names[row] = true
 	}
@@ -34,12 +34,12 @@ func TestRefusalsGolden(t *testing.T) {
 	if err != nil || b.String() != string(want) {
 		t.Errorf("%v; the table is\n%s", err, b.String())
 	}
-	page, err := os.ReadFile("../docs/errors.md")
+	page, err := os.ReadFile("../../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range reasons {
-		if row := fmt.Sprintf("| `%s` | %d | %s |", r.name, r.status, r.code); !strings.Contains(string(page), row) {
+	for _, r := range Reasons {
+		if row := fmt.Sprintf("| `%s` | %d | %s |", r.Name, r.Status, r.Code); !strings.Contains(string(page), row) {
 			t.Errorf("docs/errors.md lacks the row %s", row)
 		}
 	}

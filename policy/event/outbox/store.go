@@ -1,0 +1,96 @@
+package outbox
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/event"
+)
+
+var (
+	//go:embed scripts
+	scripts embed.FS
+
+	// WriteLua is the library of scripts that write an event, for those of other packages that write one with their own change.
+	WriteLua = part("write")
+
+	appendScript = newScript("head", "write", "append")
+	onceScript   = newScript("head", "write", "once")
+	afterScript  = newScript("head", "after")
+	dueScript    = newScript("head", "tries", "due")
+	triedScript  = newScript("head", "write", "tries", "tried")
+	againScript  = newScript("head", "write", "tries", "again")
+	listedScript = newScript("head", "tries", "listed")
+	indexScript  = newScript("index")
+	oldestScript = newScript("head", "oldest")
+	markedScript = newScript("marked")
+	followScript = newScript("follow")
+)
+
+func part(name string) string {
+	text, err := scripts.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}
+
+func newScript(parts ...string) *redis.Script {
+	var source strings.Builder
+	for _, name := range append([]string{"clock"}, parts...) {
+		source.WriteString(part(name))
+	}
+	return redis.NewScript(source.String())
+}
+
+// store is Redis with what the outbox is opened with.
+type store struct {
+	Clock func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
+
+	client redis.UniversalClient
+	bounds event.Bounds
+}
+
+const schema = "sl1:"
+
+func keyOf(owner, end string) string { return schema + "{" + owner + "}:" + end }
+
+// FirstsEnd ends the key with the names of what an owner is told once, for scripts of other packages that tell with their own change.
+const FirstsEnd = "firsts"
+
+func eventsKey(owner string) string { return keyOf(owner, "events") }
+
+// nameOf is a hook's name in keys, pairs and targets.
+func nameOf(a event.Address) string {
+	if a.Owner == event.Operators {
+		return "@" + a.Hook
+	}
+	return a.Hook
+}
+
+// addressOf is the hook with this name of an event of an owner.
+func addressOf(owner, name string) event.Address {
+	if hook, operators := strings.CutPrefix(name, "@"); operators {
+		return event.Address{Owner: event.Operators, Hook: hook}
+	}
+	return event.Address{Owner: owner, Hook: name}
+}
+
+// target is a target as the scripts have it.
+func target(a event.Address, path string) string {
+	if path == "" {
+		return nameOf(a)
+	}
+	return nameOf(a) + " " + path
+}
+
+// run runs a script with one key.
+func (o *store) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]any, error) {
+	return s.Run(ctx, o.client, []string{key}, args...).Slice()
+}
+
+func placeOf(id event.ID) string { return fmt.Sprintf("%d-%d", id.Millis, id.Number) }
