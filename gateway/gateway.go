@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
+	"sluice/gateway/echo"
 	"sluice/gateway/loads"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
@@ -68,6 +69,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true, run: recall},
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
+		{path: echoPath, run: chain(echoOf(echo.New(), g.config.TrustedProxies), g.authenticate)},
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})

@@ -23,11 +23,15 @@ import (
 
 // checkCommand is sluice check.
 type checkCommand struct {
-	Rules bool `help:"Print the table of request rules instead."`
+	Rules   bool           `help:"Print the table of request rules instead."`
+	Through throughCommand `embed:""`
 }
 
 // Run shows the settings and teams in effect. It lists warnings and returns faults.
 func (command checkCommand) Run(ctx context.Context, p program) error {
+	if command.Through.URL != "" {
+		return command.Through.run(ctx, p)
+	}
 	if command.Rules {
 		s, err := settingsFor(p.environ, "HEADER_PREFIX")
 		if err != nil {

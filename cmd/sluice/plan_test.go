@@ -158,12 +158,13 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, "os"},
 	},
 	"gateway/stores": {ours: []string{"gateway/tasks", "policy/limit", "policy/teams", "cache"}, never: offline, timeless: true},
+	"gateway/echo":   {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"gateway/usage": {
 		ours:  []string{"gateway/loads", "gateway/tasks", "policy", "policy/limit", "policy/teams", "cache"},
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -223,6 +224,7 @@ var floorPlan = map[string]plan{
 		outside: []string{"github.com/caarlos0/env"},
 		never:   []string{goRedis, otelAPI},
 	},
+	"cmd/sluice/ingress": {ours: []string{"gateway/upstream"}, never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
@@ -232,7 +234,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
