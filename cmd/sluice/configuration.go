@@ -74,8 +74,12 @@ func loadConfiguration(environ []string) (configuration, error) {
 		fs.Add(f.Name, f.Text)
 	}
 	c.warn()
-	if c.UpstreamProxy == "" && isSet(environ, "HTTPS_PROXY", "https_proxy") {
-		c.warnings = append(c.warnings, settings.Prefix+"UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used")
+	if isSet(environ, "HTTPS_PROXY", "https_proxy") {
+		way := "not set, so the service is reached directly"
+		if c.UpstreamProxy != "" {
+			way = "it is the proxy"
+		}
+		c.warnings = append(c.warnings, settings.Prefix+"UPSTREAM_PROXY: "+way+"; the environment's HTTPS_PROXY is not used")
 	}
 	return c, fs.Err()
 }

@@ -225,6 +225,7 @@ var floorPlan = map[string]plan{
 		never:   []string{goRedis, otelAPI},
 	},
 	"cmd/sluice/ingress": {ours: []string{"gateway/upstream"}, never: []string{otelAPI, goRedis, slogPkg, "os"}},
+	"cmd/sluice/peers": {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
@@ -234,7 +235,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/simulator/billing", "policy/price"},
