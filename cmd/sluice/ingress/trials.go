@@ -18,19 +18,19 @@ import (
 // reach finds whether Sluice answers at all, and what stands in front of it.
 func (t *trial) reach(ctx context.Context) Finding {
 	f := Finding{What: "reached"}
-	answer, text, err := t.send(t.request(ctx, http.MethodGet, echoPath, ""), answerFor)
+	answer, err := t.send(t.request(ctx, http.MethodGet, echoPath, ""), answerFor)
 	if err != nil {
 		return f.failed(err, "")
 	}
-	t.kind = kindOf(answer.Header)
-	f.What = fmt.Sprintf("reached over %s, through %s", answer.Proto, t.kind)
+	t.kind = kindOf(answer.header)
+	f.What = fmt.Sprintf("reached over %s, through %s", answer.proto, t.kind)
 	switch {
-	case answer.Header.Get("Sluice-Refusal") == "authenticate/key":
+	case refusalIn(answer.header) == "authenticate/key":
 		f.Fault = "Sluice does not know the key"
-	case !isOurs(answer):
-		f.Fault = fmt.Sprintf("the answer, with status %d, is not Sluice's", answer.StatusCode)
-	case answer.StatusCode != http.StatusOK || json.Unmarshal(text, &t.seen) != nil:
-		f.Fault = fmt.Sprintf("Sluice answered with %d %s", answer.StatusCode, answer.Header.Get("Sluice-Refusal"))
+	case !isOurs(answer.header):
+		f.Fault = fmt.Sprintf("the answer, with status %d, is not Sluice's", answer.status)
+	case answer.status != http.StatusOK || json.Unmarshal(answer.text, &t.seen) != nil:
+		f.Fault = fmt.Sprintf("Sluice answered with %d %s", answer.status, refusalIn(answer.header))
 	}
 	return f
 }
@@ -52,12 +52,12 @@ func (t *trial) headers(ctx context.Context) Finding {
 	f := Finding{What: "header of 24 KiB"}
 	r := t.request(ctx, http.MethodGet, echoPath, "")
 	r.Header.Set("Sluice-Trial", strings.Repeat("x", headerBytes))
-	answer, _, err := t.send(r, answerFor)
+	answer, err := t.send(r, answerFor)
 	if err != nil {
 		return f.failed(err, t.kind.cure(faultHeaders))
 	}
-	if answer.StatusCode != http.StatusOK {
-		f.Fault, f.Cure = fmt.Sprintf("refused with %d", answer.StatusCode), t.kind.cure(faultHeaders)
+	if answer.status != http.StatusOK {
+		f.Fault, f.Cure = fmt.Sprintf("refused with %d", answer.status), t.kind.cure(faultHeaders)
 	}
 	return f
 }
@@ -70,18 +70,18 @@ func (t *trial) body(ctx context.Context) Finding {
 	r.ContentLength = largest
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))), strings.NewReader(tail)))
 	begun := time.Now()
-	answer, _, err := t.send(r, 10*time.Minute)
+	answer, err := t.send(r, 10*time.Minute)
 	f := Finding{What: fmt.Sprintf("body of 64 MiB, %.1f s", time.Since(begun).Seconds())}
 	switch {
 	case err != nil:
 		return f.failed(err, t.kind.cure(faultBody))
-	case answer.Header.Get("Sluice-Refusal") == "inspect/body":
-	case answer.Header.Get("Sluice-Refusal") == "inspect/large":
+	case refusalIn(answer.header) == "inspect/body":
+	case refusalIn(answer.header) == "inspect/large":
 		f.Fault, f.Cure = "refused by Sluice", "SLUICE_MAX_BODY"
-	case isOurs(answer):
-		f.Fault = "not tried: Sluice refused it as " + answer.Header.Get("Sluice-Refusal")
+	case isOurs(answer.header):
+		f.Fault = "not tried: Sluice refused it as " + refusalIn(answer.header)
 	default:
-		f.Fault, f.Cure = fmt.Sprintf("refused with %d before it reached Sluice", answer.StatusCode), t.kind.cure(faultBody)
+		f.Fault, f.Cure = fmt.Sprintf("refused with %d before it reached Sluice", answer.status), t.kind.cure(faultBody)
 	}
 	return f
 }
@@ -118,7 +118,7 @@ func (t *trial) frames(ctx context.Context) Finding {
 	}
 	rest, ended := io.ReadAll(in)
 	switch {
-	case !isOurs(answer) || err != nil:
+	case !isOurs(answer.Header) || err != nil:
 		f.Fault, f.Cure = fmt.Sprintf("no frame came, status %d", answer.StatusCode), t.kind.cure(faultSilence)
 	case took >= min(t.Silence, late):
 		f.Fault, f.Cure = "its frames were held back", t.kind.cure(faultFrames)
@@ -144,13 +144,13 @@ func (t *trial) wait(ctx context.Context) Finding {
 	r := t.request(ctx, http.MethodGet, echoPath, "")
 	r.Header.Set("Prefer", "wait="+strconv.Itoa(int(span/time.Second)))
 	begun := time.Now()
-	answer, _, err := t.send(r, span+answerFor)
+	answer, err := t.send(r, span+answerFor)
 	switch {
 	case err != nil:
 		return f.failed(err, t.kind.cure(faultSilence))
-	case answer.StatusCode != http.StatusOK:
-		f.Fault, f.Cure = fmt.Sprintf("answered with %d after %.0f s", answer.StatusCode, time.Since(begun).Seconds()), t.kind.cure(faultSilence)
-	case answer.Header.Get("Preference-Applied") == "":
+	case answer.status != http.StatusOK:
+		f.Fault, f.Cure = fmt.Sprintf("answered with %d after %.0f s", answer.status, time.Since(begun).Seconds()), t.kind.cure(faultSilence)
+	case answer.header.Get("Preference-Applied") == "":
 		f.Fault = "the header Prefer, or the answer's Preference-Applied, does not pass"
 	}
 	return f
@@ -163,12 +163,12 @@ func (t *trial) retries(ctx context.Context) Finding {
 	r := t.request(ctx, http.MethodPost, echoPath, "drop="+id)
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength, r.Body = 2, io.NopCloser(strings.NewReader("{}"))
-	_, _, _ = t.send(r, answerFor) // it has no answer, or the ingress's
+	_, _ = t.send(r, answerFor) // it has no answer, or the ingress's
 	arrived := map[string]int{}
 	for range peeks {
-		_, text, err := t.send(t.request(ctx, http.MethodGet, echoPath, "count="+id), answerFor)
+		answer, err := t.send(t.request(ctx, http.MethodGet, echoPath, "count="+id), answerFor)
 		var seen echoed
-		if err == nil && json.Unmarshal(text, &seen) == nil {
+		if err == nil && json.Unmarshal(answer.text, &seen) == nil {
 			arrived[seen.Replica] = seen.Arrived
 		}
 	}
@@ -185,20 +185,32 @@ func (t *trial) retries(ctx context.Context) Finding {
 	return f
 }
 
+// got is an answer, with the beginning of its body.
+type got struct {
+	status int
+	proto  string
+	header http.Header
+	text   []byte
+}
+
 // send sends a request and reads the beginning of its answer.
-func (t *trial) send(r *http.Request, within time.Duration) (*http.Response, []byte, error) {
+func (t *trial) send(r *http.Request, within time.Duration) (g got, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	answer, err := t.client.Do(r.WithContext(ctx))
 	if err != nil {
-		return nil, nil, err
+		return g, err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
-	return answer, text, err
+	return got{answer.StatusCode, answer.Proto, answer.Header, text}, err
 }
 
-func isOurs(answer *http.Response) bool { return answer.Header.Get("Sluice-Request-Id") != "" }
+// isOurs reports whether an answer with that header is Sluice's.
+func isOurs(h http.Header) bool { return h.Get("Sluice-Request-Id") != "" }
+
+// refusalIn is the refusal that Sluice names in a header; empty: it refused nothing.
+func refusalIn(h http.Header) string { return h.Get("Sluice-Refusal") }
 
 // failed is the finding with an error for its fault, without the address.
 func (f Finding) failed(err error, cure string) Finding {

@@ -60,7 +60,7 @@ func Try(ctx context.Context, w io.Writer, all []Peer) error {
 }
 
 // shown is a time in ms with one decimal.
-func shown(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) }
+func shown(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 
 // Plain is an error without the address that was called, which may be a secret.
 func Plain(err error) error {
