@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/accounts"
 	"sluice/gateway/billing"
+	"sluice/gateway/echo"
 	"sluice/gateway/loads"
 	"sluice/gateway/quotas"
 	"sluice/gateway/tasks"
@@ -70,6 +71,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: usagePath, run: usage},
 		{method: get, path: "/sluice/v1/events", run: chain(streamOf(&g.deps, g.live), g.authenticate)},
 		{method: get, path: resultPath, endpoint: policy.EndpointTasks, run: result},
+		{path: echoPath, run: chain(echoOf(echo.New(), g.config.TrustedProxies), g.authenticate)},
 	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})

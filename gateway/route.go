@@ -22,6 +22,7 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
+	echoPath      = "/sluice/v1/echo"  // tries the way to Sluice, and no service
 	ownTasks      = "/sluice/v1/tasks/"
 	resultPath    = ownTasks + "{id}/results/{n}" // a stored picture
 	frontRoot     = "/v1"                         // the base URL's path of OpenAI's interface, which is not served

@@ -24,11 +24,16 @@ import (
 
 // checkCommand is sluice check.
 type checkCommand struct {
-	Rules bool `help:"Print the table of request rules instead."`
+	Rules   bool           `help:"Print the table of request rules instead."`
+	Connect bool           `help:"Try whether Redis, the service, issuers and the names of hooks can be reached instead, a line each with the time it took. Costs nothing."`
+	Through throughCommand `embed:""`
 }
 
 // Run shows the settings and teams in effect. It lists warnings and returns faults.
 func (command checkCommand) Run(ctx context.Context, p program) error {
+	if command.Through.URL != "" {
+		return command.Through.run(ctx, p)
+	}
 	if command.Rules {
 		s, err := settingsFor(p.environ, "HEADER_PREFIX")
 		if err != nil {
@@ -37,6 +42,15 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		return policy.WriteRules(p.stdout, s.HeaderPrefix)
 	}
 	c, err := loadConfiguration(p.environ)
+	if command.Connect && err == nil {
+		joined, _ := c.withDirectory(ctx, io.Discard)
+		for _, warning := range c.warnings {
+			if strings.HasPrefix(warning, settings.Prefix+"UPSTREAM_PROXY: ") {
+				_, _ = fmt.Fprintln(p.stdout, "warning: "+warning)
+			}
+		}
+		return c.connect(ctx, p, joined)
+	}
 	var fs settings.Faults
 	_ = errors.As(err, &fs)
 	var text strings.Builder

@@ -29,7 +29,7 @@ type configuration struct {
 	Mirror store.Keys // of the store of pictures, if the environment has them
 
 	teams       *teams.File
-	certificate *tls.Certificate // nil: no TLS
+	certificate *files.Pair      // nil: no TLS
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
 	counted     settings.Faults  // why amounts cannot count as the teams file says; nil: they can, or it is not known
@@ -77,8 +77,12 @@ func loadConfiguration(environ []string) (configuration, error) {
 		fs.Add(f.Name, f.Text)
 	}
 	c.warn()
-	if c.UpstreamProxy == "" && isSet(environ, "HTTPS_PROXY", "https_proxy") {
-		c.warnings = append(c.warnings, settings.Prefix+"UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used")
+	if isSet(environ, "HTTPS_PROXY", "https_proxy") {
+		way := "not set, so the service is reached directly"
+		if c.UpstreamProxy != "" {
+			way = "it is the proxy"
+		}
+		c.warnings = append(c.warnings, settings.Prefix+"UPSTREAM_PROXY: "+way+"; the environment's HTTPS_PROXY is not used")
 	}
 	return c, fs.Err()
 }
@@ -151,23 +155,13 @@ func (c *configuration) loadCertificate(fs *settings.Faults) {
 	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
 		return
 	}
-	read := func(name, path string) []byte {
-		content, err := files.Read(path)
+	pair, ofCertificate, ofKey := files.OpenPair(c.TLSCertFile, c.TLSKeyFile)
+	for name, err := range map[string]error{settings.Prefix + "TLS_CERT_FILE": ofCertificate, settings.Prefix + "TLS_KEY_FILE": ofKey} {
 		if err != nil {
 			fs.Add(name, err.Error()+"; allowed: "+settings.Allowed[name])
 		}
-		return content
 	}
-	certificate, key := read(settings.Prefix+"TLS_CERT_FILE", c.TLSCertFile), read(settings.Prefix+"TLS_KEY_FILE", c.TLSKeyFile)
-	if certificate == nil || key == nil {
-		return
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		fs.Add(settings.Prefix+"TLS_CERT_FILE", err.Error()+"; allowed: "+settings.Allowed[settings.Prefix+"TLS_CERT_FILE"])
-		return
-	}
-	c.certificate = &pair
+	c.certificate = pair
 }
 
 // tlsConfig is nil without a certificate. ServeTLS adds HTTP/2.
@@ -175,7 +169,7 @@ func (c configuration) tlsConfig() *tls.Config {
 	if c.certificate == nil {
 		return nil
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.certificate.Get}
 }
 
 // warn notes settings that are allowed but may be mistakes.

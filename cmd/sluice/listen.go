@@ -65,6 +65,17 @@ func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.
 	return nil, nil
 }
 
+// certificateChanged logs that the certificate of the listeners was replaced, or why it was not.
+func certificateChanged(log *slog.Logger) func(error) {
+	return func(err error) {
+		if err != nil {
+			log.Error("certificate refused, the previous one stays in force", "fault", err.Error())
+			return
+		}
+		log.Info("certificate loaded")
+	}
+}
+
 // hostIn is the host of an address with a port.
 func hostIn(address string) string {
 	host, _, _ := net.SplitHostPort(address)

@@ -172,12 +172,13 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, "os"},
 	},
 	"gateway/stores": {ours: []string{"gateway/tasks", "policy/limit", "policy/teams", "cache"}, never: offline, timeless: true},
+	"gateway/echo":   {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"gateway/usage": {
 		ours:  []string{"gateway/loads", "gateway/tasks", "policy", "policy/limit", "policy/teams", "cache"},
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -264,6 +265,8 @@ var floorPlan = map[string]plan{
 		outside: []string{"github.com/caarlos0/env"},
 		never:   []string{goRedis, otelAPI},
 	},
+	"cmd/sluice/ingress": {ours: []string{"gateway/upstream"}, never: []string{otelAPI, goRedis, slogPkg, "os"}},
+	"cmd/sluice/peers":   {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/demo": {
 		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
@@ -274,7 +277,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/simulator/billing", "policy/price"},

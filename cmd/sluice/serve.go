@@ -137,6 +137,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
 	}, p.kept.checks...)
 	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Tells: p.gateway.House})
+	if c.certificate != nil {
+		checks = append(checks, admin.Check{Name: "certificate", State: c.certificate.State})
+	}
 	if s.hangups != nil {
 		files := newWatch(c, logger, directory.setFile, p.telemetry.Metrics.Reload)
 		watched.TeamsFaulty = func() bool { return files.state() != nil }
@@ -153,7 +156,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.works = append(p.works, p.console.works...)
 	}
 	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
-	p.public.TLSConfig = c.tlsConfig()
+	if p.public.TLSConfig = c.tlsConfig(); c.certificate != nil {
+		p.works = append(p.works, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, certificateChanged(logger)) })
+	}
 	connections.Bound(p.public, wire.Config{
 		Listener: "public", Setting: settings.Prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: settings.Prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
 	})

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -304,6 +306,40 @@ func TestTLS(t *testing.T) {
 	transport.CloseIdleConnections()
 	if code := h.stop(); code != exitClean {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// A certificate that is moved into place counts for new connections once its key is there, too; until then the one before stays.
+func TestANewCertificateIsReadAgain(t *testing.T) {
+	t.Parallel()
+	_, upstream := newService(t, simulator.Config{})
+	certificate, key, before := selfSigned(t)
+	h := serving(t, upstream.URL, "SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key, "SLUICE_TEAMS_POLL=10ms")
+	defer h.stop()
+	accepted := func(roots *x509.CertPool) bool {
+		conn, err := tls.Dial("tcp", h.public, &tls.Config{RootCAs: roots})
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}
+	newCertificate, newKey, after := selfSigned(t)
+	must(t, os.Rename(newCertificate, certificate))
+	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate refused, the previous one stays in force"`)); err != nil {
+		t.Fatal(err)
+	}
+	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the certificate before stays in force") {
+		t.Errorf("readiness: %d %s %v", status, text, err)
+	}
+	if !accepted(before) {
+		t.Error("the certificate before is not in force")
+	}
+	must(t, os.Rename(newKey, key))
+	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate loaded"`)); err != nil {
+		t.Fatal(err)
+	}
+	if !accepted(after) || accepted(before) {
+		t.Error("the new certificate is not in force")
 	}
 }
 

@@ -38,6 +38,11 @@ func ClientOf(r *http.Request, trusted []netip.Prefix) string {
 	return client
 }
 
+// IsTrusted reports whether a request comes from a trusted proxy, so that its X-Forwarded-For counts.
+func IsTrusted(r *http.Request, trusted []netip.Prefix) bool {
+	return trusts(trusted, hostOf(r.RemoteAddr))
+}
+
 // trusts reports whether an address is in a trusted network.
 func trusts(trusted []netip.Prefix, client string) bool {
 	address, err := netip.ParseAddr(client)

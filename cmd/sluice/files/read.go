@@ -34,6 +34,11 @@ func Secret(path string) (upstream.Secret, error) {
 	if err != nil {
 		return "", err
 	}
+	return SecretOf(content)
+}
+
+// SecretOf is the secret that is all of a content, as [Secret] reads it.
+func SecretOf(content []byte) (upstream.Secret, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	if strings.TrimSpace(text) == "" {
 		return "", errEmpty

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"sluice/cmd/sluice/peers"
+	"sluice/cmd/sluice/settings"
+	"sluice/gateway/upstream"
+	"sluice/policy/event"
+	"sluice/policy/teams"
+)
+
+// connect tries whether what the gateway connects to can be reached. Nothing that is asked costs money.
+func (c *configuration) connect(ctx context.Context, p program, file *teams.File) error {
+	var all []peers.Peer
+	if c.RedisURL != "" {
+		client := openPatient(c.Settings)
+		defer func() { _ = client.Close() }()
+		all = append(all, peers.Peer{Name: "Redis", Try: peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error {
+			return client.Ping(ctx).Err()
+		})})
+	}
+	trip := &http.Transport{Proxy: tunnel(&c.Settings).Proxy, DisableKeepAlives: true}
+	all = append(append(all, c.services(trip)...), issuers(c.OIDCIssuer, file, trip)...)
+	networks := settings.Prefixes(c.HookNetworks)
+	all = append(all, hookNames(event.Operators, file.Hooks, networks)...)
+	for _, team := range file.List {
+		all = append(all, hookNames(team.ID, team.Hooks, networks)...)
+	}
+	return peers.Try(ctx, p.stdout, all)
+}
+
+// noTask is the id of a task that no account has.
+const noTask = "00000000-0000-0000-0000-000000000000"
+
+// services are the accounts at the service. A query of a task that does not exist costs nothing, and needs a valid key.
+func (c *configuration) services(trip http.RoundTripper) (all []peers.Peer) {
+	for _, account := range c.Upstream.File.List {
+		base := c.UpstreamURL
+		if account.URL != nil {
+			base = account.URL
+		}
+		try := peers.Get(trip, base.JoinPath("tasks", noTask).String(), c.Upstream.Keys[account.ID].Reveal(), http.StatusOK, http.StatusNotFound, http.StatusBadRequest)
+		all = append(all, peers.Peer{Name: "the service, account " + account.ID, Try: try})
+	}
+	return all
+}
+
+// issuers are those of the console and of the teams file.
+func issuers(console string, file *teams.File, trip http.RoundTripper) (all []peers.Peer) {
+	seen := map[string]bool{"": true}
+	addresses := []string{console}
+	for _, issuer := range file.Issuers {
+		addresses = append(addresses, issuer.URL)
+	}
+	for _, address := range addresses {
+		if !seen[address] {
+			seen[address] = true
+			all = append(all, peers.Peer{Name: "the issuer " + address, Try: peers.Get(trip, strings.TrimSuffix(address, "/")+"/.well-known/openid-configuration", "", http.StatusOK)})
+		}
+	}
+	return all
+}
+
+// hookNames are the names of an owner's hooks, which are looked up and not called.
+func hookNames(owner string, hooks []event.Hook, networks []netip.Prefix) (all []peers.Peer) {
+	for i := range hooks {
+		hook := &hooks[i]
+		all = append(all, peers.Peer{Name: fmt.Sprintf("the name of hook %s of %s", hook.ID, owner), Try: func(ctx context.Context) (time.Duration, string, error) {
+			u, err := url.Parse(hook.URL)
+			if err != nil {
+				return 0, "", fmt.Errorf("it is no address")
+			}
+			begun := time.Now()
+			addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+			for _, address := range addresses {
+				if !upstream.MayConnect(address, networks) {
+					return time.Since(begun), "it leads to a private address, which " + settings.Prefix + "HOOK_NETWORKS does not list", nil
+				}
+			}
+			return time.Since(begun), "", err
+		}})
+	}
+	return all
+}

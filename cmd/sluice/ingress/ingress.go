@@ -1,0 +1,134 @@
+// Package ingress tries what stands in front of a gateway: whether it lets through what clients of Sluice send and wait for. It says which
+// setting of which program is wrong.
+//
+// It sends requests that Sluice answers or refuses itself, so no service is asked and nothing is charged. It reads no environment.
+package ingress
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/gateway/upstream"
+)
+
+const (
+	answerFor   = 30 * time.Second // an answer may take longer than it shall by that much
+	late        = 10 * time.Second // a first frame that takes as long, or as long as the silence, was held back
+	largest     = 64 << 20         // bytes of the body that is sent: SLUICE_MAX_BODY by default
+	headerBytes = 24 << 10         // of the long header: tokens and traces make long ones; Sluice takes 28 KiB in all
+	mostWait    = 60 * time.Second // that clients may prefer to wait
+	peeks       = 16               // looks for a dropped request at the replicas behind the ingress
+	echoPath    = "/sluice/v1/echo"
+	textPath    = "/api/v1/services/aigc/text-generation/generation"
+)
+
+// Config says what is tried.
+type Config struct {
+	URL         *url.URL         // of the ingress, without a path
+	Key         upstream.Secret  // of a team
+	Silence     time.Duration    // inside a stream, in whole seconds from 1 to 120
+	Certificate *tls.Certificate // the client's, where the ingress asks for one; nil: none
+	Roots       *x509.CertPool   // authorities of the ingress's certificate; nil: the system's
+}
+
+// Finding is the outcome of one trial.
+type Finding struct {
+	What  string // what was tried, and what it took
+	Fault string // empty: it is as it should be
+	Cure  string // which setting is wrong
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	if f.Fault == "" {
+		return "ok: " + f.What
+	}
+	line := "wrong: " + f.What + ": " + f.Fault
+	if f.Cure != "" {
+		line += "; set " + f.Cure
+	}
+	return line
+}
+
+// Try tries all, writes a line for each, and returns an error if one is wrong.
+func Try(ctx context.Context, w io.Writer, c Config) error {
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots}, ForceAttemptHTTP2: true,
+		DisableKeepAlives: true, // a connection that an ingress ends shall end one trial
+	}
+	if c.Certificate != nil {
+		transport.TLSClientConfig.Certificates = []tls.Certificate{*c.Certificate}
+	}
+	t := &trial{Config: c, client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	wrong := 0
+	tell := func(f Finding) error {
+		if f.Fault != "" {
+			wrong++
+		}
+		_, err := fmt.Fprintln(w, f)
+		return err
+	}
+	reached := t.reach(ctx)
+	if err := tell(reached); err != nil {
+		return err
+	}
+	if reached.Fault != "" {
+		return fmt.Errorf("no trial reached Sluice at %s", c.URL.Redacted())
+	}
+	for _, f := range t.rest(ctx) {
+		if err := tell(f); err != nil {
+			return err
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d of the settings of what stands in front of Sluice are wrong", wrong)
+	}
+	return nil
+}
+
+// rest runs the other trials, beside each other but for the last: an ingress may take a gateway that gives no answer out of service for
+// some seconds.
+func (t *trial) rest(ctx context.Context) []Finding {
+	trials := []func(context.Context) Finding{t.forwarded, t.headers, t.body, t.frames, t.wait}
+	found := make([]Finding, len(trials), len(trials)+1)
+	var running sync.WaitGroup
+	for i, try := range trials {
+		running.Go(func() { found[i] = try(ctx) })
+	}
+	running.Wait()
+	return append(found, t.retries(ctx))
+}
+
+// trial is one run.
+type trial struct {
+	Config
+	client *http.Client
+	kind   kind // of what stands in front
+	seen   echoed
+}
+
+// echoed is what Sluice saw of a request.
+type echoed struct {
+	Replica   string `json:"replica"`
+	Client    string `json:"client"`
+	Forwarded bool   `json:"forwarded"`
+	Trusted   bool   `json:"trusted"`
+	Arrived   int    `json:"arrived"`
+}
+
+// request is a request of the team, without a body.
+func (t *trial) request(ctx context.Context, method, path, query string) *http.Request {
+	to := *t.URL
+	to.Path, to.RawQuery = strings.TrimSuffix(to.Path, "/")+path, query
+	r := (&http.Request{Method: method, URL: &to, Host: to.Host, Header: http.Header{"User-Agent": {"sluice-check"}}}).WithContext(ctx)
+	r.Header.Set("Authorization", "Bearer "+t.Key.Reveal())
+	return r
+}
