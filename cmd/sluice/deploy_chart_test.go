@@ -143,7 +143,7 @@ func TestChartPassesTheLinter(t *testing.T) {
 
 // Numbers reach Sluice as written, whatever YAML makes of them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
-	file := write(t, "Settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
+	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
 	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
 	if err != nil {
 		t.Fatal(err)
