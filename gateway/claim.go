@@ -162,5 +162,5 @@ func (k *claims) claimUnseen(s *requestState) {
 
 // mayName reports whether the answer may name a task.
 func (s *requestState) mayName() bool {
-	return s.creates || s.Kind == string(policy.KindInterleaved) || s.route.reads == forms.Native
+	return s.creates || s.Kind == string(policy.KindInterleaved) || s.route.reads == forms.Native && !nameless(s)
 }

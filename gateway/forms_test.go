@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -121,6 +122,61 @@ func (r reading) is(t *testing.T, what, refusal string) {
 	if got := r.header.Get("Sluice-Refusal"); got == "" || !strings.Contains(refusal, got) {
 		t.Errorf("%s: %d, %s: %s", what, r.status, got, r.body)
 	}
+}
+
+// Neither the async header nor a size avoids the limits of tokens and money, and a whole answer is charged by its usage whatever was asked for.
+func TestNoHeaderOrParameterAvoidsTheChargeOfAForm(t *testing.T) {
+	sized := map[string]string{"native": strings.Replace(formed["native"].body, `"parameters":{}`, `"parameters":{"size":"x"}`, 1)}
+	for name, tt := range formed {
+		if tt.charged[limit.Tokens] == 0 {
+			continue
+		}
+		body := cmp.Or(sized[name], tt.body)
+		h := build(t, governed, limited("quotas: {spend: {day: 0}}"), func(p *plan) {
+			p.teams = chargedPrices
+			p.upstream = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Errorf("%s: the service saw a request", name) })
+		})
+		h.ask("POST", "/api/v1/"+tt.path, body, async...).is(t, name, "admit/quota admit/never")
+
+		h = build(t, governed, func(p *plan) {
+			p.teams = chargedPrices
+			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.media)
+				_, _ = io.WriteString(w, tt.answer)
+			})
+		})
+		if got := h.ask("POST", "/api/v1/"+tt.path, body, async...); got.status != 200 {
+			t.Fatalf("%s: %d %s", name, got.status, got.body)
+		}
+		h.records.await(t, 1)
+		if rows := h.rowsOf(t, "search"); len(rows) != 1 || rows[0].Used[limit.Tokens] != tt.charged[limit.Tokens] || rows[0].Used[limit.Spend] != tt.charged[limit.Spend] {
+			t.Errorf("%s: the ledger has %+v, want %v", name, rows, tt.charged)
+		}
+	}
+}
+
+// A state that the service shows below the same prefix is neither a task nor a charge of one.
+func TestLookingAtATaskBelowANativePathChargesItOnce(t *testing.T) {
+	h := build(t, governed, limited("quotas: {images: {day: 10}}"), func(p *plan) {
+		p.teams, p.config.PollInterval = chargedPrices, time.Millisecond
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"SUCCEEDED","results":[{"url":"https://x/1"}]},"usage":{"image_count":1}}`)
+				return
+			}
+			_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"PENDING"},"request_id":"r"}`)
+		})
+	})
+	h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max","input":{"prompt":"river"}}`, async...)
+	for range 3 {
+		h.ask("GET", "/api/v1/services/video/t-1", "")
+	}
+	for got := h.poll("t-1"); !strings.Contains(got.body, "SUCCEEDED"); got = h.poll("t-1") {
+	}
+	h.records.await(t, 4)
+	h.rowsOf(t, "search")
+	h.stands(t, "images", "1", "0", 0)
 }
 
 // A body that two parsers could read differently, or that names no model, reaches no service.

@@ -70,7 +70,7 @@ func (f *forward) receive(answer *http.Response) error {
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest, wire.IsStream(answer.Header):
 		return nil
-	case s.route.prefix && (s.creates || s.route.reads == forms.Native):
+	case s.route.prefix && (s.creates || s.route.reads == forms.Native && !nameless(s)):
 		return f.claims.claimForwarded(answer, s)
 	case s.creates:
 		return f.claims.claimWhole(answer, s)

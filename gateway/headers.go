@@ -42,7 +42,7 @@ func (k *headers) policyCall(s *requestState) policy.Call {
 // creates reports whether a request creates a task if it succeeds. On a forwarded path the client's header decides, because the
 // gateway does not know what the path does.
 func (k *headers) creates(to *route, r *http.Request) bool {
-	return to.creates || to.prefix && r.Method == post && enabled(r.Header[k.async])
+	return to.creates || to.prefix && to.mayCreate() && r.Method == post && enabled(r.Header[k.async])
 }
 
 // withoutOwn is a client's header without those that set the form of the answer at the service: a client of OpenAI's interface
@@ -76,7 +76,7 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	if enabled(s.header[k.sse]) {
 		o.set(k.sse, "enable")
 	}
-	if enabled(s.header[k.async]) {
+	if enabled(s.header[k.async]) && (!s.route.prefix || s.creates) {
 		o.set(k.async, "enable")
 	}
 	switch { // the rest is the client's

@@ -198,6 +198,9 @@ func chain(last handler, stages ...stage) handler {
 // opaque reports whether nothing of a request on the route is read: it names no model, and costs a request.
 func (r *route) opaque() bool { return r.prefix && !r.reads.Governed() }
 
+// mayCreate reports whether requests on the route may create tasks: only the service's own form has them.
+func (r *route) mayCreate() bool { return !r.reads.Governed() || r.reads == forms.Native }
+
 // mayUse checks that the team may use the route's endpoint. What is governed is open to a team without endpoints.
 func mayUse(to *route, team *teams.Team) error {
 	if team.Endpoints == nil && to.reads.Governed() {

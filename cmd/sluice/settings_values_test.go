@@ -68,7 +68,7 @@ var settingBounds = []struct {
 	{"WORKSPACE", []string{"strip", "forward", "ws 1"}, []string{"w\ns", "wörk", "w\x7f"}},
 	{"DATA_INSPECTION", []string{"strip", `{"input":"cip"}`}, []string{"\x01"}},
 	{"FORWARD_PATHS", []string{"uploads", "uploads,services/embeddings", "services/video=native,chat=openai,x=responses,y=messages,z=opaque", "services/aigc/video-generation", "task"}, []string{
-		"/uploads", "uploads/", "uploads,", ",", "x=", "x=chat", "x=native=native", "a//b", "../x", "a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
+		"/uploads", "uploads/", "uploads,", ",", "x=", "x=chat", "x,x/y=native", "x=native,X/y=openai", "x=native=native", "a//b", "../x", "a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
 		"tasks", "tasks/x", "TASKS", "services", "services/aigc", "services/aigc/text-generation",
 		"services/aigc/image-generation/generation", "services/aigc/image-generation/generation/v2", "Services/AIGC",
 	}},

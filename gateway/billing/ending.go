@@ -85,6 +85,9 @@ func (e *Ending) complete() bool { return e.Reading.Complete || e.Clean && e.Rea
 // names none, or shows that the task has ended.
 func (e *Ending) TellsAll() bool {
 	_, known := e.Reading.Images()
+	if _, tokens := e.Reading.Usage.Tokens(); e.Governed && tokens {
+		known = true
+	}
 	return known && e.complete() && (e.Reading.TaskID == "" && !e.Unclaimable || e.taskEnded())
 }
 

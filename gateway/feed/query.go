@@ -58,5 +58,8 @@ func words() string {
 
 // wants reports whether the client gets events of a type.
 func (q *Query) wants(t event.Type) bool {
-	return q.Types == nil || slices.ContainsFunc(q.Types, func(p event.Pattern) bool { return p.Matches(t) })
+	if q.Types == nil {
+		return event.Pattern("*").Matches(t)
+	}
+	return slices.ContainsFunc(q.Types, func(p event.Pattern) bool { return p.Matches(t) })
 }

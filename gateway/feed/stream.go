@@ -153,7 +153,11 @@ func (s *Stream) look() (list []event.Event, news, turn <-chan struct{}) {
 func (s *Stream) readOwn(ctx context.Context) (list []event.Event, gap bool) {
 	f, pause := s.feed, turnPause
 	defer func() { time.AfterFunc(pause, func() { s.topic.turn <- struct{}{} }) }()
-	f.turns <- struct{}{}
+	select {
+	case f.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
 	defer func() { <-f.turns }()
 	f.mu.Lock()
 	before, losses := s.topic.before, s.topic.losses

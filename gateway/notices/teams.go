@@ -82,7 +82,7 @@ func (w *Watch) starved(ctx context.Context) {
 	begin := end.Add(-starvedFor * time.Minute)
 	var ids []string
 	for _, team := range w.Teams().List {
-		if len(w.To(team.ID, event.RateStarved, "")) > 0 {
+		if w.To(team.ID, event.RateStarved, "") != nil {
 			ids = append(ids, team.ID)
 		}
 	}

@@ -82,10 +82,14 @@ func read(body []byte) meter.Reading {
 
 // billAt is the bill of a task that ended in a state, and whether it is estimated.
 func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
-	if _, known := reading.Images(); !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
+	_, known := reading.Images()
+	if _, tokens := reading.Usage.Tokens(); claim.Hold.Governed && tokens { // of a path that may make anything
+		known = true
+	}
+	if !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
 		return billing.HeldByTask(&claim.Hold), true
 	}
-	return billing.OfTask(&claim.Hold, billing.UsageOf(reading, false, claim.Hold.Size)), false
+	return billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size)), false
 }
 
 // Settled is what a task costs whose last answer is its end, and whether that is estimated. False: it has not ended.

@@ -33,9 +33,9 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 		}
 	case policy.KindOther:
 		if q.Images > 0 {
-			return imagesOf(q, p)
+			a = imagesOf(q, p)
 		}
-		addText(&a, q, team, key, p)
+		addText(&a, q, team, key, p) // what a path makes is not known: a request could avoid the token limit by mentioning pictures
 	case policy.KindText, policy.KindChat:
 		addText(&a, q, team, key, p)
 	}

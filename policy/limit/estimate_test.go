@@ -45,6 +45,7 @@ func TestEstimate(t *testing.T) {
 			[]string{"quotas: {tokens: {day: 4000}}"}, Amounts{1, 1000, 4, 800_000_000},
 		},
 		{"the same of a price of text", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 0, TextLength: 10}, nil, Amounts{1, 2058, 0, 10*800 + 2048*2000}},
+		{"a forwarded path that may make pictures holds both", policy.Request{Kind: policy.KindOther, N: 1, Images: 1, TextLength: 10}, nil, Amounts{1, 2058, 1, 200_000_000}},
 		{"a text of a forwarded path", policy.Request{Kind: policy.KindOther, N: 1, TextLength: 10}, nil, Amounts{1, 2058, 0, 10*800 + 2048*2000}},
 		{
 			"no estimate is so large that the holds of many cannot be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,

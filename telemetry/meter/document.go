@@ -250,7 +250,7 @@ var members = [placeCount][]member{
 	placeChat:       {{"choices", placeChatChoices}, {"usage", placeUsage}, {"id", placeRequestID}, {"error", placeError}},
 	placeResponses: {
 		{"usage", placeUsage}, {"id", placeRequestID}, {"status", placeEndStatus}, {"output", placeMadeAll}, {"delta", placeText},
-		{"response", placeResponse}, {"error", placeError}, {"code", placeCode}, {"message", placeErrorMessage},
+		{"response", placeResponse}, {"error", placeError},
 	},
 	placeResponse: {{"usage", placeUsage}, {"id", placeRequestID}, {"status", placeEndStatus}, {"error", placeError}},
 	placeMade:     {{"content", placeContent}, {"arguments", placeArguments}},

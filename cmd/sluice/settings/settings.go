@@ -86,7 +86,7 @@ type Settings struct {
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// ForwardPaths are path prefixes below the version prefix that are forwarded: with the form of their bodies under all limits, without one
 	// unread, for teams that name other. Empty: none.
-	ForwardPaths []forms.Path `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/video=native, each with one of the forms native, openai, responses, messages, opaque or none, none of them above, at or below a path that Sluice answers itself"`
+	ForwardPaths []forms.Path `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/video=native, each with one of the forms native, openai, responses, messages, opaque or none, none of them above, at or below a path that Sluice answers itself, or one with another form"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`

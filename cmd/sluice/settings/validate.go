@@ -46,6 +46,7 @@ func (s *Settings) validate(fs *Faults) {
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
+		{"FORWARD_PATHS", !mixed(s.ForwardPaths)},
 		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each poll reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},

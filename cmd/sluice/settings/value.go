@@ -137,6 +137,18 @@ func parseForwardPath(text string) (forms.Path, error) {
 	return p, nil
 }
 
+// mixed reports whether a prefix lies below another one of another form: spelled in another way, a path would be read by the wrong one.
+func mixed(paths []forms.Path) bool {
+	for _, a := range paths {
+		for _, b := range paths {
+			if a.Form != b.Form && covers(a.Prefix, b.Prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // covers reports whether path is prefix or lies below it. Case is ignored: the service may ignore it, too.
 func covers(prefix, path string) bool {
 	return len(path) >= len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) &&

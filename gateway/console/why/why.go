@@ -74,7 +74,7 @@ type refusal struct {
 // refusals are those of package gateway. A test compares the two.
 var refusals = map[string]refusal{
 	"serve/stopping":        {Gateway, "The gateway was stopping.", "Send the request again: another replica takes it."},
-	"route/path":            {Request, "There is no such path.", "Look at the base address of the client: it ends in /api/v1, or in /openai/v1 for OpenAI’s interface."},
+	"route/path":            {Request, "There is no such path.", "Look at the base address of the client: it ends in /api/v1, or in /v1 for OpenAI’s interface."},
 	"route/method":          {Request, "The path does not take this method.", "Look at the header Allow of the answer."},
 	"authenticate/key":      {Request, "No team has this key, or it has ended or was disabled.", "Look at the team’s keys; make a new one, or enable it."},
 	"authenticate/tags":     {Request, "The header Sluice-Tag is not as it must be.", "Send at most four pairs such as project=alpha."},
@@ -97,7 +97,7 @@ var refusals = map[string]refusal{
 	"admit/quota":           {Limit, "A quota was used up.", "Wait until it resets, ask for less, or have an operator raise it for today: sluice raise."},
 	"admit/house":           {Limit, "A quota of all teams together was used up.", "Wait until it resets, or have an operator raise the house’s quota."},
 	"admit/state":           {Gateway, "It was not known what the team has left, because Redis was away.", "Send the request again after Retry-After. Operators: look at /readyz?verbose."},
-	"models/unknown":        {Request, "There is no such model for this team.", "Use a model of the list at /openai/v1/models."},
+	"models/unknown":        {Request, "There is no such model for this team.", "Use a model of the list at /v1/models."},
 	"recall/task":           {Request, "The team has no such task, or it is older than a day.", "Look at the task’s id and at the key: the task belongs to the team that made it."},
 	"recall/state":          {Gateway, "The task’s state could not be read, because Redis was away.", "Poll again after Retry-After. The task runs on."},
 	"recall/wait":           {Service, "The task did not end while its client waited.", "Poll the task: it runs on, and its pictures are kept."},
