@@ -131,6 +131,7 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Inside }
 
+// Stopped refuses what comes while the process stops.
 func Stopped() error {
 	return New(Stopping).Say("This gateway is stopping; send the request again.")
 }

@@ -143,10 +143,13 @@ type Field struct {
 	required bool
 }
 
+// May is a field that a mapping may have.
 func May(name string, read func(Node)) Field { return Field{name, read, false} }
 
+// Must is a field that a mapping must have.
 func Must(name string, read func(Node)) Field { return Field{name, read, true} }
 
+// UnknownField is the text of the fault of a field that its mapping does not know.
 const UnknownField = "unknown field"
 
 // Fields reads a mapping that has no other members than these, and returns the names that it has; nil: not a mapping. A missing

@@ -21,7 +21,7 @@ import (
 	"sluice/policy/strictyaml"
 )
 
-// Kubernetes sets variables of these names in every pod that shares a namespace with a Service called "sluice". They
+// Injected begin variables that Kubernetes sets in every pod that shares a namespace with a Service called "sluice". They
 // are neither settings nor misspelled ones.
 var Injected = []string{Prefix + "SERVICE_", Prefix + "PORT"}
 
@@ -92,7 +92,10 @@ func parseFault(name string, bad env.ParseError) string {
 }
 
 // Names are the variables in the order of the struct, and allowed describes the values of each.
-var Names, Allowed = describeSettings()
+var Names, allowedValues = describeSettings()
+
+// Allowed describes the values of each variable.
+var Allowed = allowedValues
 
 // Secrets are the variables that hold a secret themselves.
 var Secrets = []string{Prefix + "OIDC_CLIENT_SECRET", Prefix + "UPSTREAM_KEY", Prefix + "UPSTREAM_PROXY", Prefix + "REDIS_URL"}

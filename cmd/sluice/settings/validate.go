@@ -201,6 +201,7 @@ func (fs *Faults) Add(name, text string) {
 	}
 }
 
+// Has reports whether a variable has a fault.
 func (fs Faults) Has(name string) bool {
 	return slices.ContainsFunc(fs, func(f Fault) bool { return f.Name == name })
 }
@@ -214,6 +215,7 @@ func (fs Faults) Err() error {
 	return fs
 }
 
+// IsLoopback reports whether a host is this machine.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -224,6 +224,7 @@ func parseTraceTemplate(text string) (traceTemplate, error) {
 	return traceTemplate(text), nil
 }
 
+// Prefixes are the networks of a setting.
 func Prefixes(networks []Network) []netip.Prefix {
 	all := make([]netip.Prefix, len(networks))
 	for i, network := range networks {
