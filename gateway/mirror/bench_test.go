@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ type bench struct {
 	mu      sync.Mutex
 	hosts   map[string]error // by address, why the host does not give it; absent: it does
 	fetched []string
-	counted map[string]int
+	tally   map[string]int
 }
 
 // switched is a store that may be away.
@@ -75,14 +76,21 @@ func (b *syncBuffer) String() string {
 func newBench(t *testing.T) *bench {
 	return &bench{
 		T: t, works: event.NewMemory(event.DefaultBounds, time.Now), store: &switched{Store: storetest.Open(t, "file://"+t.TempDir())},
-		day: time.Now().UTC().Format("2006/01/02"), hosts: map[string]error{}, counted: map[string]int{},
+		day: time.Now().UTC().Format("2006/01/02"), hosts: map[string]error{}, tally: map[string]int{},
 	}
 }
 
 func (b *bench) count(what string, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.counted[what] += n
+	b.tally[what] += n
+}
+
+// counted is what was counted so far.
+func (b *bench) counted() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.tally)
 }
 
 func (b *bench) MirrorStored(bytes int)     { b.count("stored", 1); b.count("bytes", bytes) }

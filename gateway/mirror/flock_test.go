@@ -64,11 +64,12 @@ func flock(b *bench, random *rand.Rand) {
 	const tasks = 60
 	b.store.Store = newBytes()
 	var mu sync.Mutex
-	luck := func(n int) bool {
+	draw := func(n int) int {
 		mu.Lock()
 		defer mu.Unlock()
-		return random.IntN(n) == 0
+		return random.IntN(n)
 	}
+	luck := func(n int) bool { return draw(n) == 0 }
 	config := b.config()
 	config.Fetch = func(ctx context.Context, w io.Writer, address string) (string, error) {
 		if luck(3) {
@@ -99,7 +100,7 @@ func flock(b *bench, random *rand.Rand) {
 			b.succeed(fmt.Sprint("t", made), fmt.Sprintf("https://a/%d/1", made), fmt.Sprintf("https://a/%d/2", made))
 		}
 		if luck(3) {
-			i := random.IntN(len(replicas))
+			i := draw(len(replicas))
 			replicas[i].works.dead.Store(true)
 			replicas[i].stop()
 			replicas[i] = start()
@@ -156,9 +157,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 func (b *bench) wait(pictures int) {
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		b.mu.Lock()
-		n := b.counted["stored"]
-		b.mu.Unlock()
+		n := b.counted()["stored"]
 		if n >= pictures {
 			return
 		}

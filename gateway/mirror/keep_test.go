@@ -66,8 +66,8 @@ func TestWhatIsTooOldIsDeleted(t *testing.T) {
 		b.run(config)
 		b.run(config) // another replica, which does nothing
 		time.Sleep(2 * time.Second)
-		if b.counted["deleted"] != 2*2*250 || strings.Count(b.log.String(), "deleted=1000") != 1 {
-			t.Error(b.counted, b.log.String())
+		if b.counted()["deleted"] != 2*2*250 || strings.Count(b.log.String(), "deleted=1000") != 1 {
+			t.Error(b.counted(), b.log.String())
 		}
 		all, err := b.store.List(t.Context(), "", "", 10_000)
 		if err != nil || len(all) != 4*3*250+6 {
@@ -79,8 +79,8 @@ func TestWhatIsTooOldIsDeleted(t *testing.T) {
 			}
 		}
 		time.Sleep(24 * time.Hour)
-		if b.counted["deleted"] != 3*2*250 {
-			t.Error(b.counted)
+		if b.counted()["deleted"] != 3*2*250 {
+			t.Error(b.counted())
 		}
 	})
 }

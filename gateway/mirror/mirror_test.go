@@ -23,8 +23,8 @@ func TestPicturesAreStoredBeforeTheyAreTold(t *testing.T) {
 		b.want("task.succeeded t1 2")
 		b.kept("search/"+b.day+"/t1/1.png", "https://a/1")
 		b.kept("search/"+b.day+"/t1/2.png", "https://a/2")
-		if b.counted["stored"] != 2 || b.counted["bytes"] != len(drawn("https://a/1"))*2 || b.fetches() != 2 {
-			t.Error(b.counted, b.fetched)
+		if b.counted()["stored"] != 2 || b.counted()["bytes"] != len(drawn("https://a/1"))*2 || b.fetches() != 2 {
+			t.Error(b.counted(), b.fetched)
 		}
 	})
 }
@@ -46,8 +46,8 @@ func TestWhatIsStoredLaterIsToldThen(t *testing.T) {
 		b.host("https://a/2", nil)
 		time.Sleep(40 * time.Minute)
 		b.want("task.stored t1 2, task.succeeded t1 1 pending")
-		if n := m.Waiting(); n != 0 || b.counted["failed fetch"] < 4 || b.counted["stored"] != 2 {
-			t.Error(n, b.counted)
+		if n := m.Waiting(); n != 0 || b.counted()["failed fetch"] < 4 || b.counted()["stored"] != 2 {
+			t.Error(n, b.counted())
 		}
 		if log := b.log.String(); !strings.Contains(log, "task=t1 picture=2") || strings.Contains(log, "https://a") {
 			t.Error(log)
@@ -75,11 +75,11 @@ func TestNothingIsLostWhileTheStoreIsAway(t *testing.T) {
 		}
 		b.store.set(false)
 		time.Sleep(time.Minute)
-		if got := strings.Count(b.told(), "task.succeeded"); got != tasks || b.counted["stored"] != tasks || strings.Contains(b.told(), "pending") {
-			t.Errorf("%d told, %v", got, b.counted)
+		if got := strings.Count(b.told(), "task.succeeded"); got != tasks || b.counted()["stored"] != tasks || strings.Contains(b.told(), "pending") {
+			t.Errorf("%d told, %v", got, b.counted())
 		}
-		if b.counted["lost expired"]+b.counted["lost refused"] > 0 || !strings.Contains(b.log.String(), "store=back") {
-			t.Error(b.counted, b.log.String())
+		if b.counted()["lost expired"]+b.counted()["lost refused"] > 0 || !strings.Contains(b.log.String(), "store=back") {
+			t.Error(b.counted(), b.log.String())
 		}
 	})
 }
@@ -98,14 +98,14 @@ func TestWhatIsLostIsNamed(t *testing.T) {
 		b.succeed("t2", "https://a/3")
 		time.Sleep(23 * time.Hour)
 		b.want("task.succeeded t1 1, task.succeeded t2 0 pending")
-		if b.counted["lost refused"] != 2 || b.counted["lost expired"] != 0 {
-			t.Error(b.counted)
+		if b.counted()["lost refused"] != 2 || b.counted()["lost expired"] != 0 {
+			t.Error(b.counted())
 		}
 		time.Sleep(2 * time.Hour)
 		b.want("task.succeeded t1 1, task.succeeded t2 0 pending")
 		log := b.log.String()
-		if b.counted["lost expired"] != 1 || !strings.Contains(log, "task=t2 picture=1 lost=expired") || !strings.Contains(log, "task=t1 picture=2 lost=refused") {
-			t.Error(b.counted, log)
+		if b.counted()["lost expired"] != 1 || !strings.Contains(log, "task=t2 picture=1 lost=expired") || !strings.Contains(log, "task=t1 picture=2 lost=refused") {
+			t.Error(b.counted(), log)
 		}
 		before := b.fetches()
 		time.Sleep(24 * time.Hour)
