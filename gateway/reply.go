@@ -219,7 +219,7 @@ func (k *keptAnswer) keep(p []byte) {
 // writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients
 // quote to support.
 func writeRefusal(w *reply, s *requestState, r *refusal.Refusal) {
-	s.Refusal, s.Reason, s.Limit = r.Name, r.Message, r.Limit
+	s.Refusal, s.Reason, s.Limit = r.Name, r.Shown(), r.Limit
 	if w.front != nil {
 		w.front.Blame(r.Field)
 	}

@@ -197,7 +197,7 @@ func (c *configuration) warn() {
 		}
 	}
 	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+settings.OwnFiles
-	u, adminHost, unread := c.UpstreamURL, hostIn(c.AdminListen), opaque(c.ForwardPaths)
+	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
 	for _, w := range []struct {
 		mistake bool
 		text    string
@@ -215,7 +215,7 @@ func (c *configuration) warn() {
 		{c.MirrorURL.String() == "" && c.teams != nil && len(keptFor(c.teams)) > 0, "MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror"},
 		{c.MirrorURL.String() != "" && c.RedisURL == "", "MIRROR_URL: without Redis, pictures that wait are lost when this process ends"},
 		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
-		{unread != "", "FORWARD_PATHS: nothing but requests is governed below " + unread + ", neither models nor tokens, images and spend; give each a form, such as " + strings.Split(unread, ",")[0] + "=native, if its bodies have one"},
+		{opaque(c.ForwardPaths), "FORWARD_PATHS: nothing but requests is governed below a path without a form, neither models nor tokens, images and spend; give each a form, such as path=native, if its bodies have one"},
 		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 	} {
 		if w.mistake {
@@ -224,15 +224,9 @@ func (c *configuration) warn() {
 	}
 }
 
-// opaque lists the forwarded paths whose bodies are not read.
-func opaque(paths []forms.Path) string {
-	var texts []string
-	for _, p := range paths {
-		if !p.Form.Governed() {
-			texts = append(texts, p.Prefix)
-		}
-	}
-	return strings.Join(texts, ", ")
+// opaque reports whether there are forwarded paths whose bodies are not read.
+func opaque(paths []forms.Path) bool {
+	return slices.ContainsFunc(paths, func(p forms.Path) bool { return !p.Form.Governed() })
 }
 
 // shutOut warns of forwarded paths that an owner's teams without endpoints used to have and may no longer use.
@@ -243,7 +237,7 @@ func shutOut(s settings.Settings, file *teams.File, owner teams.Owner) []string 
 			ids = append(ids, team.ID)
 		}
 	}
-	if opaque(s.ForwardPaths) == "" || len(ids) == 0 {
+	if !opaque(s.ForwardPaths) || len(ids) == 0 {
 		return nil
 	}
 	return []string{settings.Prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"time"
 
 	"sluice/gateway/turn"
@@ -121,6 +122,12 @@ func (r *Refusal) KeepHeaders() *Refusal { r.Keeps = true; return r }
 
 // Closing ends the connection with the answer.
 func (r *Refusal) Closing() *Refusal { r.Closes = true; return r }
+
+// quoted is a value in a message, which a client may have sent.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// Shown is the message without the values that it quotes, for the log and the console: one may be a part of a prompt, or a secret.
+func (r *Refusal) Shown() string { return quoted.ReplaceAllString(r.Message, `"…"`) }
 
 func (r *Refusal) Error() string {
 	if r.Inside != nil {

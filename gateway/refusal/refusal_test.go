@@ -44,3 +44,11 @@ func TestRefusalsGolden(t *testing.T) {
 		}
 	}
 }
+
+// What a client sent reaches its answer, and neither log nor console.
+func TestTheLogsReasonHasNoValueThatAClientSent(t *testing.T) {
+	r := New(Rules).Say("%s", `a: given "my \"secret\" word", allowed 1 (x.y); b: given 7, allowed 1`)
+	if got, want := r.Shown(), `a: given "…", allowed 1 (x.y); b: given 7, allowed 1`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}

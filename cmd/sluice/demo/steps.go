@@ -36,7 +36,7 @@ func Steps(base string, teams Teams) []Step {
 		{"polled to its end, which takes some 4 seconds,", "until " + task +
 			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
 		{"and its images.", task},
-		{"The first of them again, from Sluice's own store, where it stays.", "until " + line(sizes, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/sluice/v1/tasks/$TASK/results/1") + " | grep 200; do sleep 1; done"},
+		{"The first of them again, from the store of Sluice itself, where it stays.", "until " + line(sizes, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/sluice/v1/tasks/$TASK/results/1") + " | grep 200; do sleep 1; done"},
 		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.Ads, base+"/tasks/$TASK")},
 		{"Team ads may not use that model: 403.", post(quiet+" -i"+async, teams.Ads, base+ImagePath, Edit)},
 		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
