@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,7 +194,9 @@ func curl(args []string) error {
 		}
 		defer func() { _ = out.Close() }()
 	}
-	_, err = io.Copy(out, answer.Body)
-	fmt.Print(after)
+	size, err := io.Copy(out, answer.Body)
+	fmt.Print(strings.NewReplacer(
+		"%{http_code}", strconv.Itoa(answer.StatusCode), "%{content_type}", answer.Header.Get("Content-Type"), "%{size_download}", strconv.FormatInt(size, 10),
+	).Replace(after))
 	return err
 }
