@@ -78,6 +78,9 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 		if err == nil {
 			return n.price(s, &q)
 		}
+		if errors.Is(err, forms.ErrBackground) {
+			return refusal.New(refusal.Body).Say("%s.", err.Error()).At("background")
+		}
 		if errors.Is(err, forms.ErrModel) {
 			return refusal.New(refusal.Body).Say("%s.", err.Error()).At("model")
 		}

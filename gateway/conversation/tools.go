@@ -13,6 +13,14 @@ type Tools struct {
 	Thinking bool   // the model thinks first, and cannot be forced to call a function then
 }
 
+// MostTools is how many tools a request may have: each is compared with the others.
+const MostTools = 1024
+
+// TooMany refuses a tool beyond [MostTools], by the member that has it.
+func TooMany(member string) error {
+	return BadRequest(member, "A request may have at most %d tools.", MostTools)
+}
+
 // Required is the service's choice of a tool, a raw value, for a request that requires a call of any. The service can be forced to
 // call one function alone. So with several it is asked to choose, and the warning says so.
 func (t *Tools) Required() (choice []byte, warning string, err error) {

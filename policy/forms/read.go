@@ -12,6 +12,9 @@ import (
 // ErrModel is the error of a document that names no model.
 var ErrModel = errors.New("model: no name of a model; allowed: the name of one, as a string of 1 to 128 bytes")
 
+// ErrBackground is the error of a request whose answer has no usage: what it used would be in the answer to another one.
+var ErrBackground = errors.New("background: given true, allowed false: what it used would not be known")
+
 // What is read of a body that is not in the service's own form.
 const (
 	fieldModel strictjson.Field = iota + 1
@@ -19,6 +22,7 @@ const (
 	fieldMost
 	fieldAnswers
 	fieldStream
+	fieldBackground
 )
 
 // text are the members whose strings the model reads. Pictures in them do not count: see [strictjson.Reader.SkipCounting].
@@ -29,7 +33,7 @@ var places = map[Form]*strictjson.Names{
 		"messages": fieldText, "prompt": fieldText, "functions": fieldText, "response_format": fieldText,
 		"max_tokens": fieldMost, "max_completion_tokens": fieldMost, "n": fieldAnswers,
 	}),
-	Responses: named(map[string]strictjson.Field{"input": fieldText, "instructions": fieldText, "text": fieldText, "max_output_tokens": fieldMost}),
+	Responses: named(map[string]strictjson.Field{"input": fieldText, "instructions": fieldText, "text": fieldText, "max_output_tokens": fieldMost, "background": fieldBackground}),
 	Messages:  named(map[string]strictjson.Field{"messages": fieldText, "system": fieldText, "max_tokens": fieldMost}),
 }
 
@@ -43,7 +47,7 @@ func named(own map[string]strictjson.Field) *strictjson.Names {
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
 
 // Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form. The error
-// is a [*strictjson.Error] if the body is not one strict JSON object, or [ErrModel].
+// is a [*strictjson.Error] if the body is not one strict JSON object, [ErrModel] or [ErrBackground].
 func Read(form Form, call policy.Call, body []byte) (policy.Request, error) {
 	var q policy.Request
 	var err error
@@ -68,6 +72,7 @@ func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
 	}()
 	r.Reset(body)
 	var count strictjson.Count
+	background := false
 	q.N = 1
 	for r.Document(known); r.Member(); {
 		switch r.Field {
@@ -85,12 +90,17 @@ func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
 			if n, ok := whole(r); ok && n > 0 {
 				q.N = int(min(n, mostAnswers))
 			}
+		case fieldBackground:
+			background = r.Shape() == strictjson.True
 		case fieldStream:
 			q.Stream = r.Shape() == strictjson.True
 		}
 	}
 	if !r.End() {
 		return q, r.Err()
+	}
+	if background {
+		return q, ErrBackground
 	}
 	q.TextLength = policy.Tokens(count)
 	return q, nil

@@ -57,6 +57,15 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 	}
 }
 
+// What is used in the background is in another answer.
+func TestRequestsInTheBackgroundAreRefused(t *testing.T) {
+	for body, want := range map[string]error{`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":false}`: nil} {
+		if _, err := forms.Read(forms.Responses, policy.Call{}, []byte(body)); !errors.Is(err, want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 func same(a, b *policy.Request) bool {
 	return a.Model == b.Model && a.N == b.N && a.Images == b.Images && a.Stream == b.Stream && a.TextLength == b.TextLength && a.MaxTokens == b.MaxTokens && a.Size == b.Size
 }
@@ -94,7 +103,7 @@ func FuzzRead(f *testing.F) {
 			}
 			q, err := forms.Read(form, policy.Call{}, []byte(body))
 			var fault *strictjson.Error
-			if err != nil && !errors.Is(err, forms.ErrModel) && !errors.As(err, &fault) {
+			if err != nil && !errors.Is(err, forms.ErrModel) && !errors.Is(err, forms.ErrBackground) && !errors.As(err, &fault) {
 				t.Errorf("%s: %v", form, err)
 			}
 			if err == nil && (q.Model == "" || q.TextLength < 0 || q.MaxTokens.Value < 0 || q.N < 1 || q.Images < 0) {

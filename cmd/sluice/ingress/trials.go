@@ -161,8 +161,7 @@ func (t *trial) retries(ctx context.Context) Finding {
 	f := Finding{What: "a POST without an answer is sent once"}
 	id := rand.Text()
 	r := t.request(ctx, http.MethodPost, echoPath, "drop="+id)
-	r.Header.Set("Content-Type", "application/json")
-	r.ContentLength, r.Body = 2, io.NopCloser(strings.NewReader("{}"))
+	// Without a body: some send a request again only if they had all of it when they passed it on.
 	_, _ = t.send(r, answerFor) // it has no answer, or the ingress's
 	arrived := map[string]int{}
 	for range peeks {

@@ -180,6 +180,8 @@ func (q *request) readTools() error {
 	for r := rawjson.Array(q.toolList); r.Element(); index++ {
 		tool := r.Value()
 		switch kind := rawjson.Find(tool, "type"); {
+		case index == conversation.MostTools:
+			return conversation.TooMany(fmt.Sprintf("tools[%d]", index))
 		case !isOurs(tool):
 			q.left = append(q.left, string(conversation.Brief(rawjson.Decoded(kind))))
 		case !rawjson.IsString(rawjson.Find(tool, "name")):
@@ -247,9 +249,10 @@ func (q *request) choose() error {
 
 // force chooses one tool.
 func (q *request) force(name []byte) error {
-	for r := rawjson.Array(q.toolList); r.Element(); {
+	word := string(rawjson.Decoded(name))
+	for r := rawjson.Array(q.toolList); r.Element() && rawjson.IsString(name); {
 		tool := r.Value()
-		if rawjson.IsString(name) && rawjson.IsWord(rawjson.Find(tool, "name"), string(rawjson.Decoded(name))) && isOurs(tool) {
+		if rawjson.IsWord(rawjson.Find(tool, "name"), word) && isOurs(tool) {
 			q.choice = conversation.ChosenFunction(name)
 			return nil
 		}

@@ -29,6 +29,7 @@ func TestRefusals(t *testing.T) {
 		{"a picture in the system", `"system":[{"type":"image","source":{"type":"url","url":"a"}}]`, "system[0].type"},
 		{"tools that are none", `"tools":{}`, "tools"},
 		{"a tool without a name", `"tools":[{"input_schema":{}}]`, "tools[0].name"},
+		{"too many tools", `"tools":[` + strings.Repeat(`{"name":"f","input_schema":{}},`, 1024) + `{"name":"g","input_schema":{}}]`, "tools[1024]"},
 		{"any tool of none", `"tool_choice":{"type":"any"}`, "tool_choice"},
 		{"any tool of those that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"any"}`, "tool_choice"},
 		{"a tool that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"tool","name":"bash"}`, "tool_choice.name"},

@@ -21,10 +21,10 @@ func (q *request) choose() error {
 	case rawjson.IsWord(given, "required"):
 		return q.require()
 	case kind == "function" || kind == "custom":
-		name := rawjson.Find(given, "name")
+		name, space := rawjson.Find(given, "name"), rawjson.Find(given, "namespace")
 		for i := range q.tools.list {
 			it := &q.tools.list[i]
-			if space := rawjson.Find(given, "namespace"); sameText(it.name, name) && (space == nil || sameText(it.namespace, space)) {
+			if sameText(it.name, name) && (space == nil || sameText(it.namespace, space)) {
 				q.choice = conversation.ChosenFunction(it.native)
 				return nil
 			}

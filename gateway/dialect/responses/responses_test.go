@@ -45,6 +45,7 @@ func TestRefusals(t *testing.T) {
 		{"a tool without a type", `"tools":[{"name":"x"}]`, "tools[0].type"},
 		{"a tool without a name", `"tools":[{"type":"function"}]`, "tools[0].name"},
 		{"a tool of a namespace without a name", `"tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}]`, "tools[0].tools[0].name"},
+		{"too many tools", `"tools":[` + strings.Repeat(`{"type":"function","name":"f"},`, 1024) + `{"type":"web_search"}]`, "tools[1024]"},
 		{"any tool of none", `"tool_choice":"required"`, "tool_choice"},
 		{"any tool of those that the service lacks", `"tools":[{"type":"web_search"}],"tool_choice":"required"`, "tool_choice"},
 		{"a tool that the service lacks", `"tools":[{"type":"web_search"}],"tool_choice":{"type":"web_search"}`, "tool_choice"},

@@ -70,6 +70,8 @@ func (t *tools) readTool(value, namespace []byte) error {
 	switch {
 	case seen.Fault != "":
 		return conversation.RefusedName(&seen, r.Name)
+	case len(t.list)+len(t.left) == conversation.MostTools:
+		return conversation.TooMany("")
 	case len(kind) == 0:
 		return conversation.BadRequest("type", "A tool must have a type.")
 	case string(kind) != "function" && string(kind) != "custom" && string(kind) != "namespace":
@@ -126,9 +128,15 @@ func (t *tools) native(namespace, name []byte) []byte {
 	return name
 }
 
-// sameText compares raw strings; those that are absent are the same.
+// sameText compares raw strings; those that are absent are the same. Only escapes make different texts the same, and each at most six times as long.
 func sameText(a, b []byte) bool {
-	return bytes.Equal(a, b) || rawjson.IsString(a) && rawjson.IsString(b) && bytes.Equal(rawjson.Decoded(a), rawjson.Decoded(b))
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(a) > 6*len(b) || len(b) > 6*len(a) || bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
+		return false
+	}
+	return rawjson.IsString(a) && rawjson.IsString(b) && bytes.Equal(rawjson.Decoded(a), rawjson.Decoded(b))
 }
 
 // room is how many bytes the tools need beyond what the client's take.
