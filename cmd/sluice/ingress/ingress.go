@@ -60,14 +60,7 @@ func (f Finding) String() string {
 
 // Try tries all, writes a line for each, and returns an error if one is wrong.
 func Try(ctx context.Context, w io.Writer, c Config) error {
-	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots}, ForceAttemptHTTP2: true,
-		DisableKeepAlives: true, // a connection that an ingress ends shall end one trial
-	}
-	if c.Certificate != nil {
-		transport.TLSClientConfig.Certificates = []tls.Certificate{*c.Certificate}
-	}
-	t := &trial{Config: c, client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	t := &trial{Config: c, client: c.over((*http.Protocols).SetHTTP2), once: c.over((*http.Protocols).SetHTTP1)}
 	wrong := 0
 	tell := func(f Finding) error {
 		if f.Fault != "" {
@@ -94,6 +87,21 @@ func Try(ctx context.Context, w io.Writer, c Config) error {
 	return nil
 }
 
+// over is a client that also offers a protocol besides HTTP/1.1.
+func (c *Config) over(offer func(*http.Protocols, bool)) *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	offer(protocols, true)
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots}, Protocols: protocols,
+		DisableKeepAlives: true, // a connection that an ingress ends shall end one trial
+	}
+	if c.Certificate != nil {
+		transport.TLSClientConfig.Certificates = []tls.Certificate{*c.Certificate}
+	}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
 // rest runs the other trials, beside each other but for the last: an ingress may take a gateway that gives no answer out of service for
 // some seconds.
 func (t *trial) rest(ctx context.Context) []Finding {
@@ -111,7 +119,8 @@ func (t *trial) rest(ctx context.Context) []Finding {
 type trial struct {
 	Config
 	client *http.Client
-	kind   kind // of what stands in front
+	once   *http.Client // over HTTP/1.1, in one piece: over HTTP/2 Go's client itself may repeat a request, and HAProxy only repeats what it had whole
+	kind   kind         // of what stands in front
 	seen   echoed
 }
 

@@ -68,7 +68,10 @@ func (t *trial) body(ctx context.Context) Finding {
 	r := t.request(ctx, http.MethodPost, textPath, "")
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength = largest
-	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))), strings.NewReader(tail)))
+	r.GetBody = func() (io.ReadCloser, error) { // also for a connection that another trial's end has closed
+		return io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))), strings.NewReader(tail))), nil
+	}
+	r.Body, _ = r.GetBody()
 	begun := time.Now()
 	answer, err := t.send(r, 10*time.Minute)
 	f := Finding{What: fmt.Sprintf("body of 64 MiB, %.1f s", time.Since(begun).Seconds())}
@@ -161,8 +164,9 @@ func (t *trial) retries(ctx context.Context) Finding {
 	f := Finding{What: "a POST without an answer is sent once"}
 	id := rand.Text()
 	r := t.request(ctx, http.MethodPost, echoPath, "drop="+id)
-	// Without a body: some send a request again only if they had all of it when they passed it on.
-	_, _ = t.send(r, answerFor) // it has no answer, or the ingress's
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength, r.Body = 2, io.NopCloser(strings.NewReader("{}"))
+	_, _ = send(t.once, r, answerFor) // it has no answer, or the ingress's
 	arrived := map[string]int{}
 	for range peeks {
 		answer, err := t.send(t.request(ctx, http.MethodGet, echoPath, "count="+id), answerFor)
@@ -194,9 +198,13 @@ type got struct {
 
 // send sends a request and reads the beginning of its answer.
 func (t *trial) send(r *http.Request, within time.Duration) (g got, err error) {
+	return send(t.client, r, within)
+}
+
+func send(client *http.Client, r *http.Request, within time.Duration) (g got, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	answer, err := t.client.Do(r.WithContext(ctx))
+	answer, err := client.Do(r.WithContext(ctx))
 	if err != nil {
 		return g, err
 	}
