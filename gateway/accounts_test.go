@@ -252,6 +252,21 @@ func TestAStreamThatProbesIsNotWaitedFor(t *testing.T) {
 	h.sim.Release()
 }
 
+// The service's own 429 says how long Sluice will not ask its account, where the service does not say.
+func TestAThrottledAnswerSaysHowLongItsAccountRests(t *testing.T) {
+	for _, lines := range [][]string{{"id: a"}, {"id: a", "id: b"}} {
+		h, clock := shared(t, lines)
+		h.sim.SetFault(throttled("a", ""), throttled("b", ""))
+		for _, want := range []string{"1", "2", "4"} {
+			got := h.ask("POST", textPath, textBody)
+			if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != want || got.header.Get("Sluice-Refusal") != "" {
+				t.Errorf("%v: %d %v, want %s s", lines, got.status, got.header, want)
+			}
+			clock.move(time.Minute)
+		}
+	}
+}
+
 // If the only account that serves is cooling, requests are refused for as long as it must not be asked.
 func TestTheOnlyAccountThatServesIsCooling(t *testing.T) {
 	h, clock := shared(t, []string{"id: a", `id: b, models: ["other-*"]`})
@@ -265,6 +280,9 @@ func TestTheOnlyAccountThatServesIsCooling(t *testing.T) {
 	got.wants(t, 429, "admit/account", "Throttling.RateQuota")
 	if after := got.header.Get("Retry-After"); after < "15" || after > "18" {
 		t.Errorf("Retry-After %s", after)
+	}
+	if record := h.recordOf(t, got); record.Account != "" {
+		t.Errorf("the log names account %q, which was not asked", record.Account)
 	}
 	if h.served() != "a:1" {
 		t.Error("the account was asked while it rests")

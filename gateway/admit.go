@@ -77,9 +77,6 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		search.Tell(hold, &verdict, err)
 	}
-	if last := search.Attempt(); last.Account != nil {
-		s.use(last)
-	}
 	verdict, hold, err := search.Verdict()
 	switch {
 	case err != nil:
@@ -87,6 +84,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	case verdict == nil:
 		return a.refuseChoice(s, search.Choice()).Waits(search.Refused()...)
 	case verdict.Held != nil:
+		s.use(search.Attempt())
 		a.held(w, s, verdict)
 		return nil
 	}

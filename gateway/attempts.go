@@ -26,7 +26,7 @@ type attempts struct {
 // RoundTrip implements [http.RoundTripper]. The answer is that of the last account.
 func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
-	if !s.accounts.Several() {
+	if !s.accounts.Chooses() {
 		return t.service.try(out, s)
 	}
 	trials := accounts.Trials{Roll: s.accounts}
@@ -92,7 +92,7 @@ func (s *requestState) readRefusal(answer *http.Response) error {
 	case answer.StatusCode >= http.StatusBadRequest:
 		_, err := readWhole(answer)
 		return err
-	case wire.IsStream(answer.Header):
+	case wire.IsStream(answer.Header) && s.accounts.Several():
 		upstream.Glance(answer, s.mayRefuse)
 	}
 	return nil

@@ -71,34 +71,25 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	return nil
 }
 
-// stillAllows is why a new request of the same client would be refused at a moment, if the teams have changed since this one was
-// authenticated; nil: it would not. Of a token only the team is looked at again.
-func (l *live) stillAllows(s *requestState, now time.Time) error {
-	if l.teams() == s.teams {
-		return nil
-	}
-	return l.allows(s, now)
-}
-
-// allows is stillAllows whether or not the teams have changed: the key may have expired.
-func (l *live) allows(s *requestState, now time.Time) error {
-	file := l.teams()
+// allows returns the team of a request, and the limits of its key, as they are in force; or why a new request of the same client would be refused at
+// a moment. Of a token only the team is looked at again.
+func (f *inForce) allows(s *requestState, now time.Time) (*teams.Team, *teams.KeyLimits, error) {
 	presented, limits := wire.Bearer(s.header["Authorization"]), &teams.KeyLimits{}
-	team, key, ok := file.Lookup(presented, now)
+	team, key, ok := f.teams.Lookup(presented, now)
 	switch {
 	case ok:
 		limits = &key.KeyLimits
 	case oidc.IsToken(presented):
-		team = file.Team(s.Team)
+		team = f.teams.Team(s.Team)
 		ok = team != nil && !team.Disabled
 	}
 	if !ok || team.ID != s.Team {
-		return refuseKeyBecause(errRevoked)
+		return nil, nil, refuseKeyBecause(errRevoked)
 	}
 	if err := mayUse(s.route, team); err != nil {
-		return err
+		return nil, nil, err
 	}
-	return mayUseModel(s, team, limits)
+	return team, limits, mayUseModel(s, team, limits)
 }
 
 // refuseKeyBecause refuses an invalid key; the reason is only logged.

@@ -52,6 +52,12 @@ type passage struct {
 }
 
 func (p *passage) begin() {
+	p.ask()
+	p.waiter, p.out, p.failed = p.queue.Begin(p.request, p.tryNow)
+}
+
+// ask makes the request for a turn, by the teams and accounts in force.
+func (p *passage) ask() {
 	s := p.s
 	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.holder, Amounts: s.size}, s.limits, s.patience)
 	for _, spec := range s.accounts.Serving(s.want()) {
@@ -62,11 +68,23 @@ func (p *passage) begin() {
 		p.request.Serve(id, &limit.Hold{Outside: p.outsides.For(s.teams, spec, s.Model), Model: s.Model, Amounts: s.size})
 	}
 	p.request.Placed, p.request.Check = !s.slotless, p.check
-	p.waiter, p.out, p.failed = p.queue.Begin(p.request, p.tryNow)
 }
 
-// check is why a new request of this one's client would be refused for its key, which may have been revoked meanwhile.
-func (p *passage) check() error { return p.live.stillAllows(p.s, p.deps.Now()) }
+// check has a request that waits go by the teams and accounts in force. It returns why a new request of this one's client would be refused, whose
+// key may have been revoked meanwhile, and what it asks for now; nil: nothing has changed.
+func (p *passage) check() (*turn.Request, error) {
+	now := p.live.now.Load()
+	if now == p.s.inForce {
+		return nil, nil //nolint:nilnil // nothing has changed
+	}
+	team, limits, err := now.allows(p.s, p.deps.Now())
+	if err != nil {
+		return nil, err
+	}
+	p.s.inForce, p.s.team, p.s.limits = now, team, limits
+	p.ask()
+	return p.request, nil
+}
 
 func (p *passage) tryNow(awaited turn.Awaited) (a turn.Answer) {
 	p.err = p.try(p.w, p.r, p.s, awaited)

@@ -307,3 +307,34 @@ func TestAWaitBeyondTheClientsTimes(t *testing.T) {
 		t.Errorf("%d %v %v", got.status, got.header, got.err)
 	}
 }
+
+// A request that waits goes by the accounts and the team in force when it is sent: it goes to no account that was drained or removed, or that is in
+// none of its team's regions any more, and takes another one without waiting for it.
+func TestWhatWaitsGoesByTheAccountsInForce(t *testing.T) {
+	const once = "rates: [{requests: {per: 50s, limit: 1}}]"
+	before := []string{"id: a, region: x, " + once, "id: b, region: y, teams: [shop]"}
+	for name, change := range map[string]func(t *testing.T, h *harness){
+		"drained": func(t *testing.T, h *harness) {
+			h.gateway.SetUpstream(accountsOf(t, "id: a, region: x, weight: 0, "+once, "id: b, region: y"))
+		},
+		"removed": func(t *testing.T, h *harness) { h.gateway.SetUpstream(accountsOf(t, "id: b, region: y")) },
+		"another region": func(t *testing.T, h *harness) {
+			h.gateway.Set(parse(t, strings.Replace(h.teamsDoc, "regions: [x]", "regions: [y]", 1)), accountsOf(t, "id: a, region: x, "+once, "id: b, region: y"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := shared(t, before, func(p *plan) { p.limits = []string{"regions: [x]"} })
+			if name != "another region" {
+				h, _ = shared(t, before)
+			}
+			h.asks(1)
+			waits := h.later("POST", textPath, textBody, "Prefer", "wait=60")
+			h.awaitWaiting("search", 1)
+			h.served()
+			change(t, h)
+			if got := inTime(t, waits); got.status != http.StatusOK || h.served() != "b:1" {
+				t.Errorf("%d %v", got.status, got.header)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ type Task struct {
 	ID        string
 	Model     string
 	Team      string
-	Account   string    // at the service, that made it; empty: main
+	Account   string    // at the service, that made it; empty: there is only one
 	Outcome   string    // succeeded, failed, cancelled, unheard
 	Submitted time.Time // by the service's clock, or else when it was claimed
 	Started   time.Time // when it left the queue; zero: the service does not report it

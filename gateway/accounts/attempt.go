@@ -110,6 +110,13 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 	})
 }
 
+// pause is how long the account is not asked for the attempt's model.
+func (t *Attempt) pause() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(t.health.Pause(t.model).Until.Sub(t.roster.config.Now()), 0)
+}
+
 // Shown is the account's id in the log and in spans; empty: there is only one.
 func (t *Attempt) Shown() string {
 	if t.roster.now.Load().sole == t.Account {

@@ -77,3 +77,6 @@ func (r *Roll) Away(want account.Want) []account.Away {
 
 // Several reports whether there may be another account for a request.
 func (r *Roll) Several() bool { return len(r.list) > 1 }
+
+// Chooses reports whether an account may be one that is not asked: there is an accounts file.
+func (r *Roll) Chooses() bool { return r.sole == nil }

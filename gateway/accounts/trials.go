@@ -12,17 +12,17 @@ import (
 // Trials are the accounts that one request has asked so far, or that had no room for it.
 type Trials struct {
 	Roll    *Roll
-	Longest time.Duration // the longest wait that one of them asks for
+	Longest time.Duration // the longest wait that one of them asks for, or that it is not asked
 
 	tried []string                 // by id
 	spent map[string]time.Duration // until they have room
 }
 
-// Judged notes what the answer to an attempt says.
+// Judged notes what the answer to an attempt says, and how long the account is not asked therefore.
 func (t *Trials) Judged(a *Attempt, v account.Verdict) {
 	t.tried = append(t.tried, a.ID)
 	if v.Outcome == account.Throttled {
-		t.Longest = max(t.Longest, v.Wait)
+		t.Longest = max(t.Longest, v.Wait, a.pause())
 	}
 }
 

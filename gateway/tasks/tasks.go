@@ -78,6 +78,8 @@ type Deps struct {
 	Has func(account string) bool
 	// QueryRate is how many queries an account allows a second; 0: as many as the Rate does.
 	QueryRate func(account string) int
+	// Shown is an account in the log and in spans; empty: there is only one.
+	Shown func(account string) string
 
 	// Query queries the service about a task.
 	Query func(claim *cache.Claim, by Origin) (Reply, error)

@@ -177,6 +177,19 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 	}
 }
 
+// change replaces what a request that waits asks for. It is tried as soon as nobody is before it.
+func (q *Queue) change(w *Waiter, r *Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lines.rise(w)
+	w.Request = r
+	seats, _ := q.lines.behind(w)
+	if len(seats) == 0 {
+		seats = q.lines.anywhere(w)
+	}
+	q.lines.sit(w, seats)
+}
+
 // leave ends a request's wait. One that passed pays for its turn wherever others wait for what it took.
 func (q *Queue) leave(w *Waiter) {
 	q.mu.Lock()

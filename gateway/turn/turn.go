@@ -50,9 +50,10 @@ type Request struct {
 	// Placed says that it has its places among the requests in flight. While it has them it must not wait for them behind others, who
 	// would wait for it. Try may change it.
 	Placed bool
-	// Check is called while it waits, after [Queue.Changed] and before each Try. An error ends the wait, and is that of Pass. Nil: nothing
+	// Check is called while it waits, after [Queue.Changed] and before each Try. A Request takes the place of this one, which keeps when it
+	// arrived and how long it waits: its team, its needs or its ways have changed. An error ends the wait, and is that of Pass. Nil: nothing
 	// is checked.
-	Check func() error
+	Check func() (*Request, error)
 }
 
 // Refusal says why a request does not fit now.
@@ -195,11 +196,18 @@ func (w *Waiter) check() error {
 	if w.Check == nil {
 		return nil
 	}
-	return w.Check()
+	changed, err := w.Check()
+	if err == nil && changed != nil {
+		w.queue.change(w, changed)
+	}
+	return err
 }
 
 // turn tries, if it is the request's turn, and reports whether its wait is over.
 func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
+	if err == nil {
+		err = w.check()
+	}
 	if w.err = err; err != nil {
 		return true
 	}
@@ -211,9 +219,6 @@ func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
 		return true
 	default:
 		return false
-	}
-	if w.err = w.check(); w.err != nil {
-		return true
 	}
 	before := time.Now()
 	a := try(awaited)

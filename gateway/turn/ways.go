@@ -66,6 +66,21 @@ func (all lines) atWays(w *Waiter, a *Answer, awaited Awaited) (list []seat) {
 	return list
 }
 
+// anywhere are seats of a request before its first try, where it waits for nothing yet.
+func (all lines) anywhere(w *Waiter) []seat {
+	every := Awaited{}
+	for i := range w.Ways {
+		every[w.Ways[i].ID] = 0
+	}
+	if seats := all.atWays(w, nil, every); len(seats) > 0 {
+		return seats
+	}
+	if n := len(w.Needs); n > 0 {
+		return []seat{{at: w.Needs[n-1].Resource}}
+	}
+	return []seat{{}} // it needs nothing
+}
+
 // refuse notes the answer of the ways that a request tried. Its places at the others stay.
 func (all lines) refuse(w *Waiter, a *Answer, awaited Awaited) {
 	for _, p := range slices.Clone(w.places) {

@@ -306,11 +306,11 @@ func TestAPanicOfACheckEndsTheWait(t *testing.T) {
 			s, broken := newService(0.1, 1, "a"), atomic.Bool{}
 			_ = take(s.accounts["a"], 1)
 			r := served("x", 1, time.Minute, 1, "a")
-			r.Check = func() error {
+			r.Check = func() (*turn.Request, error) {
 				if broken.Load() {
 					panic("broken")
 				}
-				return nil
+				return nil, nil
 			}
 			done := make(chan any)
 			go func() {
@@ -349,11 +349,11 @@ func TestAWaitIsChecked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, gone := newService(0.1, 1, "a"), atomic.Bool{}
 			r := served("x", 1, time.Minute, 1, "a")
-			r.Check = func() error {
+			r.Check = func() (*turn.Request, error) {
 				if gone.Load() {
-					return errGone
+					return nil, errGone
 				}
-				return nil
+				return nil, nil
 			}
 			gone.Store(true)
 			if _, err := s.pass(t.Context(), r); err != nil || len(s.served) != 1 {
@@ -547,4 +547,44 @@ func (s *service) none(t *testing.T, seed uint64) {
 			t.Errorf("seed %d: some wait although account %s has room for each of them", seed, id)
 		}
 	}
+}
+
+// What a Check says instead of a request takes its place: behind those of its team that came before it, and before those that came later. Who then
+// needs nothing that is awaited tries immediately.
+func TestARequestThatChangesKeepsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(0.1, 1, "a", "b")
+		_, _ = take(s.accounts["a"], 1), take(s.accounts["b"], 1)
+		var moved atomic.Bool
+		begun, order := time.Now(), make(chan string, 3)
+		later := func(name string, moves bool) {
+			r := served("x", 1, time.Minute, 1, "a")
+			if moves {
+				r.Check = func() (*turn.Request, error) {
+					if len(r.Ways) == 1 && r.Ways[0].ID == "a" && moved.Load() {
+						*r = *served("x", 1, time.Minute, 1, "b")
+						return r, nil
+					}
+					return nil, nil
+				}
+			}
+			go func() {
+				if _, err := s.Pass(t.Context(), r, s.try(r)); err != nil {
+					t.Error(name, err)
+				}
+				order <- fmt.Sprintf("%s %v", name, time.Since(begun).Round(time.Second))
+			}()
+			synctest.Wait()
+		}
+		later("first", true)
+		later("second", false)
+		later("third", true)
+		moved.Store(true)
+		s.Changed()
+		got := []string{<-order, <-order, <-order}
+		slices.Sort(got)
+		if want := []string{"first 10s", "second 10s", "third 20s"}; !slices.Equal(got, want) || !s.Idle() {
+			t.Errorf("%v; idle %v", got, s.Idle())
+		}
+	})
 }

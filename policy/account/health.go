@@ -101,10 +101,11 @@ func (h *Health) Standing(weight int, now time.Time) Standing {
 	s := Standing{State: OK, Weight: weight}
 	var first Pause
 	for model, p := range h.cooling {
-		if !now.Before(p.Until) {
+		wait, _ := p.at(now) // also while others wait for a probe
+		if wait == 0 {
 			continue
 		}
-		s.Cooling = append(s.Cooling, Rest{model, p.Until})
+		s.Cooling = append(s.Cooling, Rest{model, now.Add(wait)})
 		if first.Since.IsZero() || p.Since.Before(first.Since) {
 			first = p
 		}

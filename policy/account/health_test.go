@@ -300,6 +300,10 @@ func TestStanding(t *testing.T) {
 	check("it drains", 0, 3, account.Standing{State: account.Draining, Cooling: rests})
 	check("one cools", 3, 10, account.Standing{State: account.Cooling, Why: "Throttling", Since: at(1), Cooling: rests[1:]})
 	check("no one cools", 3, 31, account.Standing{State: account.OK})
+	if !s.Begin("llm-max", at(31)) {
+		t.Error("no probe")
+	}
+	check("others wait for a probe", 3, 31.5, account.Standing{State: account.Cooling, Why: "Throttling", Since: at(1), Cooling: []account.Rest{{Model: "llm-max", Until: at(32.5)}}})
 	s.End("llm-max", at(31), at(32), refused)
 	s.End("llm-max", at(31), at(33), account.Verdict{Outcome: account.Refused, Why: "Arrearage"})
 	check("it is out", 0, 90, account.Standing{State: account.Out, Why: "Arrearage", Since: at(32)})
