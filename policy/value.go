@@ -165,6 +165,9 @@ func IsSize(text string) bool {
 // MinEditPixels is the smallest width × height of a picture that the rules allow for editing models.
 const MinEditPixels = minArea
 
+// MaxEditPixels is the largest.
+const MaxEditPixels = maxArea
+
 // IsEditSize reports whether the rules on editing models allow a text as a size, by its pixels and the ratio of its sides.
 func IsEditSize(text string) bool {
 	s, ok := parseSize(text)

@@ -60,7 +60,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		for _, line := range c.Upstream.Lines(c.UpstreamURL) {
 			text.WriteString("# " + line + "\n")
 		}
-		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.Rules), c.teams.Prices.Hidden()...)...)
+		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.SyncImageModels, c.Rules), c.teams.Prices.Hidden()...)...)
 		joined, whole := c.withDirectory(ctx, &text)
 		writeTeams(&text, joined)
 		err = c.fit(joined, whole)

@@ -108,7 +108,7 @@ func TestEstimateByTierAndSize(t *testing.T) {
 		{"a size", picture("1024*1024"), sized, Amounts{1, 0, 2, 200_000_000}},
 		{"a larger one", picture("1024*1040"), sized, Amounts{1, 0, 2, 400_000_000}},
 		{"a size by its word", picture("2K"), sized, Amounts{1, 0, 2, 1_000_000_000}},
-		{"a word without a price", picture("1K"), sized, Amounts{1, 0, 2, 1_000_000_000}},
+		{"a word without a price", picture("1K"), sized, Amounts{1, 0, 2, 400_000_000}},
 		{"no size", picture(""), sized, Amounts{1, 0, 2, 1_000_000_000}},
 		{"no size, and no price of an image", picture(""), unsized, Amounts{1, 0, 2, 200_000_000}},
 		{"no price", text(100), nil, Amounts{1, 110, 0, 0}},

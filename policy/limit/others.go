@@ -3,6 +3,7 @@ package limit
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"sluice/policy"
 	"sluice/policy/teams"
@@ -102,7 +103,7 @@ func (h *Held) AsTask() *Held {
 func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 	at := -1
 	for i := range all {
-		if all[i].Held == nil && (at < 0 || all[i].Wait > all[at].Wait) {
+		if all[i].Held == nil && (at < 0 || all[i].outlasts(&all[at])) {
 			at = i
 		}
 	}
@@ -126,6 +127,19 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 		}
 	}
 	return v, back
+}
+
+// clocksApart is how far the clocks of a cluster's nodes may be apart.
+const clocksApart = time.Second
+
+// outlasts reports whether a refusal ends later than another one. Quotas of one period end together, although in a cluster each node reckons the
+// wait by its own clock.
+func (v *Verdict) outlasts(other *Verdict) bool {
+	apart := time.Duration(0)
+	if v.Fault.Period != "" && other.Fault.Period != "" {
+		apart = clocksApart
+	}
+	return v.Wait > other.Wait+apart
 }
 
 // refer makes the refusal of an account outside of the team one about its scope.

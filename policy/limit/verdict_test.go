@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 )
 
@@ -47,5 +48,19 @@ func TestTheLeastRefusal(t *testing.T) {
 	v := limit.Verdict{Reason: limit.ReasonQuota, Fault: quota(teams.UnitRequests, 100, 0), Asked: 1, Wait: toMidnight, Limits: []limit.Standing{quota(teams.UnitRequests, 100, 0)}}
 	if later := v.After(time.Hour); later.Wait != 11*time.Hour || later.Fault.Reset != 11*time.Hour || later.Limits[0].Reset != 11*time.Hour || v.Limits[0].Reset != toMidnight {
 		t.Errorf("later: %+v", later)
+	}
+}
+
+// The nodes of a cluster reckon the end of a day each by its own clock: of two quotas that end with it the narrower one is named.
+func TestQuotasOfOnePeriodEndTogether(t *testing.T) {
+	team, quota := limittest.Team(t, "quotas: {requests: {day: 3}}"), limit.Standing{Unit: teams.UnitRequests, Period: teams.PeriodDay}
+	later := quota
+	later.Scope = limit.ScopeHouse
+	for ahead, want := range map[time.Duration]limit.ScopeKind{-3 * time.Millisecond: limit.ScopeTeam, 3 * time.Millisecond: limit.ScopeTeam, 24 * time.Hour: limit.ScopeHouse} {
+		all := []limit.Verdict{{Reason: limit.ReasonQuota, Fault: quota, Wait: time.Hour}, {Reason: limit.ReasonQuota, Fault: later, Wait: time.Hour + ahead}}
+		h := &limit.Hold{Team: team, Outside: []limit.Scope{{Kind: limit.ScopeHouse, Document: team}}}
+		if v, _ := limit.Among(h, all); v.Fault.Scope != want {
+			t.Errorf("the house's wait is %v longer: %v is named", ahead, v.Fault.Scope)
+		}
 	}
 }

@@ -12,13 +12,13 @@ import (
 func TestSizesBeyondTheRules(t *testing.T) {
 	sizes := []price.Size{
 		{Word: "1K"}, {Word: "640*640"}, {Word: "1024*1024"}, {Word: "768*768"}, {Word: "2048*2048"}, {Word: "2064*2048"}, {Word: "512*2048"}, {Word: "500*2048"}, {Word: "huge"},
-		{UpToPixels: 589_823}, {UpToPixels: 589_824}, {UpToPixels: 9_000_000},
+		{UpToPixels: 589_823}, {UpToPixels: 589_824}, {UpToPixels: 9_000_000}, {UpToPixels: 9_000_001},
 	}
-	list := price.List{{Pattern: "gen2.6-image*", Images: sizes}, {Pattern: "gen2.6-image-2", Images: sizes[1:2]}, {Pattern: "gen*", Images: sizes}}
-	edits := []policy.Pattern{"gen2.6-image*"}
-	const want = "640*640 of gen2.6-image*, 2064*2048 of gen2.6-image*, 500*2048 of gen2.6-image*, 589823 of gen2.6-image*, 640*640 of gen2.6-image-2"
+	list := price.List{{Pattern: "gen2.6-image*", Images: sizes}, {Pattern: "gen2.6-image-2", Images: sizes[1:2]}, {Pattern: "gen*", Images: sizes}, {Pattern: "llm-image*", Images: sizes}}
+	edits, syncs := []policy.Pattern{"gen2.6-image*"}, []policy.Pattern{"llm-image*"}
+	const want = "640*640 of gen2.6-image*, 2064*2048 of gen2.6-image*, 500*2048 of gen2.6-image*, 589823 of gen2.6-image*, 9000001 of gen2.6-image*, 640*640 of gen2.6-image-2, 1K of llm-image*"
 	var got []string
-	for _, text := range list.BeyondRules(edits, nil) {
+	for _, text := range list.BeyondRules(edits, syncs, nil) {
 		about, _, _ := strings.Cut(strings.TrimPrefix(text, "prices: the size "), " never counts: no rule allows it")
 		got = append(got, about)
 	}
@@ -26,11 +26,11 @@ func TestSizesBeyondTheRules(t *testing.T) {
 		t.Errorf("%s\nwant %s", text, want)
 	}
 	for _, modes := range []policy.Modes{{"image.edit.size.area": policy.ModeWarn}, {"image.size.aspect": policy.ModeOff}} {
-		if got := list.BeyondRules(edits, modes); got != nil {
+		if got := list.BeyondRules(edits, nil, modes); got != nil {
 			t.Errorf("%v: %q", modes, got)
 		}
 	}
-	if got := list.BeyondRules(nil, nil); got != nil {
+	if got := list.BeyondRules(nil, syncs, policy.Modes{"image.sync.size": policy.ModeWarn}); got != nil {
 		t.Errorf("without editing models: %q", got)
 	}
 }

@@ -121,7 +121,7 @@ func (s *Size) isNamed(word string) bool { return s.Word != "" && strings.EqualF
 
 // picture returns the rate of a picture by its pixels or, if none of the sizes in pixels holds it, by the word for it in the answer or the
 // request, and the label of the size that has it. The request's counts if the answer says no size, and a word such as "2K" also beside an
-// answer in pixels. What no size holds costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
+// answer in pixels. What no size holds, and another word, costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
 func (p *Price) picture(u *Usage) (rate int64, size string) {
 	pixels, asked := u.Pixels, u.Asked
 	if u.Size != "" && (pixels == 0 || policy.Pixels(asked) > 0) { // the answer says another word, or other pixels
@@ -146,7 +146,7 @@ func (p *Price) picture(u *Usage) (rate int64, size string) {
 		return fits.Image, fits.label()
 	case named != nil:
 		return named.Image, named.label()
-	case dearest == nil || ok && (pixels > 0 || image >= dearest.Image):
+	case dearest == nil || ok && (pixels > 0 || u.Size != "" || asked != "" || image >= dearest.Image):
 		return image, ""
 	}
 	return dearest.Image, dearest.label()

@@ -176,7 +176,7 @@ func pictureOnPaper(p *price.Price, u *price.Usage) int64 {
 	if rate, ok := words[name(u.Asked)]; ok && asked && u.Asked != "" {
 		return rate
 	}
-	if len(p.Images) == 0 || ok && u.Pixels > 0 {
+	if len(p.Images) == 0 || ok && (u.Pixels > 0 || says || asked && u.Asked != "") {
 		return one
 	}
 	return dearest
