@@ -24,7 +24,7 @@ func limited(lines ...string) func(*plan) {
 func forwarding(paths ...string) func(*plan) {
 	return func(p *plan) {
 		p.config.ForwardPaths = pathsOf(paths...)
-		p.limits = append(p.limits, "endpoints: [text, multimodal, image, tasks, other]")
+		p.limits = append(p.limits, "endpoints: [text, multimodal, image, tasks, embeddings, other]")
 	}
 }
 

@@ -37,6 +37,8 @@ type Config struct {
 	HeaderPrefix   string       // the service's header word with its dashes, "X-Service-"
 	Workspace      string       // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
 	DataInspection string       // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
+	EmbeddingsPath string       // the service's path for embeddings; empty: they are not served
+	Embeddings     forms.Bounds // of requests for them
 	ForwardPaths   []forms.Path // extra path prefixes to forward, with the forms of their bodies; may be empty
 
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty

@@ -28,6 +28,11 @@ func (g *Gateway) SetDrainTime(d time.Duration) {
 	g.setClient(func(config *upstream.Config) { config.DrainTime = d })
 }
 
+// SetPulseTime shortens the silence of a stream after which its client is told that it goes on.
+func (g *Gateway) SetPulseTime(d time.Duration) {
+	g.setClient(func(config *upstream.Config) { config.PulseTime = d })
+}
+
 // SetTeams replaces the teams, and leaves the accounts at the service as they are.
 func (g *Gateway) SetTeams(file *teams.File) { g.setTeams(file) }
 

@@ -42,6 +42,11 @@ var formed = map[string]struct {
 		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[{"role":"user","content":"riverriver"}],"max_tokens":100}`,
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", streamType, limit.Amounts{1, 104, 0, 204000}, "estimated",
 	},
+	"a stream of openai without usage is charged as seen if that is more": {
+		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[{"role":"user","content":"riverriver"}],"max_tokens":10}`,
+		"data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("long", 50) + "\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", streamType,
+		limit.Amounts{1, 54, 0, 104000}, "estimated",
+	},
 	"a stream of openai": {
 		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[]}`,
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n",

@@ -63,7 +63,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take, MaxOutput: s.teams.MaxOutput}
+			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take, MaxOutput: s.teams.MaxOutput, Embeddings: f.config.EmbeddingsPath}
 			request, err := kind.read(r, s, known)
 			if errors.Is(err, conversation.ErrNoRoom) {
 				return refuseOutOfMemory()
@@ -83,6 +83,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if w.front.Memory = &s.share; request.Dialect != nil {
 				w.front.Chat(request.Dialect, conversation.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream)
 			}
+			w.front.Whole = request.Whole
 			for _, warning := range request.Warnings {
 				w.Header().Add("Sluice-Warning", warning)
 			}
@@ -182,6 +183,7 @@ var (
 	frontResponses = frontRequest{reading(responses.Read), responses.Param, nil}
 	frontMessages  = frontRequest{reading(messages.Read), messages.Param, nil}
 	frontCount     = frontRequest{reading(messages.ReadCount), messages.Param, nil}
+	frontEmbed     = frontRequest{reading(openai.Embeddings), openai.EmbeddingsParam, nil}
 	frontMake      = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
 	frontEdit      = frontRequest{readEdit, openai.ImageParam, digestOfForm}
 )

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // frontStream is a chat that is streamed.
@@ -64,13 +67,107 @@ func TestFrontStreamWithoutFramesIsAnError(t *testing.T) {
 	}
 }
 
-// What arrived whole before a cut reaches the client, also if it was held until more was known.
-func TestFrontSendsWhatArrivedBeforeACut(t *testing.T) {
-	h := fronted(t, streaming(true, nativeFrame("one", "null"), nativeFrame("one two", "null")))
-	got := h.ask("POST", frontChats, frontStream)
-	if got.status != 200 || got.err == nil || !strings.Contains(got.body, " two") || strings.Contains(got.body, "[DONE]") {
-		t.Errorf("%d %v %s", got.status, got.err, got.body)
+// fallingSilent is a service that streams these frames and then nothing, until the gateway gives up.
+func fallingSilent(frames ...string) func(*plan) {
+	return func(p *plan) {
+		p.config.IdleTimeout = 100 * time.Millisecond
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, strings.Join(frames, ""))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
 	}
+}
+
+// A stream that ends early, in whichever way, ends in the dialect's own error after all that arrived whole, and in order. It is charged as
+// by the service's own interface.
+func TestFrontStreamsThatEndEarlyEndWithTheDialectsError(t *testing.T) {
+	one, two := nativeFrame("one", "null"), nativeFrame("one two", "null") // they are held until more is known
+	const failure = "event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"ModelServingError\",\"message\":\"it failed\"}\n\n"
+	for way, tt := range map[string]struct {
+		service     func(*plan)
+		says, fault string
+	}{
+		"cut":                   {streaming(true, one, two), "The service's answer broke off.", "forward/answer"},
+		"cut behind the finish": {streaming(true, one, two, nativeFrame("one two", "stop")), "The service's answer broke off.", "forward/answer"},
+		"hung up":               {hangingUp(one, two), "The service's answer broke off.", ""},
+		"error frame":           {streaming(false, one, two, failure), "it failed", ""},
+		"silence":               {fallingSilent(one, two), "The service fell silent inside its answer.", "forward/silent"},
+	} {
+		t.Run(way, func(t *testing.T) {
+			h := fronted(t, tt.service)
+			native := h.recordOf(t, h.ask("POST", textPath, textBody, "X-Service-SSE", "enable"))
+			for path, dialect := range map[string]struct{ body, event string }{
+				frontChats:     {frontChat, "data: {\"error\":{\"message\":"},
+				frontResponses: {frontResponse, "event: response.failed\ndata: {\"type\":\"response.failed\","},
+				frontMessages:  {frontMessage, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\","},
+			} {
+				got := h.ask("POST", path, strings.Replace(dialect.body, "{", `{"stream":true,`, 1))
+				events := strings.SplitAfter(strings.TrimSuffix(got.body, "\n\n"), "\n\n")
+				last := events[len(events)-1]
+				if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.HasPrefix(last, dialect.event) || !strings.Contains(last, tt.says) {
+					t.Errorf("%s: %d %v %s", path, got.status, got.err, got.body)
+				}
+				record := h.recordOf(t, got)
+				if diff := cmp.Diff(native.Cost, record.Cost); diff != "" || record.Refusal != tt.fault || record.Status != 200 || record.BytesOut != int64(len(got.body)) {
+					t.Errorf("%s: record %+v\ncost (-native +front):\n%s", path, record, diff)
+				}
+			}
+		})
+	}
+}
+
+// A client of Messages is told that a silent stream goes on, once the stream has begun; others are told nothing.
+func TestFrontPingsInASilentStream(t *testing.T) {
+	read := make(chan struct{})
+	h := fronted(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, frame := range []string{"", nativeFrame("one", "null") + nativeFrame(" two", "null"), nativeFrame("", "stop")} {
+				_, _ = io.WriteString(w, frame)
+				_ = http.NewResponseController(w).Flush()
+				if frame != nativeFrame("", "stop") {
+					<-read
+				}
+			}
+		})
+	})
+	h.gateway.SetPulseTime(5 * time.Millisecond)
+	for path, body := range map[string]string{frontMessages: frontMessage, frontChats: frontChat} {
+		go func() { time.Sleep(50 * time.Millisecond); read <- struct{}{} }() // silence before the first event, which cannot be seen from outside
+		resp, err := h.client.Do(h.request("POST", path, strings.Replace(body, "{", `{"stream":true,`, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+		text, pings := readUntil(t, resp.Body, " two"), 2
+		if path == frontChats {
+			pings = 0
+		}
+		text += readUntil(t, resp.Body, strings.Repeat(ping, pings))
+		read <- struct{}{}
+		rest, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		text += string(rest)
+		if before, _, _ := strings.Cut(text, "one"); err != nil || strings.Contains(before, ping) || strings.Contains(text, ping) != (pings > 0) || !strings.Contains(string(rest), "stop") {
+			t.Errorf("%s: %v %s", path, err, text)
+		}
+	}
+}
+
+// readUntil reads until a text has come.
+func readUntil(t testing.TB, from io.Reader, want string) (text string) {
+	t.Helper()
+	for buf := make([]byte, 4096); !strings.Contains(text, want); {
+		n, err := from.Read(buf)
+		if text += string(buf[:n]); err != nil {
+			t.Fatalf("%v after %s", err, text)
+		}
+	}
+	return text
 }
 
 // A client that asked for a stream reads nothing but a stream, also where the service answers in one piece.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/conversation"
 	"sluice/gateway/dialect"
 	"sluice/gateway/dialect/messages"
 	"sluice/gateway/openai"
@@ -193,7 +194,8 @@ func (w *reply) translate(r *http.Request) {
 	form := dialect.Form{IDHeader: "X-Request-Id", Errors: openai.AppendError}
 	if messages.Speaks(r.URL.Path, r.Header) {
 		messages.Present(r.Header)
-		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID)}
+		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID), Ping: messages.Ping}
+		w.state.pulse = func() { ping(w) }
 	}
 	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
@@ -210,7 +212,7 @@ func (w *reply) takeBack() bool {
 }
 
 // endFront writes what the front held back, once the chain has ended. p is the value of the chain's panic. If an answer was cut
-// before a byte of it left, the client gets an error in its place.
+// before a byte of it left, the client gets an error in its place; if a stream was cut later, its last event is the error.
 func (w *reply) endFront(r *http.Request, p any) any {
 	w.extendDeadline(w.terms.now())
 	w.final(w.front.Final || w.state.unknown)
@@ -226,10 +228,15 @@ func (w *reply) endFront(r *http.Request, p any) any {
 		w.final(true) // it is paid for
 		writeRefusal(w, w.state, refusal.New(refusal.Answer).Say("The service's answer is too long for the gateway's memory at the moment."))
 	}
-	if p == nil {
+	switch {
+	case p == nil:
 		w.note(w.front.End())
-	} else {
-		w.note(w.front.Cut())
+	case w.failed == nil && r.Context().Err() == nil:
+		lost := lostAnswer(w.state.fault)
+		told, err := w.front.Cut(&conversation.Refusal{Status: lost.Status, Code: lost.Code, Message: lost.Message})
+		if w.note(err); told {
+			p = nil
+		}
 	}
 	status, n := w.front.Sent()
 	if status == 0 {

@@ -101,10 +101,6 @@ func TestFrontFailsResponses(t *testing.T) {
 	if kind, last := lastEvent(t, got.body); got.status != 200 || got.err != nil || kind != "response.failed" || last.Error.Code != "rate_limit_exceeded" || last.Output[0].Content[0].Text != "one two" {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
 	}
-	h = fronted(t, streaming(true, nativeFrame("one", "null"), nativeFrame(" two", "null")))
-	if got := h.ask("POST", frontResponses, stream); got.err == nil || strings.Contains(got.body, "response.completed") || !strings.Contains(got.body, " two") {
-		t.Errorf("%d %v %s", got.status, got.err, got.body)
-	}
 	h = fronted(t, answering(200, `{"output":{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}}`))
 	if kind, last := lastEvent(t, h.ask("POST", frontResponses, stream).body); kind != "response.completed" || last.Output[0].Content[0].Text != "hello" {
 		t.Errorf("%s %+v", kind, last)

@@ -347,7 +347,7 @@ func TestFrontTranslatesErrorsOfTheService(t *testing.T) {
 			}
 		}},
 		{"a stream that is cut", cutStream, true, func(t *testing.T, got reading) {
-			if got.status != 200 || strings.Contains(got.body, "[DONE]") || got.err == nil {
+			if got.status != 200 || strings.Contains(got.body, "[DONE]") || got.err != nil || !strings.HasSuffix(got.body, `"code":"InternalError"}}`+"\n\n") {
 				t.Errorf("%d %v %s", got.status, got.err, got.body)
 			}
 		}},

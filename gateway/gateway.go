@@ -23,6 +23,7 @@ import (
 	"sluice/gateway/usage"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/forms"
 	"sluice/telemetry"
 )
 
@@ -73,6 +74,9 @@ func (g *Gateway) table() []route {
 		{method: get, path: resultPath, endpoint: policy.EndpointTasks, run: result},
 		{path: echoPath, run: chain(echoOf(echo.New(), g.config.TrustedProxies), g.authenticate)},
 	}
+	if path := g.config.EmbeddingsPath; path != "" {
+		table = append(table, route{method: post, path: path, reads: forms.Embeddings, endpoint: policy.EndpointEmbeddings, run: generate})
+	}
 	for _, p := range g.config.ForwardPaths {
 		table = append(table, route{path: p.Prefix, prefix: true, reads: p.Form, endpoint: policy.EndpointOther, run: generate})
 	}
@@ -99,7 +103,7 @@ func (g *Gateway) frontTable() []route {
 	task := chain(g.fronts.showTask, g.authenticate)
 	model := chain(g.fronts.showModel, g.authenticate)
 
-	return []route{
+	table := []route{
 		{method: post, path: frontPrefix + "chat/completions", front: "chat", run: generate(frontChat)},
 		{method: post, path: frontPrefix + "responses", front: "responses", run: generate(frontResponses)},
 		{method: post, path: frontPrefix + "messages", front: "messages", run: generate(frontMessages)},
@@ -110,6 +114,10 @@ func (g *Gateway) frontTable() []route {
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},
 	}
+	if g.config.EmbeddingsPath != "" {
+		table = append(table, route{method: post, path: frontPrefix + "embeddings", front: "embeddings", run: generate(frontEmbed)})
+	}
+	return table
 }
 
 // New builds a Gateway. It starts nothing and connects to nothing.

@@ -53,7 +53,7 @@ func (n *inspection) inspect(next handler) handler {
 			return err
 		}
 		var err error
-		if s.route.prefix {
+		if s.route.prefix || s.route.reads.Governed() {
 			err = n.govern(r, s)
 		} else {
 			err = n.judgeFor(w, s)
@@ -74,21 +74,31 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 	case s.route.opaque():
 		return nil
 	case len(s.body) > 0 || r.Method != http.MethodGet && r.Method != http.MethodDelete:
-		q, err := forms.Read(s.route.reads, n.headers.policyCall(s), s.body)
+		q, err := n.read(s)
 		if err == nil {
 			return n.price(s, &q)
 		}
-		if errors.Is(err, forms.ErrBackground) {
-			return refusal.New(refusal.Body).Say("%s.", err.Error()).At("background")
-		}
-		if errors.Is(err, forms.ErrModel) {
-			return refusal.New(refusal.Body).Say("%s.", err.Error()).At("model")
+		if fault, ok := errors.AsType[*forms.Fault](err); ok {
+			row := refusal.Body
+			if s.route.reads == forms.Embeddings {
+				row = refusal.Rules
+			}
+			return refusal.New(row).Say("%s.", fault.Error()).At(fault.Field)
 		}
 		return refuseLoose(err)
 	case s.team.Models != nil || s.limits.Models != nil:
 		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).At("model")
 	}
 	return nil
+}
+
+// read reads what is governed.
+func (n *inspection) read(s *requestState) (policy.Request, error) {
+	if s.route.reads == forms.Embeddings {
+		s.Kind = string(policy.KindEmbeddings)
+		return forms.ReadEmbeddings(n.config.Embeddings, s.body)
+	}
+	return forms.Read(s.route.reads, n.headers.policyCall(s), s.body)
 }
 
 // refuseLoose is the refusal of a body that two parsers could read differently.

@@ -125,7 +125,7 @@ func TestForwardedPathsAreForTeamsThatNameOther(t *testing.T) {
 	if got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); got.status != http.StatusOK {
 		t.Errorf("another path: %d %s", got.status, got.body)
 	}
-	for team, want := range map[string]string{"search": `["*"]`, "shop": `["text","multimodal","image","tasks"]`} {
+	for team, want := range map[string]string{"search": `["*"]`, "shop": `["text","multimodal","image","tasks","embeddings"]`} {
 		if got := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys[team]); !strings.Contains(got.body, `"endpoints":`+want+`,`) {
 			t.Errorf("%s: %s", team, got.body)
 		}

@@ -299,7 +299,7 @@ func TestARememberedRefusalIsWaitedFor(t *testing.T) {
 func TestEveryGenerationWaits(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.config.OpenAI, p.config.ForwardPaths = true, pathsOf("services/other")
-		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, other]", "queue: {wait: 5s}"}
+		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, embeddings, other]", "queue: {wait: 5s}"}
 		p.sim = simulator.Config{Keys: []string{upstreamKey}, TaskRate: -1}
 	})
 	h.ask("POST", textPath, textBody)

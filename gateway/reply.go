@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"sluice/gateway/dialect"
@@ -26,6 +27,7 @@ type reply struct {
 	closes  bool            // the connection ends with this answer, if it is alone
 	wrote   bool            // the header has left
 	ended   bool            // the request has ended in order
+	flushes sync.Mutex      // the proxy flushes a stream's header from another goroutine, which may be late
 	begins  bool            // nothing of the stream has been passed on yet
 	failed  error           // the first failed write: the client left or does not read
 	bound   time.Time       // the write deadline in force; zero: none. net/http removes it between requests
@@ -142,6 +144,8 @@ func (w *reply) holdsBack() bool {
 
 // FlushError flushes, and notes that the client left.
 func (w *reply) FlushError() error {
+	w.flushes.Lock()
+	defer w.flushes.Unlock()
 	before := w.terms.now()
 	w.extendDeadline(before)
 	w.begins = w.begins && w.holdsBack()
@@ -150,6 +154,15 @@ func (w *reply) FlushError() error {
 	w.writing += w.terms.now().Sub(before)
 	w.note(err)
 	return err
+}
+
+// ping tells the client of a silent stream that it goes on. The goroutine that reads the answer calls it.
+func ping(w *reply) {
+	w.flushes.Lock()
+	defer w.flushes.Unlock()
+	w.extendDeadline(w.terms.now())
+	w.note(dialect.Ping(w.front))
+	w.written()
 }
 
 func (w *reply) note(err error) {

@@ -81,6 +81,7 @@ type requestState struct {
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client wants a stream
+	pulse      func()                // tells the client of a silent stream that it goes on; nil: it need not know
 	finisher   bool                  // no client waits: the finisher queries a task
 	creation   string                // traceparent of the creation of the task that is queried
 	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read
@@ -131,6 +132,7 @@ func (s *requestState) ending() billing.Ending {
 	return billing.Ending{
 		Reading: &s.reading, Status: s.UpstreamStatus, Reached: s.exchange.Reached, Whole: s.exchange.Whole, Clean: s.exchange.Clean,
 		Forwarded: s.route.opaque() || nameless(s), Governed: s.route.reads.Governed(), Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
+		Embeds:   kind == policy.KindEmbeddings,
 		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat || s.route.reads.Governed(), // a guess is a chat that may have made images
 		Pictures: s.size[limit.Images] > 0 && !s.guessed, Held: s.size, Input: s.inputTokens,
 	}

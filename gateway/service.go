@@ -29,6 +29,9 @@ import (
 // drainTime is how long the gateway continues to read an answer after its client has left.
 const drainTime = 30 * time.Second
 
+// pulseTime is the silence of a stream after which clients that need to know are told that it goes on.
+const pulseTime = 15 * time.Second
+
 // service is the way to the service for requests of teams: through the ReverseProxy, or for task queries and cancels, which are small
 // and whole, through do.
 type service struct {
@@ -50,7 +53,7 @@ func rosterConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
 		Client: upstream.Config{
 			Tunnel: c.Tunnel, ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
-			Keep: wire.AnswerNames, DrainTime: drainTime, Now: d.Now, Surplus: d.Metrics.Surplus,
+			Keep: wire.AnswerNames, DrainTime: drainTime, PulseTime: pulseTime, Now: d.Now, Surplus: d.Metrics.Surplus,
 		},
 	}
 }
@@ -67,7 +70,7 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 		out.Body, _ = out.GetBody()
 	}
 	x := s.exchange
-	x.Sent, x.Client, x.Uncut, x.Listener = u.deps.Now(), s.client, s.creates || s.repeats != nil, s
+	x.Sent, x.Client, x.Uncut, x.Listener, x.Pulse = u.deps.Now(), s.client, s.creates || s.repeats != nil, s, s.pulse
 	if s.route.query {
 		x.Limit = tasks.QueryTime
 	}
@@ -260,6 +263,8 @@ func (s *requestState) operation() string {
 	switch policy.Kind(s.Kind) {
 	case policy.KindText, policy.KindChat:
 		return telemetry.OperationChat
+	case policy.KindEmbeddings:
+		return telemetry.OperationEmbed
 	case policy.KindOther:
 		switch {
 		case s.Model == "":

@@ -25,7 +25,7 @@ func TestUsage(t *testing.T) {
 	task := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
 	got := h.ask("GET", "/sluice/v1/usage", "")
 	id := got.header.Get("Sluice-Request-Id")
-	if got.status != 200 || !strings.HasPrefix(got.body, `{"request_id":"`+id+`","team":"search","models":["llm-*","gen2.6-*"],"endpoints":["text","multimodal","image","tasks"],"limits":[{"unit":"requests","period":"1m","limit":60,"used":1,"held":0,"left":19,"reset":"`) {
+	if got.status != 200 || !strings.HasPrefix(got.body, `{"request_id":"`+id+`","team":"search","models":["llm-*","gen2.6-*"],"endpoints":["text","multimodal","image","tasks","embeddings"],"limits":[{"unit":"requests","period":"1m","limit":60,"used":1,"held":0,"left":19,"reset":"`) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for _, want := range []string{

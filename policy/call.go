@@ -15,11 +15,12 @@ const (
 	EndpointMultimodal Endpoint = "multimodal" // services/aigc/multimodal-generation/generation
 	EndpointImage      Endpoint = "image"      // the paths that create asynchronous image tasks
 	EndpointTasks      Endpoint = "tasks"      // tasks, tasks/{id} and tasks/{id}/cancel
+	EndpointEmbeddings Endpoint = "embeddings" // SLUICE_EMBEDDINGS_PATH
 	EndpointOther      Endpoint = "other"      // SLUICE_FORWARD_PATHS, only for teams that name it
 )
 
 // Endpoints lists every endpoint in the order in which reports name them.
-var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointOther}
+var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointEmbeddings, EndpointOther}
 
 // Kind is the kind of work that a request asks for. The multimodal path has three kinds, distinguished by model and parameters;
 // every other path has one.
@@ -32,6 +33,7 @@ const (
 	KindImage       Kind = "image"       // synchronous image: the picture's address is in the answer
 	KindInterleaved Kind = "interleaved" // a stream of text and images from the multimodal path
 	KindTask        Kind = "task"        // an asynchronous image task
+	KindEmbeddings  Kind = "embeddings"  // vectors of texts; package forms reads it
 	KindOther       Kind = "other"       // an extra forwarded path; package forms reads what must be read there
 )
 

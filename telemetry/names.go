@@ -163,6 +163,7 @@ var ownCosts = func() (keys [unit.Count]attribute.Key) {
 const (
 	OperationNone     = ""                 // a forwarded path, a cancellation
 	OperationChat     = "chat"             // text
+	OperationEmbed    = "embeddings"       // vectors of texts
 	OperationGenerate = "generate_content" // images
 	OperationFetch    = "fetch_response"   // a task query
 )

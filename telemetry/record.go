@@ -28,7 +28,7 @@ type Record struct {
 	Client         string        // address of the client without a port; behind trusted proxies, what they report
 	Method         string        // of the request
 	Route          string        // the path's template; empty: unknown path
-	Endpoint       string        // text, multimodal, image, tasks, other
+	Endpoint       string        // text, multimodal, image, tasks, embeddings, other
 	Kind           string        // what the request asked for; see package policy
 	Model          string        // as the request named it
 	Task           string        // task id, for requests that make or concern one

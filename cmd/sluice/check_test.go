@@ -39,7 +39,7 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 		"SLUICE_VISION_MODELS=a,b*\n",
 		"SLUICE_RULES=image.prompt.length=refuse,text.top_p=off\n",
 		"SLUICE_LOG_LEVEL=info\n",
-		"# team search: 1 keys, models *, endpoints text,multimodal,image,tasks\n",
+		"# team search: 1 keys, models *, endpoints text,multimodal,image,tasks,embeddings\n",
 		"# warning: SLUICE_REDIS_URL: not set",
 	} {
 		if !strings.Contains(got.stdout, want) {
@@ -55,7 +55,7 @@ func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps, quotas: {images: {day: 10, month: 90}}}]")); got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
-	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks, of the directory\n") ||
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks,embeddings, of the directory\n") ||
 		strings.Count(got.stdout, "# warning: maps can never use its quota images per day: the house's is smaller\n") != 1 {
 		t.Errorf("%+v", got)
 	}

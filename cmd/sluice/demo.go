@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -126,6 +127,7 @@ func demoConfiguration(t demo.Teams, service net.Addr, listen string) configurat
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []settings.Network{loopback}
 	s.MirrorProxy, s.HookNetworks = true, []settings.Network{loopback}
+	s.EmbeddingsPath = strings.TrimPrefix(demo.EmbeddingsPath, "/")
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
 	return configuration{Settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
 }

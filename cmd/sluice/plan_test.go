@@ -199,7 +199,7 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"gateway/dialect/dialecttest", "policy"}, outside: []string{jsonText}, never: offline, timeless: true,
 	},
 	"gateway/dialect": {
-		ours: []string{"gateway/conversation"}, testsOurs: []string{"gateway/dialect/chat", "gateway/openai"}, never: []string{otelAPI, goRedis, slogPkg, "os"}, timeless: true,
+		ours: []string{"gateway/conversation"}, testsOurs: []string{"gateway/dialect/chat", "gateway/dialect/dialecttest", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai"}, never: []string{otelAPI, goRedis, slogPkg, "os"}, timeless: true,
 	},
 	"gateway/dialect/chat": {
 		ours:      []string{"gateway/conversation", "gateway/openai", "gateway/rawjson", "policy/strictjson"},

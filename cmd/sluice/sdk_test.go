@@ -44,7 +44,10 @@ var (
 		{"openai for Python, Responses", []string{"openai/bin/python", ".ci/sdk/openai_responses.py"}, turnTopics},
 		{"openai for JavaScript, Responses", []string{"node/bin/node", ".ci/sdk/openai_responses.cjs"}, turnTopics},
 		{"anthropic for Python", []string{"anthropic/bin/python", ".ci/sdk/anthropic_messages.py"}, blockTopics},
+		{"anthropic for JavaScript", []string{"node/bin/node", ".ci/sdk/anthropic_messages.cjs"}, []string{"models", "create", "usage", "stream", "thinking", "tools", "errors"}},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
+		{"AI SDK", []string{"node/bin/node", ".ci/sdk/ai.cjs"}, []string{"text", "stream", "object", "tools", "embeddings"}},
+		{"agents", []string{"agents/bin/python", ".ci/sdk/agents_loops.py"}, []string{"openai-agents", "pydantic-ai", "smolagents"}},
 	}
 )
 
@@ -70,6 +73,17 @@ func sdkDir(t *testing.T) string {
 // drive runs a library's program against a gateway, and checks that it passes its topics.
 func (l library) drive(t *testing.T, gateway string) {
 	t.Helper()
+	folder := t.TempDir()
+	drawMill(t, folder)
+	stdout, stderr, err := l.run(t, folder, gateway)
+	if passed := strings.Split(strings.TrimSpace(stdout), "\n"); err != nil || !slices.Equal(passed, l.topics) {
+		t.Errorf("%v; it passed %q, want %q; it said\n%s", err, passed, l.topics, stderr)
+	}
+}
+
+// run runs the program in a folder, which is its home, too.
+func (l library) run(t *testing.T, folder, gateway string, environ ...string) (stdout, stderr string, err error) {
+	t.Helper()
 	dir := sdkDir(t)
 	arguments := slices.Clone(l.command[1:])
 	for i, argument := range arguments {
@@ -81,18 +95,15 @@ func (l library) drive(t *testing.T, gateway string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // tasks take their time, and libraries pause before they retry
 	defer cancel()
-	var stdout, stderr bytes.Buffer
+	var said, failed bytes.Buffer
 	program := exec.CommandContext(ctx, filepath.Join(dir, l.command[0]), arguments...)
-	program.Dir, program.Stdout, program.Stderr = t.TempDir(), &stdout, &stderr
-	program.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + program.Dir, "NODE_PATH=" + filepath.Join(dir, "node_modules"), "PYTHONDONTWRITEBYTECODE=1",
-		"OPENAI_BASE_URL=" + gateway + "/v1", "OPENAI_API_KEY=test", "ANTHROPIC_BASE_URL=" + gateway, "ANTHROPIC_API_KEY=test", "FLAKY=" + flaky(t, gateway),
-	}
-	drawMill(t, program.Dir)
-	err := program.Run()
-	if passed := strings.Split(strings.TrimSpace(stdout.String()), "\n"); err != nil || !slices.Equal(passed, l.topics) {
-		t.Errorf("%v; it passed %q, want %q; it said\n%s", err, passed, l.topics, stderr.String())
-	}
+	program.Dir, program.Stdout, program.Stderr = folder, &said, &failed
+	program.Env = append(environ,
+		"PATH="+os.Getenv("PATH"), "HOME="+folder, "NODE_PATH="+filepath.Join(dir, "node_modules"), "PYTHONDONTWRITEBYTECODE=1",
+		"OPENAI_BASE_URL="+gateway+"/v1", "OPENAI_API_KEY=test", "ANTHROPIC_BASE_URL="+gateway, "ANTHROPIC_API_KEY=test", "FLAKY="+flaky(t, gateway),
+	)
+	err = program.Run()
+	return said.String(), failed.String(), err
 }
 
 // drawMill writes a picture for programs that edit one.
@@ -108,7 +119,7 @@ func TestLibrariesChat(t *testing.T) {
 	t.Parallel()
 	sdkDir(t)
 	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams))
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_EMBEDDINGS_PATH="+strings.Trim(demo.EmbeddingsPath, "/"))
 	t.Run("libraries", func(t *testing.T) {
 		for _, l := range chatLibraries {
 			t.Run(l.name, func(t *testing.T) {

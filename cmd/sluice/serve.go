@@ -29,6 +29,7 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/event"
+	"sluice/policy/forms"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/pulse"
@@ -304,6 +305,8 @@ func (c configuration) gatewayConfig() gateway.Config {
 		OpenAI: c.OpenAI, KnownModels: c.KnownModelsOnly,
 		Provider:  c.ProviderName,
 		ImageWait: c.ImageWait,
+
+		EmbeddingsPath: c.EmbeddingsPath, Embeddings: forms.Bounds{Texts: c.EmbeddingsTexts, Tokens: c.EmbeddingsLength},
 	}
 }
 

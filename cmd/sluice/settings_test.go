@@ -124,7 +124,7 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 // TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for fields that stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
 	s, err := settings.Load(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
-		"SLUICE_RULES=text.top_p=off", "SLUICE_KNOWN_MODELS_ONLY=true", "SLUICE_UPSTREAM_PROXY=http://proxy.example:3128",
+		"SLUICE_EMBEDDINGS_PATH=services/embeddings", "SLUICE_RULES=text.top_p=off", "SLUICE_KNOWN_MODELS_ONLY=true", "SLUICE_UPSTREAM_PROXY=http://proxy.example:3128",
 		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
 	if err != nil {
 		t.Fatal(err)

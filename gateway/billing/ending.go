@@ -30,6 +30,7 @@ type Ending struct {
 	Claimed     bool // a task was claimed: its end settles the hold
 	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed
 
+	Embeds   bool          // all tokens are input
 	Text     bool          // tokens are charged
 	Pictures bool          // the request asks for pictures, and that is no guess
 	Held     limit.Amounts // what it may cost
@@ -116,7 +117,7 @@ func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 		t.charge(c, e.used(t))
 		return telemetry.FlagExact
 	case complete && e.Governed:
-		*c = limit.Charge{Held: c.Held, Amounts: e.Held}
+		e.chargeHeld(c, t)
 	case !complete && !known && read.Frames == 0:
 		return telemetry.FlagUnknown // cut before any content
 	case e.Pictures && !images && complete: // the images were not counted: as many as were held
@@ -132,14 +133,9 @@ func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 // guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more of that than was held. If it was
 // cut down to that, its kinds are not known.
 func (e *Ending) guess(c *limit.Charge, t *Terms) {
-	used := e.used(t)
-	t.charge(c, used)
+	t.charge(c, e.used(t))
 	seen := *c
-	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
-		used.Input = e.Input
-	}
-	used.Output = max(used.Output, int64(e.Reading.TextBytes)/4, 1)
-	t.charge(c, used)
+	t.charge(c, e.estimate(t))
 	guessed := c.Amounts
 	for i := range c.Amounts {
 		c.Amounts[i] = max(seen.Amounts[i], min(guessed[i], e.Held[i]))
@@ -153,5 +149,35 @@ func (e *Ending) guess(c *limit.Charge, t *Terms) {
 	}
 }
 
-// used is the usage that the answer says; without one it is a request and nothing else.
-func (e *Ending) used(t *Terms) price.Usage { return UsageOf(e.Reading, e.Text, t.Size) }
+// chargeHeld charges what was held, or what was seen where that is more. If a part of it was only held, its kinds are not known.
+func (e *Ending) chargeHeld(c *limit.Charge, t *Terms) {
+	t.charge(c, e.estimate(t))
+	seen := c.Amounts
+	for i := range c.Amounts {
+		c.Amounts[i] = max(c.Amounts[i], e.Held[i])
+	}
+	if c.Amounts != seen {
+		c.Bill = nil
+	}
+}
+
+// estimate is the usage that the answer says, and an estimate of what it does not say from the bytes.
+func (e *Ending) estimate(t *Terms) price.Usage {
+	used := e.used(t)
+	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
+		used.Input = e.Input
+	}
+	if !e.Embeds {
+		used.Output = max(used.Output, int64(e.Reading.TextBytes)/4, 1)
+	}
+	return used
+}
+
+// used is the usage that the answer says; without one it is a request and nothing else. An embedding has no output: all is input.
+func (e *Ending) used(t *Terms) price.Usage {
+	used := UsageOf(e.Reading, e.Text, t.Size)
+	if e.Embeds {
+		used.Input, used.Output = used.Tokens(), 0
+	}
+	return used
+}

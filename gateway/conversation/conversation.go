@@ -34,7 +34,8 @@ type Request struct {
 	Async    bool   // needs the async header
 	Base64   bool   // the answer has the pictures instead of their addresses
 	Dialect  Dialect
-	Warnings []string // what was left out: values of Sluice-Warning
+	Whole    func(dst, native []byte) ([]byte, error) // translates an answer that has no Dialect; nil: it is not translated here
+	Warnings []string                                 // what was left out: values of Sluice-Warning
 }
 
 // ErrNoRoom means that there is no memory for the service's request.
@@ -48,20 +49,37 @@ type Models struct {
 	Sync    func(model string) bool  // the model makes images in its answer, without a task
 	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
 
+	Embeddings string // the service's path for them
+
 	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, and nil: not known
 }
 
-// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives. The warning says so; empty: it was not above that.
-// What is no such number stays, for the rules to refuse.
-func (m *Models) Lower(model, member string, bound []byte) (lowered []byte, warning string) {
+// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives, and warns of that. What is no such number stays, for
+// the rules to refuse.
+func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 	if m.MaxOutput == nil || bound == nil {
-		return bound, ""
+		return bound
 	}
 	most := m.MaxOutput(model)
 	if given, err := strconv.ParseInt(string(bound), 10, 64); err != nil || most == 0 || given <= most {
-		return bound, ""
+		return bound
 	}
-	return strconv.AppendInt(nil, most, 10), fmt.Sprintf("%s;given=%s;sent=%d", member, bound, most)
+	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, bound, most))
+	return strconv.AppendInt(nil, most, 10)
+}
+
+// Draft begins the service's request for one of a client that has pictures or not, and takes memory for it: for its body, of this size
+// without the model's name, and for more.
+func (m *Models) Draft(r *Request, pictures bool, size, more int) (Draft, error) {
+	model := m.Service(r.Model)
+	if r.Path = TextPath; pictures || m.Sees(model) {
+		r.Path = MultimodalPath
+	}
+	size += len(model)
+	if err := m.Ask(size + more); err != nil {
+		return Draft{}, err
+	}
+	return NewDraft(model, r.Path == MultimodalPath, size), nil
 }
 
 // Service is the service's name of a model.

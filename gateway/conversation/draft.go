@@ -107,6 +107,15 @@ func (d *Draft) Parameter(name string, value []byte) {
 // Made writes a parameter whose raw value write appends.
 func (d *Draft) Made(name string, write func(dst []byte) []byte) { d.body = write(d.name(name)) }
 
+// Tools writes the tools.
+func (d *Draft) Tools(tools []Tool) {
+	d.body = append(d.name("tools"), '[')
+	for i := range tools {
+		d.body = tools[i].AppendTo(d.body)
+	}
+	d.body = append(d.body, ']')
+}
+
 // All writes parameters as they are.
 func (d *Draft) All(parameters Parameters) { d.body = parameters.AppendTo(d.body) }
 

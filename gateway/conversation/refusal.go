@@ -53,6 +53,34 @@ func ReadRefusal(status int, body []byte) *Refusal {
 	return r
 }
 
+// Warnings are values of Sluice-Warning.
+type Warnings []string
+
+// Add adds a warning, unless it is empty.
+func (w *Warnings) Add(warning string) {
+	if warning != "" {
+		*w = append(*w, warning)
+	}
+}
+
+// Param is the client's name for the beginning of a field of the service's request, such as input.messages or parameters.stop, and the
+// rest of the field. A parameter that is not among the names has its own; any other field has none.
+func Param(field string, names map[string]string) (name, rest string) {
+	group, inner, inside := strings.Cut(field, ".")
+	first := inner[:len(inner)-len(strings.TrimLeft(inner, "abcdefghijklmnopqrstuvwxyz_"))]
+	known, ok := names[group]
+	if inside {
+		known, ok = names[group+"."+first]
+	}
+	switch {
+	case ok && known != "":
+		return known, inner[len(first):]
+	case !ok && inside && group == "parameters":
+		return first, inner[len(first):]
+	}
+	return "", ""
+}
+
 // Within puts the place of an object before the member that a refusal names.
 func Within(place string, err error) error {
 	r, ok := err.(*Refusal) //nolint:errorlint // the refusals of this package are never wrapped

@@ -2,6 +2,8 @@ package conversation
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -17,6 +19,60 @@ const (
 	// Few is a number of members that nearly no request exceeds.
 	Few = 16
 )
+
+// Members reads the object that the body of a request is: its members into their places, and others by take, until that refuses one.
+func Members(body []byte, places map[string]*[]byte, take func(name, value []byte) error) error {
+	r, err := Open(body)
+	if err != nil {
+		return err
+	}
+	var seen strictjson.Once
+	for err == nil && seen.Next(&r) {
+		if place := places[string(r.Name)]; place != nil {
+			*place = r.Value()
+			continue
+		}
+		name := r.Name
+		err = take(name, r.Value())
+	}
+	return End(&r, cmp.Or(err, RefusedName(&seen, r.Name)))
+}
+
+// Fields reads the members of an object into their places, and steps over others. what is the object in a refusal, such as "A message".
+func Fields(r *strictjson.Reader, what string, places map[string]*[]byte) error {
+	if r.Kind() != '{' {
+		return BadRequest("", "%s must be an object.", what)
+	}
+	r.Open('{')
+	var seen strictjson.Once
+	for seen.Next(r) {
+		if place := places[string(r.Name)]; place != nil {
+			*place = r.Value()
+		}
+	}
+	return RefusedName(&seen, r.Name)
+}
+
+// HasPart reports whether an array of parts has one of this type.
+func HasPart(r *strictjson.Reader, kind string) (has bool) {
+	for r.Open('['); r.Element(); {
+		for r.Open('{'); r.Member(); {
+			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), kind) || has
+		}
+	}
+	return has
+}
+
+// Each hands over the elements of an array. A refusal is of the element, by its place in the member.
+func Each(member string, list []byte, take func(r *strictjson.Reader) error) error {
+	index := 0
+	for r := rawjson.Array(list); r.Element(); index++ {
+		if err := take(&r); err != nil {
+			return Within(fmt.Sprintf("%s[%d]", member, index), err)
+		}
+	}
+	return nil
+}
 
 // Open enters the object that the body of a request is. When it has been read, [End] looks at the rest.
 func Open(body []byte) (r strictjson.Reader, err error) {
@@ -62,9 +118,9 @@ func RefusedName(seen *strictjson.Once, name []byte) error {
 // Brief cuts a client's text to the length that a message may repeat.
 func Brief[T ~string | ~[]byte](text T) T { return text[:min(len(text), 64)] }
 
-// Boolean reads true or false.
+// Boolean reads true or false, which it is without a value.
 func Boolean(name string, value []byte) (bool, error) {
-	if k := rawjson.Kind(value); k != 't' && k != 'f' {
+	if k := rawjson.Kind(value); value != nil && k != 't' && k != 'f' {
 		return false, BadRequest(name, "%s: true or false is needed.", name)
 	}
 	return rawjson.Kind(value) == 't', nil

@@ -67,7 +67,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 		if dst, err = s.translate(dst, e); err != nil {
 			return dst, err
 		}
-		if fresh && e.at >= 0 && s.mode.decided {
+		if fresh && e.at >= 0 && s.mode.decided && !s.ended { // a stream that ends with an error has last told of frames that were held
 			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Stream) tellUsual(dst []byte) []byte {
 }
 
 // End appends the end of the stream. Call it only if the service's stream ended
-// in order; if it was cut, call [Stream.Cut] and cut the client's stream, too. A stream in which a choice has no finish_reason
+// in order; if it was cut, call [Stream.Cut]. A stream in which a choice has no finish_reason
 // broke off, although its end looks like one: it ends with an error. The error is as of [Stream.Append].
 func (s *Stream) End(dst []byte) ([]byte, error) {
 	if s.ended {
@@ -130,13 +130,13 @@ func (s *Stream) close(dst []byte) []byte {
 	return s.dialect.Close(dst, ReadUsage(s.usage))
 }
 
-// Cut appends the content of the frames that were held when the stream was cut. The Stream makes no more output.
-func (s *Stream) Cut(dst []byte) []byte {
+// Cut appends the content of the frames that were held when the stream was cut, and the error that says so. The error is as of
+// [Stream.Append].
+func (s *Stream) Cut(dst []byte, why *Refusal) ([]byte, error) {
 	if s.ended {
-		return dst
+		return dst, nil
 	}
-	s.ended = true
-	return s.release(dst)
+	return s.fail(dst, why)
 }
 
 // finished reports whether the service has ended every choice, and at least one.

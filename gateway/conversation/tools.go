@@ -2,15 +2,54 @@ package conversation
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"sluice/gateway/rawjson"
 )
 
-// Tools is what must be known of a request's tools before one is chosen.
-type Tools struct {
-	Count    int
-	Name     []byte // of the last one, a raw string
-	Thinking bool   // the model thinks first, and cannot be forced to call a function then
+// Tool is a tool that the service has as a function. Its members are raw values; nil: absent.
+type Tool struct{ Name, Description, Parameters, Strict []byte }
+
+// AppendTo appends the tool as the service has it.
+func (t *Tool) AppendTo(dst []byte) []byte {
+	dst = append(append(rawjson.Next(dst), `{"type":"function","function":{"name":`...), t.Name...)
+	for _, member := range [...]Parameter{
+		{[]byte("description"), t.Description}, {[]byte("parameters"), t.Parameters}, {[]byte("strict"), t.Strict},
+	} {
+		if !rawjson.Absent(member.Value) {
+			dst = append(rawjson.Name(dst, member.Name), member.Value...)
+		}
+	}
+	return append(dst, "}}"...)
+}
+
+// Left has the types of the tools that the service lacks, which are left out.
+type Left struct {
+	Count int
+	kinds []string // the first ones that differ
+}
+
+// mostKinds is how many types a warning names.
+const mostKinds = 8
+
+// Add leaves out a tool of a type, a raw string.
+func (l *Left) Add(kind []byte) {
+	l.Count++
+	if name := string(Brief(rawjson.Decoded(kind))); len(l.kinds) <= mostKinds && !slices.Contains(l.kinds, name) {
+		l.kinds = append(l.kinds, name)
+	}
+}
+
+// Warning says which were left out; empty: none were.
+func (l *Left) Warning() string {
+	switch {
+	case l.Count == 0:
+		return ""
+	case len(l.kinds) > mostKinds:
+		return fmt.Sprintf("tools;left_out=%q;count=%d", strings.Join(l.kinds[:mostKinds], " "), l.Count)
+	}
+	return fmt.Sprintf("tools;left_out=%q", strings.Join(l.kinds, " "))
 }
 
 // MostTools is how many tools a request may have: each is compared with the others.
@@ -22,16 +61,17 @@ func TooMany(member string) error {
 }
 
 // Required is the service's choice of a tool, a raw value, for a request that requires a call of any. The service can be forced to
-// call one function alone. So with several it is asked to choose, and the warning says so.
-func (t *Tools) Required() (choice []byte, warning string, err error) {
+// call one function alone, by a model that does not think first. Otherwise it is asked to choose, and the client is warned.
+func Required(tools []Tool, thinks bool, w *Warnings) (choice []byte, err error) {
 	switch {
-	case t.Count == 0:
-		return nil, "", BadRequest("tool_choice", "tool_choice: a call of a tool is required, but no tool is given that the service has; "+
+	case len(tools) == 0:
+		return nil, BadRequest("tool_choice", "tool_choice: a call of a tool is required, but no tool is given that the service has; "+
 			`give tools of functions, or choose "auto".`)
-	case t.Count == 1 && !t.Thinking:
-		return ChosenFunction(t.Name), "", nil
+	case len(tools) == 1 && !thinks:
+		return ChosenFunction(tools[0].Name), nil
 	}
-	return []byte(`"auto"`), `tool_choice;given="required";sent="auto"`, nil
+	w.Add(`tool_choice;given="required";sent="auto"`)
+	return []byte(`"auto"`), nil
 }
 
 // ChosenFunction is the service's choice of one function, whose name is a raw string.

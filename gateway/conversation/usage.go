@@ -66,10 +66,10 @@ func isCount(value []byte) bool {
 func (u *Usage) Known() bool { return u.in != nil || u.out != nil || u.sum != nil }
 
 // Input is the tokens of the input, raw.
-func (u *Usage) Input() []byte { return orZero(u.in) }
+func (u *Usage) Input() []byte { return OrZero(u.in) }
 
 // Output is the tokens of the output, raw.
-func (u *Usage) Output() []byte { return orZero(u.out) }
+func (u *Usage) Output() []byte { return OrZero(u.out) }
 
 // Total is the service's total, or the sum of the parts.
 func (u *Usage) Total() []byte {
@@ -81,7 +81,8 @@ func (u *Usage) Total() []byte {
 	return strconv.AppendInt(nil, in+out, 10)
 }
 
-func orZero(count []byte) []byte {
+// OrZero is a count, or 0 for none.
+func OrZero(count []byte) []byte {
 	if count == nil {
 		return []byte("0")
 	}

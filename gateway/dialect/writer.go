@@ -16,11 +16,12 @@ import (
 type Form struct {
 	IDHeader string // the header with the request's id, in its canonical form
 	Errors   func(dst []byte, refused *conversation.Refusal) []byte
+	Ping     string // the event of a stream that is silent; empty: none
 }
 
 // Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in the client's. It holds the header
 // back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
-// gateway has answered, and does not end an answer that broke off, so that it cannot pass for a whole one.
+// gateway has answered, and ends an answer that broke off only by an error, so that it cannot pass for a whole one.
 //
 // An answer with an error status becomes the client's error. [Writer.Chat] and [Writer.Pass] declare what other answers are; without
 // either, they are held until [Writer.TakeBack].
@@ -33,6 +34,8 @@ type Writer struct {
 	Final bool
 	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
 	Memory Memory
+	// Whole translates an answer that is no chat; nil: it is written by others, or in the client's form already.
+	Whole func(dst, native []byte) ([]byte, error)
 
 	client sending
 	form   Form
@@ -189,26 +192,40 @@ func (w *Writer) End() (err error) {
 		w.stream = begin(w.memory, w.chat, w.head)
 		h.out, err = w.stream.Whole(h.out, h.native)
 		return w.chunks(err)
-	case w.chat == nil:
-		return w.refuse(conversation.Unreadable())
-	default:
+	case w.chat != nil:
 		w.chat.Begin(w.head)
-		if h.out, err = conversation.Whole(h.out, w.chat, h.native); err != nil {
-			return w.refuse(err)
-		}
-		return w.whole(w.status, h.out)
+		h.out, err = conversation.Whole(h.out, w.chat, h.native)
+	case w.Whole != nil:
+		h.out, err = w.Whole(h.out, h.native)
+	default:
+		err = conversation.Unreadable()
 	}
+	if err != nil {
+		return w.refuse(err)
+	}
+	return w.whole(w.status, w.held.out)
 }
 
-// Cut sends what arrived whole of a stream that broke off, before its connection is cut.
-func (w *Writer) Cut() error {
-	if w.stream == nil || w.client.status == 0 || w.failed {
-		return nil
+// Cut sends what arrived whole of a stream that broke off, and an error as its last event. told is false for any other answer, which
+// has no place for an error: its connection must be cut.
+func (w *Writer) Cut(why *conversation.Refusal) (told bool, err error) {
+	if w.stream == nil || w.client.status == 0 {
+		return false, nil
 	}
 	w.held.borrow()
 	defer w.held.giveBack()
-	w.held.out = w.stream.Cut(w.held.out)
-	if err := w.chunks(nil); err != nil {
+	if w.held.out, err = w.stream.Cut(w.held.out, why); err == nil {
+		err = w.chunks(nil)
+	}
+	return err == nil, err
+}
+
+// Ping tells the client of a Writer's stream that it goes on, if it has begun and the form has a word for that.
+func Ping(w *Writer) error {
+	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed {
+		return nil
+	}
+	if err := w.client.body([]byte(w.form.Ping)); err != nil {
 		return err
 	}
 	return w.client.flush()

@@ -101,7 +101,7 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 			w.Chat(answering(t), conversation.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream)
 			w.Task, w.Final, w.Params = "t1", true, chat.Param
 			if write(t, w, "text/event-stream", 200, wordFrame, wordFrame[:40]); stream {
-				_ = w.Cut()
+				_, _ = w.Cut(conversation.Unreadable())
 			}
 			w.Release()
 

@@ -1,28 +1,17 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/base64"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
-	"sluice/policy/strictjson"
 )
 
 // Generation translates the body of POST /v1/images/generations. Its errors are of type [*conversation.Refusal]. The result holds no part
 // of the body.
 func Generation(body []byte, models *conversation.Models) (*conversation.Request, error) {
-	r, err := conversation.Open(body)
-	if err != nil {
-		return nil, err
-	}
 	p := imageRequest{parameters: make(conversation.Parameters, 0, conversation.Few)}
-	var seen strictjson.Once
-	for err == nil && seen.Next(&r) {
-		name := r.Name
-		err = p.bounded(name, r.Value())
-	}
-	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
+	if err := conversation.Members(body, nil, p.bounded); err != nil {
 		return nil, err
 	}
 	return p.translate(len(body), models)

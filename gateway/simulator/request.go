@@ -17,6 +17,7 @@ const (
 	EndpointMultimodal = "multimodal"
 	EndpointImage      = "image"
 	EndpointSynthesis  = "synthesis" // the older image paths
+	EndpointEmbeddings = "embeddings"
 	EndpointTask       = "task"
 	EndpointCancel     = "cancel"
 	EndpointList       = "list"
@@ -34,17 +35,18 @@ const picturePath = "/pictures/"
 
 // posts are the paths that take a JSON body, after /api/v1/.
 var posts = map[string]string{
-	"services/aigc/text-generation/generation":       EndpointText,
-	"services/aigc/multimodal-generation/generation": EndpointMultimodal,
-	"services/aigc/image-generation/generation":      EndpointImage,
-	"services/aigc/text2image/image-synthesis":       EndpointSynthesis,
-	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
+	"services/aigc/text-generation/generation":          EndpointText,
+	"services/aigc/multimodal-generation/generation":    EndpointMultimodal,
+	"services/aigc/image-generation/generation":         EndpointImage,
+	"services/aigc/text2image/image-synthesis":          EndpointSynthesis,
+	"services/aigc/image2image/image-synthesis":         EndpointSynthesis,
+	"services/embeddings/text-embedding/text-embedding": EndpointEmbeddings,
 }
 
 // covers reports whether a word means an endpoint: its own, EndpointModels, or the empty word for every endpoint.
 func covers(word, endpoint string) bool {
 	switch endpoint {
-	case EndpointText, EndpointMultimodal, EndpointImage, EndpointSynthesis:
+	case EndpointText, EndpointMultimodal, EndpointImage, EndpointSynthesis, EndpointEmbeddings:
 		return word == "" || word == endpoint || word == EndpointModels
 	}
 	return word == "" || word == endpoint

@@ -207,6 +207,8 @@ func (s *Simulator) serve(c *call) (*answer, error) {
 		return s.tasks.createImage(c)
 	case EndpointSynthesis:
 		return s.tasks.createOlder(c)
+	case EndpointEmbeddings:
+		return serveEmbeddings(c)
 	case EndpointTask:
 		return s.tasks.query(c)
 	case EndpointCancel:

@@ -61,17 +61,25 @@ func (c *conn) Read(p []byte) (n int, err error) {
 		return 0, errLongHeader
 	}
 	if c.body != nil {
-		c.wire.readBy = time.Time{}
-		c.body.arm()
+		n, err = c.readBody(p)
 	} else {
 		// Other requests run first, if there are any. The answer may arrive meanwhile, and is then read at the first attempt.
 		runtime.Gosched()
-	}
-	if n, err = c.Conn.Read(p); err != nil && c.sending != nil && c.body == nil {
-		n, err = c.sending.explain(p, n, err)
+		if n, err = c.Conn.Read(p); err != nil && c.sending != nil {
+			n, err = c.sending.explain(p, n, err)
+		}
 	}
 	c.left -= int64(n)
 	return n, err
+}
+
+func (c *conn) readBody(p []byte) (n int, err error) {
+	c.wire.readBy = time.Time{}
+	for began := c.body.arm(0); ; c.body.arm(time.Since(began)) {
+		if n, err = c.Conn.Read(p); n > 0 || !isTimeout(err) || !c.body.pulse(time.Since(began)) {
+			return n, err
+		}
+	}
 }
 
 // readNow reads what is available and does not wait.

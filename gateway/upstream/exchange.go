@@ -39,18 +39,23 @@ func (b *body) begin(x *Exchange, conn *conn, answer *http.Response) {
 	conn.body = b
 }
 
-// arm sets the deadline for the next bytes: the bound on silence, and once the client has left, the end of draining.
-func (b *body) arm() {
+// arm sets the deadline for the next bytes: the bound on silence, of which a part has passed, or the next pulse; and once the client has
+// left, the end of draining.
+func (b *body) arm(silent time.Duration) (now time.Time) {
 	if b.leave == nil && !b.exchange.Uncut {
 		// The client may leave while a read waits; the read then ends with the time for draining. A body that came together
 		// with its header never gets here.
 		conn, bound := b.conn, b.conn.pool.config.DrainTime
 		b.leave = context.AfterFunc(b.exchange.Client, func() { _ = conn.SetReadDeadline(time.Now().Add(bound)) })
 	}
-	now := time.Now()
+	now = time.Now()
 	b.exchange.Listener.Runs(now)
+	bound := b.conn.pool.config.IdleTimeout - silent
+	if b.exchange.Pulse != nil && !b.clientLeft() {
+		bound = min(bound, b.conn.pool.config.PulseTime)
+	}
 	// The deadline in force may be late enough: most frames of a stream come soon after the one before.
-	if bound := b.conn.pool.config.IdleTimeout; b.readBy.Sub(now) < bound {
+	if b.readBy.Sub(now) < bound {
 		b.readBy = now.Add(bound + bound/deadlineSlack)
 		_ = b.conn.SetReadDeadline(b.readBy) // on a closed connection the read fails
 	}
@@ -62,6 +67,19 @@ func (b *body) arm() {
 		b.readBy = b.limit
 		_ = b.conn.SetReadDeadline(b.limit)
 	}
+	return now
+}
+
+// pulse reports whether a deadline was no bound but the next pulse, and tells of it.
+func (b *body) pulse(silent time.Duration) bool {
+	switch {
+	case b.exchange.Pulse == nil, silent >= b.conn.pool.config.IdleTimeout, !b.limit.IsZero() && !time.Now().Before(b.limit):
+		return false
+	case !b.clientLeft():
+		b.exchange.Pulse()
+	}
+	b.readBy = time.Time{} // it has passed
+	return true
 }
 
 // clientLeft reports whether the client has left and the rest is to be dropped.
@@ -146,6 +164,7 @@ type Exchange struct {
 	Uncut    bool            // the answer is read to its end even if the client has left
 	Limit    time.Duration   // for the answer's header, and for its body; 0: the Client's, and none
 	Listener Listener
+	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; nil: nobody needs it
 
 	// Set by the exchange.
 

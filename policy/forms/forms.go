@@ -20,9 +20,12 @@ const (
 	OpenAI    Form = "openai"    // chat completions
 	Responses Form = "responses" // OpenAI's Responses
 	Messages  Form = "messages"  // Anthropic's Messages
+
+	// Embeddings is the service's own form for vectors of texts. No forwarded path has it, but SLUICE_EMBEDDINGS_PATH.
+	Embeddings Form = "embeddings"
 )
 
-// All lists the forms.
+// All lists the forms of forwarded paths.
 var All = []Form{Native, OpenAI, Responses, Messages, Opaque}
 
 // Governed reports whether requests of the form are read, so that models, prices and all limits count for them.

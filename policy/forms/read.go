@@ -1,7 +1,7 @@
 package forms
 
 import (
-	"errors"
+	"cmp"
 	"strconv"
 	"sync"
 
@@ -9,11 +9,16 @@ import (
 	"sluice/policy/strictjson"
 )
 
+// Fault is what is wrong with a field of a document that can be read otherwise.
+type Fault struct{ Field, Text string }
+
+func (f *Fault) Error() string { return f.Field + ": " + f.Text }
+
 // ErrModel is the error of a document that names no model.
-var ErrModel = errors.New("model: no name of a model; allowed: the name of one, as a string of 1 to 128 bytes")
+var ErrModel = &Fault{"model", "no name of a model; allowed: the name of one, as a string of 1 to 128 bytes"}
 
 // ErrBackground is the error of a request whose answer has no usage: what it used would be in the answer to another one.
-var ErrBackground = errors.New("background: given true, allowed false: what it used would not be known")
+var ErrBackground = &Fault{"background", "given true, allowed false: what it used would not be known"}
 
 // What is read of a body that is not in the service's own form.
 const (
@@ -23,6 +28,8 @@ const (
 	fieldAnswers
 	fieldStream
 	fieldBackground
+	fieldInput
+	fieldTexts
 )
 
 // text are the members whose strings the model reads. Pictures in them do not count: see [strictjson.Reader.SkipCounting].
@@ -47,7 +54,7 @@ func named(own map[string]strictjson.Field) *strictjson.Names {
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
 
 // Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form. The error
-// is a [*strictjson.Error] if the body is not one strict JSON object, [ErrModel] or [ErrBackground].
+// is a [*strictjson.Error] if the body is not one strict JSON object, or a [*Fault].
 func Read(form Form, call policy.Call, body []byte) (policy.Request, error) {
 	var q policy.Request
 	var err error
@@ -57,11 +64,15 @@ func Read(form Form, call policy.Call, body []byte) (policy.Request, error) {
 	} else {
 		q, err = read(places[form], body)
 	}
-	if err == nil && (q.Model == "" || len(q.Model) > mostName) {
-		err = ErrModel
-	}
 	q.Kind = policy.KindOther
-	return q, err
+	return q, cmp.Or(err, checkModel(&q))
+}
+
+func checkModel(q *policy.Request) error {
+	if q.Model == "" || len(q.Model) > mostName {
+		return ErrModel
+	}
+	return nil
 }
 
 func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {

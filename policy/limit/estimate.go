@@ -36,7 +36,7 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 			a = imagesOf(q, p)
 		}
 		addText(&a, q, team, key, p) // what a path makes is not known: a request could avoid the token limit by mentioning pictures
-	case policy.KindText, policy.KindChat:
+	case policy.KindText, policy.KindChat, policy.KindEmbeddings:
 		addText(&a, q, team, key, p)
 	}
 	return a
@@ -62,6 +62,9 @@ func addText(a *Amounts, q *policy.Request, team *teams.Team, key *teams.KeyLimi
 // outputOf estimates the answer: n times the maximum, and the thinking, which the maximum does not bound.
 func outputOf(q *policy.Request) (out, thinking int64) {
 	out = absentMaxTokens
+	if q.Kind == policy.KindEmbeddings {
+		return 0, 0
+	}
 	if q.MaxTokens.Set {
 		out = q.MaxTokens.Value
 	}

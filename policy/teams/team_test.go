@@ -25,7 +25,7 @@ teams:
 			t.Errorf("%s: all may %v, some may %v", endpoint, all.MayUse(endpoint), some.MayUse(endpoint))
 		}
 	}
-	if diff := cmp.Diff([]policy.Endpoint{"text", "multimodal", "image", "tasks"}, all.Uses()); diff != "" {
+	if diff := cmp.Diff([]policy.Endpoint{"text", "multimodal", "image", "tasks", "embeddings"}, all.Uses()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(some.Endpoints, some.Uses()); diff != "" {

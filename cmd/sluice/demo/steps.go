@@ -30,6 +30,7 @@ func Steps(base string, teams Teams) []Step {
 	return []Step{
 		{"Text, with the key of team search.", post(quiet, teams.Search, base+TextPath, Text)},
 		{"The same as a stream.", post("curl -sN -H 'X-Service-SSE: enable'", teams.Search, base+TextPath, Stream)},
+		{"Vectors of two texts, for a search.", post(quiet, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/v1/embeddings", Texts)},
 		{"A synchronous image: the answer holds its address, to open in a browser.", post(quiet, teams.Search, base+MultimodalPath, Picture)},
 		{"An asynchronous image task: created,", "TASK=$(" + post(quiet+async, teams.Search, base+ImagePath, Edit) +
 			` | sed 's/.*"task_id":"\([^"]*\)".*/\1/'); echo "$TASK"`},
@@ -55,12 +56,14 @@ const (
 	TextPath       = "/services/aigc/text-generation/generation"
 	MultimodalPath = "/services/aigc/multimodal-generation/generation"
 	ImagePath      = "/services/aigc/image-generation/generation"
+	EmbeddingsPath = "/services/embeddings/text-embedding/text-embedding"
 )
 
 // Bodies of the demonstration.
 const (
 	Text    = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}`
 	Stream  = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message","incremental_output":true}}`
+	Texts   = `{"model":"llm-embedding","input":["A mill by a river","A lock in a canal"],"dimensions":8}`
 	Picture = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}]}]},"parameters":{"size":"1024*768"}}`
 	Edit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
 )

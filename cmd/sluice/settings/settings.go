@@ -157,6 +157,12 @@ type Settings struct {
 	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 
+	// EmbeddingsPath is the service's path for embeddings, which are then served by both interfaces. Empty: they are not.
+	EmbeddingsPath string `env:"EMBEDDINGS_PATH" allow:"a path below the version prefix, such as services/embeddings/text-embedding/text-embedding, and none that Sluice answers otherwise; empty for none"`
+	// EmbeddingsTexts and EmbeddingsLength bound a request for them: its texts, and the tokens of one, as estimated. 0: no bound.
+	EmbeddingsTexts  int   `env:"EMBEDDINGS_TEXTS" envDefault:"10" allow:"a whole number of 0 or more"`
+	EmbeddingsLength int64 `env:"EMBEDDINGS_LENGTH" envDefault:"8192" allow:"a whole number of 0 or more"`
+
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for that port alone, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.

@@ -72,6 +72,9 @@ func (s *Settings) validate(fs *Faults) {
 		{"IDLE_TIMEOUT", s.IdleTimeout > 0},
 		{"WRITE_TIMEOUT", s.WriteTimeout > 0},
 		{"IMAGE_WAIT", s.ImageWait > 0},
+		{"EMBEDDINGS_PATH", s.EmbeddingsPath == "" || isFree(s.EmbeddingsPath)},
+		{"EMBEDDINGS_TEXTS", s.EmbeddingsTexts >= 0},
+		{"EMBEDDINGS_LENGTH", s.EmbeddingsLength >= 0},
 		{"SHUTDOWN_GRACE", s.ShutdownGrace > 0},
 	})
 	s.validateConsole(fs)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,15 +127,15 @@ var answered = []string{
 
 func parseForwardPath(text string) (forms.Path, error) {
 	p, known := forms.ReadPath(strings.TrimSpace(text))
-	if !known || !forwardForm.MatchString(p.Prefix) {
+	if !known || !isFree(p.Prefix) {
 		return forms.Path{}, errValue
 	}
-	for _, own := range answered {
-		if covers(p.Prefix, own) || covers(own, p.Prefix) {
-			return forms.Path{}, errValue
-		}
-	}
 	return p, nil
+}
+
+// isFree reports whether a path of the service is none that Sluice answers itself, and neither above nor below one.
+func isFree(path string) bool {
+	return forwardForm.MatchString(path) && !slices.ContainsFunc(answered, func(own string) bool { return covers(path, own) || covers(own, path) })
 }
 
 // mixed reports whether a prefix lies below another one of another form: spelled in another way, a path would be read by the wrong one.

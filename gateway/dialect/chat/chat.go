@@ -3,12 +3,10 @@
 package chat
 
 import (
-	"cmp"
 	"strings"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
-	"sluice/policy/strictjson"
 )
 
 // Read translates the body of POST /v1/chat/completions. Its errors are of type [*conversation.Refusal]. The result holds no part of
@@ -35,52 +33,36 @@ type chat struct {
 	tools      []byte
 	choice     int // 1 and the place of tool_choice among the parameters; 0: none
 	parameters conversation.Parameters
-	warnings   []string
+	warnings   conversation.Warnings
 }
 
 // read reads a request. It refuses one that lacks a member or combines members in a wrong way. Duplicate members are refused in the
 // objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
 func (c *chat) read(body []byte) error {
-	r, err := conversation.Open(body)
+	var stream []byte
+	err := conversation.Members(body, map[string]*[]byte{
+		"model": &c.model, "messages": &c.messages, "stream": &stream, "stream_options": &c.options, "reasoning_effort": &c.effort,
+	}, c.member)
 	if err != nil {
 		return err
 	}
-	var seen strictjson.Once
-	for err == nil && seen.Next(&r) {
-		name, from := r.Name, r.At()
-		if string(name) == "messages" {
-			c.found = surveyMessages(&r)
-			c.messages = r.Since(from)
-			continue
-		}
-		err = c.member(name, r.Value())
-	}
-	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
+	if c.stream, err = conversation.Boolean("stream", stream); err != nil {
 		return err
 	}
+	c.found = surveyMessages(c.messages)
 	if err := c.check(); err != nil {
 		return err
 	}
 	return c.readOptions()
 }
 
-func (c *chat) member(name, value []byte) (err error) {
+func (c *chat) member(name, value []byte) error {
 	switch string(name) {
-	case "model":
-		c.model = value
-	case "stream":
-		c.stream, err = conversation.Boolean("stream", value)
-	case "stream_options":
-		c.options = value
-	case "reasoning_effort":
-		c.effort = value
 	case "user", "metadata", "store", "service_tier", "safety_identifier", "verbosity",
 		"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention":
-		// accepted, but not sent to the service
-	default:
-		return c.parameter(name, value)
+		return nil // accepted, but not sent to the service
 	}
-	return err
+	return c.parameter(name, value)
 }
 
 // parameter takes a member that is passed on as a parameter of the service, or refuses it.
@@ -89,7 +71,7 @@ func (c *chat) parameter(name, value []byte) error {
 	case idle:
 		return nil
 	case bends(string(name), value):
-		c.warnings = append(c.warnings, conversation.Dropped(string(name), value))
+		c.warnings.Add(conversation.Dropped(string(name), value))
 		return nil
 	case unsupported:
 		return conversation.BadRequest(string(name), "%s is not supported.", name)
@@ -179,58 +161,42 @@ func (c *chat) required() error {
 	if c.choice == 0 || !rawjson.IsWord(c.parameters[c.choice-1].Value, "required") {
 		return nil
 	}
-	tools := conversation.Tools{Thinking: c.effort != nil && !rawjson.IsWord(c.effort, "none")}
+	thinks := c.effort != nil && !rawjson.IsWord(c.effort, "none")
 	for _, p := range c.parameters {
 		if string(p.Name) == "enable_thinking" {
-			tools.Thinking = string(p.Value) == "true"
+			thinks = string(p.Value) == "true"
 		}
 	}
-	for r := rawjson.Array(c.tools); r.Element(); tools.Count++ {
-		tools.Name = rawjson.Find(rawjson.Find(r.Value(), "function"), "name")
+	var tools []conversation.Tool
+	for r := rawjson.Array(c.tools); r.Element(); {
+		tools = append(tools, conversation.Tool{Name: rawjson.Find(rawjson.Find(r.Value(), "function"), "name")})
 	}
-	if tools.Count == 1 && tools.Name == nil {
+	if len(tools) == 1 && tools[0].Name == nil {
 		return conversation.BadRequest("tools[0].function.name", "tools[0].function.name: a name is needed.")
 	}
-	choice, warning, err := tools.Required()
-	if err != nil {
-		return err
-	}
-	if warning != "" {
-		c.warnings = append(c.warnings, warning)
-	}
-	c.parameters[c.choice-1].Value = choice
-	return nil
+	var err error
+	c.parameters[c.choice-1].Value, err = conversation.Required(tools, thinks, &c.warnings)
+	return err
 }
 
 // write writes the service's request. size is the length of the client's body.
 func (c *chat) write(size int, models *conversation.Models) (*conversation.Request, error) {
-	r := &conversation.Request{
-		Path: conversation.TextPath, Model: string(rawjson.Decoded(c.model)), Stream: c.stream, Dialect: &Answer{usage: c.usage},
-	}
+	r := &conversation.Request{Model: string(rawjson.Decoded(c.model)), Stream: c.stream, Dialect: &Answer{usage: c.usage}}
 	if c.found.messages > conversation.MostTurns {
 		return nil, conversation.BadRequest("messages", "messages: more than %d were given.", conversation.MostTurns)
 	}
 	if err := c.required(); err != nil {
 		return nil, err
 	}
-	model := models.Service(r.Model)
 	for i := range c.parameters {
-		p := &c.parameters[i]
-		if string(p.Name) == "max_tokens" || string(p.Name) == "max_completion_tokens" {
-			lowered, warning := models.Lower(model, string(p.Name), p.Value)
-			if p.Value = lowered; warning != "" {
-				c.warnings = append(c.warnings, warning)
-			}
+		if p := &c.parameters[i]; string(p.Name) == "max_tokens" || string(p.Name) == "max_completion_tokens" {
+			p.Value = models.Lower(models.Service(r.Model), string(p.Name), p.Value, &c.warnings)
 		}
 	}
-	if c.found.images || models.Sees(model) {
-		r.Path = conversation.MultimodalPath
-	}
-	size += len(model) + 256 + 32*c.found.messages
-	if err := models.Ask(size); err != nil {
+	d, err := models.Draft(r, c.found.images, size+256+32*c.found.messages, 0)
+	if err != nil {
 		return nil, err
 	}
-	d := conversation.NewDraft(model, r.Path == conversation.MultimodalPath, size)
 	if err := writeMessages(&d, c.messages); err != nil {
 		return nil, err
 	}
@@ -243,26 +209,18 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	return r, nil
 }
 
+var members = map[string]string{
+	"model": "model", "input.messages": "messages", "parameters.incremental_output": "stream", "parameters.stream": "stream",
+}
+
 // Param returns the member of a chat request that was translated to a field of the service's request, such as
 // input.messages[2].content[0].image or parameters.top_p. It is empty if there is none, as for a header.
 func Param(field string) string {
-	switch field {
-	case "parameters.incremental_output", "parameters.stream":
-		return "stream"
-	case "model":
-		return field
+	name, rest := conversation.Param(field, members)
+	if strings.HasSuffix(rest, ".image") {
+		rest += "_url"
 	}
-	if name, ok := strings.CutPrefix(field, "parameters."); ok {
-		return name
-	}
-	name, ok := strings.CutPrefix(field, "input.")
-	if !ok || !strings.HasPrefix(name, "messages") {
-		return ""
-	}
-	if place, ok := strings.CutSuffix(name, ".image"); ok {
-		return place + ".image_url"
-	}
-	return name
+	return name + rest
 }
 
 // isTextAlone reports whether a value is a list with no other element than "text".

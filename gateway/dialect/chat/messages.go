@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"fmt"
-
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -14,36 +12,23 @@ type survey struct {
 	images   bool // a message has a part of the type image_url
 }
 
-func surveyMessages(r *strictjson.Reader) (found survey) {
-	for r.Open('['); r.Element(); found.messages++ {
+func surveyMessages(messages []byte) (found survey) {
+	for r := rawjson.Array(messages); r.Element(); found.messages++ {
 		for r.Open('{'); r.Member(); {
 			if string(r.Name) == "content" && r.Kind() == '[' {
-				found.images = hasImage(r) || found.images
+				found.images = conversation.HasPart(&r, "image_url") || found.images
 			}
 		}
 	}
 	return found
 }
 
-func hasImage(r *strictjson.Reader) (has bool) {
-	for r.Open('['); r.Element(); {
-		for r.Open('{'); r.Member(); {
-			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), "image_url") || has
-		}
-	}
-	return has
-}
-
 // writeMessages writes the messages as turns. They keep their indexes, because refusals name them.
 func writeMessages(d *conversation.Draft, messages []byte) error {
-	index := 0
-	for r := rawjson.Array(messages); r.Element(); index++ {
+	return conversation.Each("messages", messages, func(r *strictjson.Reader) error {
 		m := message{draft: d}
-		if err := m.write(&r); err != nil {
-			return conversation.Within(fmt.Sprintf("messages[%d]", index), err)
-		}
-	}
-	return nil
+		return m.write(r)
+	})
 }
 
 // message writes one message.
@@ -119,15 +104,12 @@ func writeContent(d *conversation.Draft, r *strictjson.Reader) error {
 		return conversation.BadRequest("content", "A message's content must be a string or an array of parts.")
 	}
 	d.Say()
-	index := 0
-	for r.Open('['); r.Element(); index++ {
+	err := conversation.Each("content", r.Value(), func(r *strictjson.Reader) error {
 		var p part
-		if err := p.write(d, r); err != nil {
-			return conversation.Within(fmt.Sprintf("content[%d]", index), err)
-		}
-	}
+		return p.write(d, r)
+	})
 	d.EndContent()
-	return nil
+	return err
 }
 
 // part is one part of a message's content: a text or an image.

@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"fmt"
-
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -52,32 +50,9 @@ type block struct {
 }
 
 func (b *block) read(r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "A block of a content must be an object.")
-	}
-	var seen strictjson.Once
-	r.Open('{')
-	for seen.Next(r) {
-		switch string(r.Name) {
-		case "type":
-			b.word = r.Value()
-		case "text":
-			b.text = r.Value()
-		case "source":
-			b.source = r.Value()
-		case "id":
-			b.id = r.Value()
-		case "name":
-			b.name = r.Value()
-		case "input":
-			b.input = r.Value()
-		case "tool_use_id":
-			b.of = r.Value()
-		case "content":
-			b.content = r.Value()
-		}
-	}
-	return conversation.RefusedName(&seen, r.Name)
+	return conversation.Fields(r, "A block of a content", map[string]*[]byte{
+		"type": &b.word, "text": &b.text, "source": &b.source, "id": &b.id, "name": &b.name, "input": &b.input, "tool_use_id": &b.of, "content": &b.content,
+	})
 }
 
 func (q *request) writeTurns(d *conversation.Draft) error {
@@ -89,31 +64,12 @@ func (q *request) writeTurns(d *conversation.Draft) error {
 		}
 		d.Close()
 	}
-	index := 0
-	for r := rawjson.Array(q.messages); r.Element(); index++ {
-		if err := writeMessage(d, &r); err != nil {
-			return conversation.Within(fmt.Sprintf("messages[%d]", index), err)
-		}
-	}
-	return nil
+	return conversation.Each("messages", q.messages, func(r *strictjson.Reader) error { return writeMessage(d, r) })
 }
 
 func writeMessage(d *conversation.Draft, r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "A message must be an object.")
-	}
 	var role, content []byte
-	var seen strictjson.Once
-	r.Open('{')
-	for seen.Next(r) {
-		switch string(r.Name) {
-		case "role":
-			role = r.Value()
-		case "content":
-			content = r.Value()
-		}
-	}
-	if err := conversation.RefusedName(&seen, r.Name); err != nil {
+	if err := conversation.Fields(r, "A message", map[string]*[]byte{"role": &role, "content": &content}); err != nil {
 		return err
 	}
 	switch {
@@ -177,18 +133,13 @@ func eachBlock(member string, content []byte, take func(b *block) error) error {
 	default:
 		return conversation.BadRequest(member, "%s must be a string or an array of blocks.", member)
 	}
-	index := 0
-	for r := rawjson.Array(content); r.Element(); index++ {
+	return conversation.Each(member, content, func(r *strictjson.Reader) error {
 		var b block
-		err := b.read(&r)
-		if err == nil {
-			err = take(&b)
+		if err := b.read(r); err != nil {
+			return err
 		}
-		if err != nil {
-			return conversation.Within(fmt.Sprintf("%s[%d]", member, index), err)
-		}
-	}
-	return nil
+		return take(&b)
+	})
 }
 
 // say writes a text or a picture. What was thought is left out.

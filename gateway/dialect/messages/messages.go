@@ -3,8 +3,7 @@
 package messages
 
 import (
-	"cmp"
-	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -43,61 +42,35 @@ type request struct {
 	stop                    []byte // stop_sequences
 	thinking                []byte
 	toolList, choice        []byte
-	tools                   conversation.Tools
-	left                    []string // types of tools that the service lacks
-	alone                   bool     // no two tools may be called at once
+	tools                   []conversation.Tool
+	left                    conversation.Left
+	alone                   bool // no two tools may be called at once
 	stream                  bool
-	warnings                []string
+	warnings                conversation.Warnings
 }
 
 func (q *request) read(body []byte) error {
-	r, err := conversation.Open(body)
+	var stream []byte
+	err := conversation.Members(body, map[string]*[]byte{
+		"model": &q.model, "system": &q.system, "messages": &q.messages, "max_tokens": &q.most, "temperature": &q.temperature, "top_p": &q.topP,
+		"top_k": &q.topK, "stop_sequences": &q.stop, "thinking": &q.thinking, "tools": &q.toolList, "tool_choice": &q.choice, "stream": &stream,
+	}, unsent)
 	if err != nil {
 		return err
 	}
-	var seen strictjson.Once
-	for err == nil && seen.Next(&r) {
-		name := r.Name
-		err = q.member(name, r.Value())
-	}
-	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
+	if q.stream, err = conversation.Boolean("stream", stream); err != nil {
 		return err
 	}
 	return q.check()
 }
 
-func (q *request) member(name, value []byte) (err error) {
+// unsent accepts a member that is sent nowhere, or refuses it.
+func unsent(name, _ []byte) error {
 	switch string(name) {
-	case "model":
-		q.model = value
-	case "system":
-		q.system = value
-	case "messages":
-		q.messages = value
-	case "max_tokens":
-		q.most = value
-	case "temperature":
-		q.temperature = value
-	case "top_p":
-		q.topP = value
-	case "top_k":
-		q.topK = value
-	case "stop_sequences":
-		q.stop = value
-	case "thinking":
-		q.thinking = value
-	case "tools":
-		q.toolList = value
-	case "tool_choice":
-		q.choice = value
-	case "stream":
-		q.stream, err = conversation.Boolean("stream", value)
 	case "metadata", "service_tier", "context_management", "output_config", "cache_control":
-		// accepted, but not sent to the service
-	default:
-		return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
+		return nil
 	}
-	return err
+	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
 }
 
 func (q *request) check() error {
@@ -128,20 +101,12 @@ func (q *request) thinks() bool {
 
 // write writes the service's request. size is the length of the client's body.
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
-	r := &conversation.Request{Path: conversation.TextPath, Model: string(rawjson.Decoded(q.model)), Stream: q.stream, Dialect: new(Answer)}
-	model := models.Service(r.Model)
-	lowered, warning := models.Lower(model, "max_tokens", q.most)
-	if q.most = lowered; warning != "" {
-		q.warnings = append(q.warnings, warning)
-	}
-	if q.found.images || models.Sees(model) {
-		r.Path = conversation.MultimodalPath
-	}
-	size += len(model) + 512 + 128*(q.found.blocks+q.tools.Count) + 2*q.found.inputs
-	if err := models.Ask(size); err != nil {
+	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream, Dialect: new(Answer)}
+	q.most = models.Lower(models.Service(r.Model), "max_tokens", q.most, &q.warnings)
+	d, err := models.Draft(r, q.found.images, size+512+128*(q.found.blocks+len(q.tools))+2*q.found.inputs, 0)
+	if err != nil {
 		return nil, err
 	}
-	d := conversation.NewDraft(model, r.Path == conversation.MultimodalPath, size)
 	if err := q.writeTurns(&d); err != nil {
 		return nil, err
 	}
@@ -153,8 +118,8 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	if !rawjson.IsEmpty(q.stop) {
 		d.Parameter("stop", q.stop)
 	}
-	if q.tools.Count > 0 {
-		d.Made("tools", q.appendTools)
+	if len(q.tools) > 0 {
+		d.Tools(q.tools)
 		d.Parameter("tool_choice", q.choice)
 		if q.alone {
 			d.Parameter("parallel_tool_calls", []byte("false"))
@@ -171,59 +136,41 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	return r, nil
 }
 
-// readTools counts the tools. Those of Anthropic's servers are left out.
+// readTools reads the tools. Those of Anthropic's servers are left out.
 func (q *request) readTools() error {
 	if q.toolList != nil && rawjson.Kind(q.toolList) != '[' {
 		return conversation.BadRequest("tools", "tools: an array of tools is needed.")
 	}
-	index := 0
-	for r := rawjson.Array(q.toolList); r.Element(); index++ {
-		tool := r.Value()
-		switch kind := rawjson.Find(tool, "type"); {
-		case index == conversation.MostTools:
-			return conversation.TooMany(fmt.Sprintf("tools[%d]", index))
-		case !isOurs(tool):
-			q.left = append(q.left, string(conversation.Brief(rawjson.Decoded(kind))))
-		case !rawjson.IsString(rawjson.Find(tool, "name")):
-			return conversation.BadRequest(fmt.Sprintf("tools[%d].name", index), "A tool must have a name.")
-		default:
-			q.tools.Count, q.tools.Name = q.tools.Count+1, rawjson.Find(tool, "name")
-		}
+	if err := conversation.Each("tools", q.toolList, q.readTool); err != nil {
+		return err
 	}
-	if len(q.left) > 0 {
-		q.warnings = append(q.warnings, fmt.Sprintf("tools;left_out=%q", strings.Join(q.left, " ")))
-	}
+	q.warnings.Add(q.left.Warning())
 	return nil
 }
 
-// isOurs reports whether the client runs a tool itself, so that the service can have it as a function.
-func isOurs(tool []byte) bool {
-	kind := rawjson.Find(tool, "type")
-	return rawjson.Absent(kind) || !rawjson.IsString(kind) || rawjson.IsWord(kind, "custom")
-}
-
-// appendTools appends the tools as functions. Members that the service does not know are left out.
-func (q *request) appendTools(dst []byte) []byte {
-	dst = append(dst, '[')
-	for r := rawjson.Array(q.toolList); r.Element(); {
-		tool := r.Value()
-		if !isOurs(tool) {
-			continue
-		}
-		dst = append(append(rawjson.Next(dst), `{"type":"function","function":{"name":`...), rawjson.Find(tool, "name")...)
-		if description := rawjson.Find(tool, "description"); !rawjson.Absent(description) {
-			dst = append(append(dst, `,"description":`...), description...)
-		}
-		if schema := rawjson.Find(tool, "input_schema"); !rawjson.Absent(schema) {
-			dst = append(append(dst, `,"parameters":`...), schema...)
-		}
-		dst = append(dst, "}}"...)
+func (q *request) readTool(r *strictjson.Reader) error {
+	var kind []byte
+	var it conversation.Tool
+	err := conversation.Fields(r, "A tool", map[string]*[]byte{
+		"type": &kind, "name": &it.Name, "description": &it.Description, "input_schema": &it.Parameters,
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(q.tools)+q.left.Count == conversation.MostTools:
+		return conversation.TooMany("")
+	case rawjson.IsString(kind) && !rawjson.IsWord(kind, "custom"):
+		q.left.Add(kind)
+		return nil
+	case !rawjson.IsString(it.Name):
+		return conversation.BadRequest("name", "A tool must have a name.")
 	}
-	return append(dst, ']')
+	q.tools = append(q.tools, it)
+	return nil
 }
 
 // choose turns tool_choice into the service's.
-func (q *request) choose() error {
+func (q *request) choose() (err error) {
 	given := q.choice
 	q.choice = nil
 	kind := rawjson.Find(given, "type")
@@ -233,11 +180,7 @@ func (q *request) choose() error {
 	case rawjson.IsWord(kind, "none"):
 		q.choice = []byte(`"none"`)
 	case rawjson.IsWord(kind, "any"):
-		q.tools.Thinking = q.thinks()
-		choice, warning, err := q.tools.Required()
-		if q.choice = choice; warning != "" {
-			q.warnings = append(q.warnings, warning)
-		}
+		q.choice, err = conversation.Required(q.tools, q.thinks(), &q.warnings)
 		return err
 	case rawjson.IsWord(kind, "tool"):
 		return q.force(rawjson.Find(given, "name"))
@@ -250,37 +193,24 @@ func (q *request) choose() error {
 // force chooses one tool.
 func (q *request) force(name []byte) error {
 	word := string(rawjson.Decoded(name))
-	for r := rawjson.Array(q.toolList); r.Element() && rawjson.IsString(name); {
-		tool := r.Value()
-		if rawjson.IsWord(rawjson.Find(tool, "name"), word) && isOurs(tool) {
-			q.choice = conversation.ChosenFunction(name)
-			return nil
-		}
+	if rawjson.IsString(name) && slices.ContainsFunc(q.tools, func(t conversation.Tool) bool { return rawjson.IsWord(t.Name, word) }) {
+		q.choice = conversation.ChosenFunction(name)
+		return nil
 	}
 	return conversation.BadRequest("tool_choice.name", "tool_choice.name: none of the tools that the service can have is called %s.", conversation.Brief(name))
 }
 
+var members = map[string]string{
+	"model": "model", "input.messages": "messages", "parameters.result_format": "", "parameters.max_completion_tokens": "max_tokens",
+	"parameters.incremental_output": "stream", "parameters.enable_thinking": "thinking.type", "parameters.thinking_budget": "thinking.budget_tokens",
+	"parameters.stop": "stop_sequences",
+}
+
 // Param returns the member of a request that was translated to a field of the service's request. It is empty if there is none.
 func Param(field string) string {
-	name, ok := strings.CutPrefix(field, "parameters.")
-	switch {
-	case field == "model":
-		return field
-	case !ok && strings.HasPrefix(field, "input.messages"):
-		return "messages"
-	case !ok, name == "result_format":
-		return ""
-	case name == "max_completion_tokens":
-		return "max_tokens"
-	case name == "incremental_output":
-		return "stream"
-	case name == "enable_thinking":
-		return "thinking.type"
-	case name == "thinking_budget":
-		return "thinking.budget_tokens"
+	name, rest := conversation.Param(field, members)
+	if name == "messages" { // its blocks are not numbered as the service's items are
+		return name
 	}
-	if rest, ok := strings.CutPrefix(name, "stop"); ok {
-		return "stop_sequences" + rest
-	}
-	return strings.Replace(strings.Replace(name, ".function.parameters", ".input_schema", 1), ".function.", ".", 1)
+	return name + strings.Replace(strings.Replace(rest, ".function.parameters", ".input_schema", 1), ".function.", ".", 1)
 }

@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"fmt"
-
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -25,7 +23,7 @@ func surveyInput(input []byte) (found survey) {
 			switch string(r.Name) {
 			case "content", "output":
 				if r.Kind() == '[' {
-					found.images = hasImage(&r) || found.images
+					found.images = conversation.HasPart(&r, "input_image") || found.images
 				}
 			case "input":
 				found.inputs += len(r.Value())
@@ -33,15 +31,6 @@ func surveyInput(input []byte) (found survey) {
 		}
 	}
 	return found
-}
-
-func hasImage(r *strictjson.Reader) (has bool) {
-	for r.Open('['); r.Element(); {
-		for r.Open('{'); r.Member(); {
-			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), "input_image") || has
-		}
-	}
-	return has
 }
 
 // turns writes items as turns. Calls of tools, and the message before them, are one turn of the assistant.
@@ -67,18 +56,13 @@ func (t *turns) close() {
 }
 
 func (t *turns) write(items []byte) error {
-	index := 0
-	for r := rawjson.Array(items); r.Element(); index++ {
+	return conversation.Each("input", items, func(r *strictjson.Reader) error {
 		var it inputItem
-		err := it.read(&r)
-		if err == nil {
-			err = t.writeItem(&it)
+		if err := it.read(r); err != nil {
+			return err
 		}
-		if err != nil {
-			return conversation.Within(fmt.Sprintf("input[%d]", index), err)
-		}
-	}
-	return nil
+		return t.writeItem(&it)
+	})
 }
 
 // inputItem is an item of the input, with raw values.
@@ -89,34 +73,10 @@ type inputItem struct {
 }
 
 func (it *inputItem) read(r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "An item must be an object.")
-	}
-	r.Open('{')
-	var seen strictjson.Once
-	for seen.Next(r) {
-		switch string(r.Name) {
-		case "type":
-			it.word = r.Value()
-		case "role":
-			it.role = r.Value()
-		case "content":
-			it.content = r.Value()
-		case "call_id":
-			it.id = r.Value()
-		case "name":
-			it.name = r.Value()
-		case "namespace":
-			it.namespace = r.Value()
-		case "arguments":
-			it.arguments = r.Value()
-		case "input":
-			it.customInput = r.Value()
-		case "output":
-			it.output = r.Value()
-		}
-	}
-	return conversation.RefusedName(&seen, r.Name)
+	return conversation.Fields(r, "An item", map[string]*[]byte{
+		"type": &it.word, "role": &it.role, "content": &it.content, "call_id": &it.id, "name": &it.name, "namespace": &it.namespace,
+		"arguments": &it.arguments, "input": &it.customInput, "output": &it.output,
+	})
 }
 
 func (t *turns) writeItem(it *inputItem) error {
@@ -199,38 +159,16 @@ func (t *turns) content(member string, value []byte) error {
 	default:
 		return conversation.BadRequest(member, "%s must be a string or an array of parts.", member)
 	}
-	index := 0
-	for r := rawjson.Array(value); r.Element(); index++ {
-		if err := t.part(&r); err != nil {
-			return conversation.Within(fmt.Sprintf("%s[%d]", member, index), err)
-		}
-	}
-	return nil
+	return conversation.Each(member, value, t.part)
 }
 
 // part writes a part: a text or a picture.
 func (t *turns) part(r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "A part of a content must be an object.")
-	}
 	var word, text, url, file []byte
-	var seen strictjson.Once
-	r.Open('{')
-	for seen.Next(r) {
-		switch string(r.Name) {
-		case "type":
-			word = r.Value()
-		case "text":
-			text = r.Value()
-		case "image_url":
-			url = r.Value()
-		case "file_id":
-			file = r.Value()
-		}
-	}
+	err := conversation.Fields(r, "A part of a content", map[string]*[]byte{"type": &word, "text": &text, "image_url": &url, "file_id": &file})
 	switch kind, picture := rawjson.Decoded(word), rawjson.IsWord(word, "input_image"); {
-	case seen.Fault != "":
-		return conversation.RefusedName(&seen, r.Name)
+	case err != nil:
+		return err
 	case picture && file != nil:
 		return conversation.BadRequest("file_id", "file_id: no files are kept here; send the picture's address or its data in image_url.")
 	case picture && !rawjson.IsString(url):

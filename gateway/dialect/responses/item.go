@@ -99,7 +99,7 @@ func (it *item) appendPart(dst []byte) []byte {
 func (o *output) settle(it *item) {
 	for i := range o.tools {
 		known := &o.tools[i]
-		if string(rawjson.Inside(known.native)) != string(it.name) && !rawjson.IsWord(known.native, string(rawjson.Decoded(quoted(it.name)))) {
+		if native := known.native.Name; string(rawjson.Inside(native)) != string(it.name) && !rawjson.IsWord(native, string(rawjson.Decoded(quoted(it.name)))) {
 			continue
 		}
 		it.name = append(it.name[:0], rawjson.Inside(known.name)...)

@@ -1,33 +1,26 @@
 package responses
 
-import "strings"
+import (
+	"strings"
 
-// members are the client's names of parameters of the service's request that have another there.
+	"sluice/gateway/conversation"
+)
+
 var members = map[string]string{
-	"incremental_output": "stream", "stream": "stream", "max_completion_tokens": "max_output_tokens", "enable_thinking": "reasoning.effort",
-	"response_format": "text.format", "result_format": "",
+	"model": "model", "input.messages": "input", "parameters.incremental_output": "stream", "parameters.stream": "stream",
+	"parameters.max_completion_tokens": "max_output_tokens", "parameters.enable_thinking": "reasoning.effort",
+	"parameters.response_format": "text.format", "parameters.result_format": "",
 }
 
 // Param returns the member of a request that was translated to a field of the service's request, such as parameters.top_p. It is
 // empty if there is none, as for a header.
 func Param(field string) string {
-	if field == "model" {
-		return field
+	name, rest := conversation.Param(field, members)
+	switch name {
+	case "input": // its items are not numbered as the service's turns are
+		return name
+	case "text.format":
+		return name + strings.Replace(rest, ".json_schema", "", 1)
 	}
-	name, ok := strings.CutPrefix(field, "parameters.")
-	if !ok {
-		if strings.HasPrefix(field, "input.messages") {
-			return "input"
-		}
-		return ""
-	}
-	first := name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz_"))]
-	known, ok := members[first]
-	switch {
-	case !ok:
-		return strings.Replace(name, ".function.", ".", 1) // of a tool
-	case first == "response_format":
-		return known + strings.Replace(name[len(first):], ".json_schema", "", 1)
-	}
-	return known
+	return name + strings.Replace(rest, ".function.", ".", 1) // of a tool
 }

@@ -32,55 +32,30 @@ type request struct {
 	temperature, topP          []byte
 	parallel                   []byte
 	stream                     bool
-	warnings                   []string
+	warnings                   conversation.Warnings
 }
 
 // read reads a request. Members that it does not know are refused: none would reach the service.
 func (q *request) read(body []byte) error {
-	r, err := conversation.Open(body)
+	var stream, text, reasoning []byte
+	err := conversation.Members(body, map[string]*[]byte{
+		"model": &q.model, "instructions": &q.instructions, "input": &q.input, "stream": &stream, "tools": &q.toolList, "tool_choice": &q.choice,
+		"max_output_tokens": &q.most, "temperature": &q.temperature, "top_p": &q.topP, "parallel_tool_calls": &q.parallel,
+		"text": &text, "reasoning": &reasoning,
+	}, unsent)
 	if err != nil {
 		return err
 	}
-	var seen strictjson.Once
-	for err == nil && seen.Next(&r) {
-		name := r.Name
-		err = q.member(name, r.Value())
+	if q.stream, err = conversation.Boolean("stream", stream); err != nil {
+		return err
 	}
-	if err := conversation.End(&r, cmp.Or(err, conversation.RefusedName(&seen, r.Name))); err != nil {
+	if _, err = conversation.Boolean("parallel_tool_calls", q.parallel); err != nil {
+		return err
+	}
+	if err := cmp.Or(q.group("text", text), q.group("reasoning", reasoning)); err != nil {
 		return err
 	}
 	return q.check()
-}
-
-func (q *request) member(name, value []byte) (err error) {
-	switch string(name) {
-	case "model":
-		q.model = value
-	case "instructions":
-		q.instructions = value
-	case "input":
-		q.input = value
-	case "stream":
-		q.stream, err = conversation.Boolean("stream", value)
-	case "tools":
-		q.toolList = value
-	case "tool_choice":
-		q.choice = value
-	case "max_output_tokens":
-		q.most = value
-	case "temperature":
-		q.temperature = value
-	case "top_p":
-		q.topP = value
-	case "parallel_tool_calls":
-		_, err = conversation.Boolean("parallel_tool_calls", value)
-		q.parallel = value
-	case "text", "reasoning":
-		return q.group(string(name), value)
-	default:
-		return unsent(name, value)
-	}
-	return err
 }
 
 // unsent accepts a member that is sent nowhere, or refuses it.
@@ -107,7 +82,7 @@ func unsent(name, value []byte) error {
 
 // group reads text and reasoning.
 func (q *request) group(group string, value []byte) error {
-	if rawjson.Kind(value) != '{' {
+	if value != nil && rawjson.Kind(value) != '{' {
 		return conversation.BadRequest(group, "%s: an object is needed.", group)
 	}
 	var seen strictjson.Once
@@ -151,21 +126,13 @@ func (q *request) check() error {
 
 // write writes the service's request. size is the length of the client's body.
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
-	r := &conversation.Request{Path: conversation.TextPath, Model: string(rawjson.Decoded(q.model)), Stream: q.stream}
-	model := models.Service(r.Model)
-	lowered, warning := models.Lower(model, "max_output_tokens", q.most)
-	if q.most = lowered; warning != "" {
-		q.warnings = append(q.warnings, warning)
-	}
-	if q.found.images || models.Sees(model) {
-		r.Path = conversation.MultimodalPath
-	}
+	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream}
+	q.most = models.Lower(models.Service(r.Model), "max_output_tokens", q.most, &q.warnings)
 	echoed := 2*len(q.format) + 512
-	size += len(model) + 256 + 128*q.found.items + 2*q.found.inputs + q.tools.room()
-	if err := models.Ask(size + echoed); err != nil {
+	d, err := models.Draft(r, q.found.images, size+256+128*q.found.items+2*q.found.inputs+q.tools.room(), echoed)
+	if err != nil {
 		return nil, err
 	}
-	d := conversation.NewDraft(model, r.Path == conversation.MultimodalPath, size)
 	if err := q.writeTurns(&d); err != nil {
 		return nil, err
 	}
@@ -200,7 +167,7 @@ func (q *request) writeParameters(d *conversation.Draft) {
 		d.Made("response_format", func(dst []byte) []byte { return appendFormat(dst, q.format) })
 	}
 	if len(q.tools.list) > 0 {
-		d.Made("tools", q.tools.appendTo)
+		d.Tools(q.tools.natives())
 		d.Parameter("tool_choice", q.choice)
 		d.Parameter("parallel_tool_calls", q.parallel)
 	}

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -13,17 +12,15 @@ import (
 // tools are the tools of a request.
 type tools struct {
 	list   []tool
-	left   []string // types of those that the service lacks
-	forced []byte   // what tool_choice is said to be; nil: auto
+	left   conversation.Left
+	forced []byte // what tool_choice is said to be; nil: auto
 }
 
 // tool is a tool that the service has as a function. Values are raw; nil: absent.
 type tool struct {
-	name, namespace                 []byte // the client's; strings
-	native                          []byte // the service's name, a string
-	description, parameters, strict []byte
-	custom                          bool // it takes one text
-	grammar                         []byte
+	name, namespace []byte            // the client's; strings
+	native          conversation.Tool // the service's
+	custom          bool              // it takes one text
 }
 
 // read reads the list of tools. Those that the service lacks are left out; [request.choose] tells the client.
@@ -31,72 +28,42 @@ func (t *tools) read(list []byte) error {
 	if list != nil && rawjson.Kind(list) != '[' {
 		return conversation.BadRequest("tools", "tools: an array of tools is needed.")
 	}
-	index := 0
-	for r := rawjson.Array(list); r.Element(); index++ {
-		if err := t.readTool(r.Value(), nil); err != nil {
-			return conversation.Within(fmt.Sprintf("tools[%d]", index), err)
-		}
-	}
-	return nil
+	return t.readEach(list, nil)
 }
 
-func (t *tools) readTool(value, namespace []byte) error {
-	if rawjson.Kind(value) != '{' {
-		return conversation.BadRequest("", "A tool must be an object.")
-	}
+// readEach reads the tools in a namespace, or those in none.
+func (t *tools) readEach(list, namespace []byte) error {
+	return conversation.Each("tools", list, func(r *strictjson.Reader) error { return t.readTool(r, namespace) })
+}
+
+func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	it := tool{namespace: namespace}
 	var word, inner, format []byte
-	var seen strictjson.Once
-	r := rawjson.Object(value)
-	for seen.Next(&r) {
-		switch string(r.Name) {
-		case "type":
-			word = r.Value()
-		case "name":
-			it.name = r.Value()
-		case "description":
-			it.description = r.Value()
-		case "parameters":
-			it.parameters = r.Value()
-		case "strict":
-			it.strict = r.Value()
-		case "format":
-			format = r.Value()
-		case "tools":
-			inner = r.Value()
-		}
-	}
+	err := conversation.Fields(r, "A tool", map[string]*[]byte{
+		"type": &word, "name": &it.name, "description": &it.native.Description, "parameters": &it.native.Parameters, "strict": &it.native.Strict,
+		"format": &format, "tools": &inner,
+	})
 	kind := rawjson.Decoded(word)
 	switch {
-	case seen.Fault != "":
-		return conversation.RefusedName(&seen, r.Name)
-	case len(t.list)+len(t.left) == conversation.MostTools:
+	case err != nil:
+		return err
+	case len(t.list)+t.left.Count == conversation.MostTools:
 		return conversation.TooMany("")
 	case len(kind) == 0:
 		return conversation.BadRequest("type", "A tool must have a type.")
 	case string(kind) != "function" && string(kind) != "custom" && string(kind) != "namespace":
-		t.left = append(t.left, string(conversation.Brief(kind)))
+		t.left.Add(word)
 		return nil
 	case !rawjson.IsString(it.name):
 		return conversation.BadRequest("name", "A tool of the type %s must have a name.", kind)
 	case string(kind) == "namespace":
-		return t.readNamespace(it.name, inner)
+		return t.readEach(inner, it.name)
 	}
-	if it.custom = string(kind) == "custom"; it.custom && rawjson.IsWord(rawjson.Find(format, "type"), "grammar") {
-		it.grammar = format
+	if it.custom = string(kind) == "custom"; it.custom {
+		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textAlone)
 	}
-	it.native = t.freeName(&it)
+	it.native.Name = t.freeName(&it)
 	t.list = append(t.list, it)
-	return nil
-}
-
-func (t *tools) readNamespace(name, list []byte) error {
-	index := 0
-	for r := rawjson.Array(list); r.Element(); index++ {
-		if err := t.readTool(r.Value(), name); err != nil {
-			return conversation.Within(fmt.Sprintf("tools[%d]", index), err)
-		}
-	}
 	return nil
 }
 
@@ -104,11 +71,11 @@ func (t *tools) readNamespace(name, list []byte) error {
 func (t *tools) freeName(it *tool) []byte {
 	for i := range t.list {
 		switch before := &t.list[i]; {
-		case !sameText(before.native, it.name):
+		case !sameText(before.native.Name, it.name):
 		case it.namespace != nil:
 			return it.qualified()
 		case before.namespace != nil:
-			before.native = before.qualified()
+			before.native.Name = before.qualified()
 		}
 	}
 	return it.name
@@ -122,7 +89,7 @@ func (it *tool) qualified() []byte {
 func (t *tools) native(namespace, name []byte) []byte {
 	for i := range t.list {
 		if it := &t.list[i]; sameText(it.name, name) && sameText(it.namespace, namespace) {
-			return it.native
+			return it.native.Name
 		}
 	}
 	return name
@@ -142,46 +109,33 @@ func sameText(a, b []byte) bool {
 // room is how many bytes the tools need beyond what the client's take.
 func (t *tools) room() (size int) {
 	for i := range t.list {
-		size += 256 + 2*len(t.list[i].grammar)
+		size += 256
+		if it := &t.list[i]; it.custom {
+			size += len(it.native.Description)
+		}
 	}
 	return size
 }
 
-// appendTo appends the tools as the service has them.
-func (t *tools) appendTo(dst []byte) []byte {
-	dst = append(dst, '[')
+// natives are the tools as the service has them.
+func (t *tools) natives() []conversation.Tool {
+	list := make([]conversation.Tool, len(t.list))
 	for i := range t.list {
-		dst = t.list[i].appendTo(rawjson.Next(dst))
+		list[i] = t.list[i].native
 	}
-	return append(dst, ']')
+	return list
 }
 
 // textAlone is the schema of a custom tool, whose one argument is a text.
 const textAlone = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-func (it *tool) appendTo(dst []byte) []byte {
-	dst = append(append(dst, `{"type":"function","function":{"name":`...), it.native...)
-	description, parameters := it.description, it.parameters
-	if it.custom {
-		description, parameters = it.explained(), []byte(textAlone)
+// explained is the description of a custom tool with the grammar of its text, if that has one: the service has no other place for it.
+func explained(description, format []byte) []byte {
+	definition := rawjson.Find(format, "definition")
+	if !rawjson.IsWord(rawjson.Find(format, "type"), "grammar") || !rawjson.IsString(definition) {
+		return description
 	}
-	for _, member := range [...]conversation.Parameter{
-		{Name: []byte("description"), Value: description}, {Name: []byte("parameters"), Value: parameters}, {Name: []byte("strict"), Value: it.strict},
-	} {
-		if member.Value != nil {
-			dst = append(rawjson.Name(dst, member.Name), member.Value...)
-		}
-	}
-	return append(dst, "}}"...)
-}
-
-// explained is the description of a custom tool with the grammar of its text, which the service has no other place for.
-func (it *tool) explained() []byte {
-	definition := rawjson.Find(it.grammar, "definition")
-	if !rawjson.IsString(definition) {
-		return it.description
-	}
-	text := rawjson.Text(it.description, "") + "\n\nThe input follows this grammar (" + rawjson.Text(rawjson.Find(it.grammar, "syntax"), "lark") + "):\n"
+	text := rawjson.Text(description, "") + "\n\nThe input follows this grammar (" + rawjson.Text(rawjson.Find(format, "syntax"), "lark") + "):\n"
 	return rawjson.Quote(nil, strings.TrimLeft(text, "\n")+string(rawjson.Decoded(definition)))
 }
 
@@ -189,7 +143,8 @@ func (it *tool) explained() []byte {
 func (t *tools) renamed() (list []tool) {
 	for i := range t.list {
 		if it := &t.list[i]; it.custom || it.namespace != nil {
-			list = append(list, tool{name: bytes.Clone(it.name), namespace: bytes.Clone(it.namespace), native: bytes.Clone(it.native), custom: it.custom})
+			name := conversation.Tool{Name: bytes.Clone(it.native.Name)}
+			list = append(list, tool{name: bytes.Clone(it.name), namespace: bytes.Clone(it.namespace), native: name, custom: it.custom})
 		}
 	}
 	return list

@@ -1,0 +1,54 @@
+// Drives the AI SDK with its default provider against Sluice. Each line on standard output names a topic that passed.
+const assert = require('node:assert/strict');
+const { embedMany, generateText, Output, stepCountIs, streamText, tool } = require('ai');
+const { openai } = require('@ai-sdk/openai'); // OPENAI_BASE_URL and OPENAI_API_KEY
+const { z } = require('zod');
+
+const model = openai('llm-plus'); // speaks Responses
+const prompt = 'What is a sluice?';
+
+let whole;
+async function text() {
+  const answer = await generateText({ model, prompt });
+  assert(answer.text && answer.finishReason === 'stop' && answer.usage.totalTokens > 0);
+  whole = answer.text;
+  assert((await generateText({ model: openai.chat('llm-plus'), prompt })).text);
+}
+
+async function stream() {
+  const parts = [];
+  const answer = streamText({ model, prompt });
+  for await (const part of answer.textStream) parts.push(part);
+  assert(parts.length > 2);
+  assert.equal(parts.join(''), whole);
+  assert.equal(await answer.finishReason, 'stop');
+}
+
+async function object() {
+  const schema = z.object({ name: z.string(), length_km: z.number().int() });
+  const { output } = await generateText({ model, prompt: 'A river', output: Output.object({ schema }) });
+  assert(output.name && Number.isInteger(output.length_km));
+}
+
+async function tools() {
+  const rivers = [];
+  const water_level = tool({
+    description: 'The level of a river',
+    inputSchema: z.object({ river: z.string() }),
+    execute: async ({ river }) => (rivers.push(river), '2.1 m'),
+  });
+  const answer = await generateText({ model, prompt: 'Which water_level has the Elbe?', tools: { water_level }, stopWhen: stepCountIs(3) });
+  assert(rivers.length === 1 && answer.steps.length === 2 && answer.text, `${rivers} in ${answer.steps.length} steps`);
+}
+
+async function embeddings() {
+  const { embeddings, usage } = await embedMany({ model: openai.embedding('llm-embedding'), values: ['A mill', 'A lock'] });
+  assert(embeddings.length === 2 && embeddings[0].length === 1024 && usage.tokens > 0);
+}
+
+(async () => {
+  for (const [topic, drive] of Object.entries({ text, stream, object, tools, embeddings })) {
+    await drive();
+    console.log(topic);
+  }
+})();

@@ -1,0 +1,130 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"sluice/gateway/conversation"
+	"sluice/gateway/rawjson"
+)
+
+// Embeddings translates the body of POST /v1/embeddings. Its errors are of type [*conversation.Refusal]. The result holds no part of the
+// body.
+func Embeddings(body []byte, models *conversation.Models) (*conversation.Request, error) {
+	var q embeddings
+	if err := conversation.Members(body, map[string]*[]byte{"model": &q.model, "input": &q.input}, q.member); err != nil {
+		return nil, err
+	}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	r := &conversation.Request{Path: models.Embeddings, Model: string(rawjson.Decoded(q.model))}
+	r.Whole = vectors{r.Model, q.base64}.append
+	model := models.Service(r.Model)
+	size := len(body) + len(model) + 64
+	if err := models.Ask(size); err != nil {
+		return nil, err
+	}
+	b := rawjson.Quote(append(make([]byte, 0, size), `{"model":`...), model)
+	b = append(b, `,"input":{"texts":`...)
+	if rawjson.IsString(q.input) {
+		b = append(append(append(b, '['), q.input...), ']')
+	} else {
+		b = append(b, q.input...)
+	}
+	b = q.parameters.AppendTo(append(b, `},"parameters":{`...))
+	r.Body = append(b, "}}"...)
+	return r, nil
+}
+
+// embeddings is a request for embeddings. Values are raw.
+type embeddings struct {
+	model, input []byte
+	base64       bool
+	parameters   conversation.Parameters
+}
+
+func (q *embeddings) member(name, value []byte) error {
+	switch string(name) {
+	case "encoding_format":
+		q.base64 = rawjson.IsWord(value, "base64")
+		if !q.base64 && !rawjson.IsWord(value, "float") {
+			return conversation.BadRequest("encoding_format", `encoding_format: "float" or "base64" is allowed.`)
+		}
+	case "dimensions":
+		q.parameters.Add([]byte("dimension"), value)
+	case "user":
+		// accepted, but not sent to the service
+	case "dimension":
+		return refuseReserved(string(name))
+	default:
+		q.parameters.Add(name, value)
+	}
+	return nil
+}
+
+func (q *embeddings) check() error {
+	if err := conversation.CheckModel(q.model); err != nil {
+		return err
+	}
+	if kind := rawjson.Kind(q.input); kind != '"' && kind != '[' {
+		return conversation.BadRequest("input", "input: a text or an array of texts is needed.")
+	}
+	for r := rawjson.Array(q.input); r.Element(); {
+		if !rawjson.IsString(r.Value()) {
+			return conversation.BadRequest("input", "input: the service reads texts alone; send texts in place of tokens.")
+		}
+	}
+	return nil
+}
+
+// EmbeddingsParam returns the member of a request that was translated to a field of the service's request. It is empty if there is none.
+func EmbeddingsParam(field string) string {
+	name, rest := conversation.Param(field, map[string]string{"model": "model", "input.texts": "input", "parameters.dimension": "dimensions"})
+	return name + rest
+}
+
+// vectors writes the answer to a request for embeddings.
+type vectors struct {
+	model  string // as the client named it
+	base64 bool   // of little-endian numbers of 32 bits, in place of an array
+}
+
+// append appends the service's answer in OpenAI's form.
+func (v vectors) append(dst, native []byte) ([]byte, error) {
+	answer, ok := conversation.ReadObject(native)
+	list := rawjson.Find(rawjson.Find(answer, "output"), "embeddings")
+	if !ok || rawjson.Kind(list) != '[' {
+		return dst, conversation.Unreadable()
+	}
+	dst = append(dst, `{"object":"list","data":[`...)
+	position := 0
+	for r := rawjson.Array(list); r.Element(); position++ {
+		one := r.Value()
+		index := rawjson.Find(one, "text_index")
+		if index == nil {
+			index = strconv.AppendInt(nil, int64(position), 10)
+		}
+		dst = append(append(rawjson.Next(dst), `{"object":"embedding","index":`...), index...)
+		dst = append(v.vector(append(dst, `,"embedding":`...), rawjson.Find(one, "embedding")), '}')
+	}
+	dst = rawjson.Quote(append(dst, `],"model":`...), v.model)
+	usage := conversation.ReadUsage(rawjson.Find(answer, "usage"))
+	total := usage.Total()
+	dst = append(append(dst, `,"usage":{"prompt_tokens":`...), total...)
+	return append(append(append(dst, `,"total_tokens":`...), total...), "}}"...), nil
+}
+
+func (v vectors) vector(dst, numbers []byte) []byte {
+	if !v.base64 {
+		return rawjson.AppendOrNull(dst, numbers)
+	}
+	var packed []byte
+	for r := rawjson.Array(numbers); r.Element(); {
+		n, _ := strconv.ParseFloat(string(r.Value()), 32) // what is no number counts as 0: the answer is paid for
+		packed = binary.LittleEndian.AppendUint32(packed, math.Float32bits(float32(n)))
+	}
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), packed), '"')
+}
