@@ -268,6 +268,46 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	})
 }
 
+// What is known of tries goes with its event: if there are too many, when its life ends, and when the outcome comes later than that.
+func TestRowsOfTriesGoWithTheirEvents(t *testing.T) {
+	forms(t, func(f *form) {
+		if f.client == nil {
+			return // in memory they are a part of the event
+		}
+		rows := func() (n int64) {
+			for _, key := range f.client.Keys(f.Context(), keyOf("search", "tried:*")).Val() {
+				n += f.client.HLen(f.Context(), key).Val()
+			}
+			return n
+		}
+		write := func(n int) (last event.Delivery) {
+			for range n {
+				f.write("search", "1", jobs, ops)
+				for _, d := range f.due(2, jobs, ops) {
+					last = f.tried(d, event.Delivered, 0)
+				}
+			}
+			return last
+		}
+		write(1000)
+		if n := rows(); n != int64(2*bounds.Most) {
+			f.Errorf("%d rows of tries, %d events are kept with two each", n, bounds.Most)
+		}
+		f.write("search", "slow", jobs)
+		slow := f.due(1, jobs)[0]
+		write(bounds.Most)
+		f.tried(slow, event.Waiting, time.Second)
+		if n := rows(); n != int64(2*bounds.Most) {
+			f.Errorf("%d rows after a try of an event that is kept no more", n)
+		}
+		f.clock.Move(bounds.Keep + time.Second)
+		write(3) // each drops a hundred
+		if n := rows(); n != 6 {
+			f.Errorf("%d rows of three events and of those whose life has ended", n)
+		}
+	})
+}
+
 // A hook's room is for the events of all owners together, and a call takes no more than its caller has room for.
 func TestRoomIsForAllOwners(t *testing.T) {
 	forms(t, func(f *form) {

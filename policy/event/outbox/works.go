@@ -16,7 +16,7 @@ import (
 
 var (
 	takeScript       = newScript("head", "take_work")
-	workedScript     = newScript("head", "write", "worked")
+	workedScript     = newScript("head", "tries", "write", "worked")
 	workOwnersScript = newScript("head", "work_owners")
 	workMarkedScript = newScript("head", "work_marked")
 )
