@@ -180,7 +180,7 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 func (p *process) mirror(force *inForce) func() int {
 	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks)})
 	m := mirror.New(mirror.Config{
-		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
+		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
 	})

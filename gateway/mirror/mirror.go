@@ -58,6 +58,8 @@ type Config struct {
 	Works Works
 	// Fetch writes the picture at an address, as [upstream.Fetcher.Copy] does.
 	Fetch func(ctx context.Context, w io.Writer, address string) (contentType string, err error)
+	// To names who listens to an event.
+	To event.Routes
 	// Keep is for how long pictures of teams are kept that have them stored, by team.
 	Keep func() map[string]time.Duration
 	// First reports whether this replica is the first of all to use a name.
@@ -112,7 +114,7 @@ func (m *Mirror) tellLate(ctx context.Context) {
 	late, err := m.Works.LateWork(ctx, mostLate)
 	m.works(err)
 	for i := range late {
-		_, err := m.Works.Worked(ctx, &late[i], event.Progress{Tell: late[i].Success()}) // if it fails, some replica does it after the lease
+		_, err := m.Works.Worked(ctx, &late[i], late[i].Release(m.To)) // if it fails, some replica does it after the lease
 		m.works(err)
 	}
 }

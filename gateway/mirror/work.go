@@ -81,7 +81,7 @@ func (m *Mirror) try(ctx context.Context, w *event.Work) {
 func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
 	if !w.Waits() {
 		m.note(w, time.Time{})
-		m.record(ctx, w, event.Progress{Done: true, Tell: w.Success(), Beside: w.StoredLater()})
+		m.record(ctx, w, w.Release(m.To))
 		return
 	}
 	wait := awayPause // of a store that is away: what waits goes on soon after it is back

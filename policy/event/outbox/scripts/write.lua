@@ -1,5 +1,5 @@
 -- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
--- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms, or 0) is not
+-- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms) is not
 -- written yet: the work is kept instead.
 
 -- hook_of is the hook of a target.
@@ -36,7 +36,7 @@ local function keep_work(w, ms)
   local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
   redis.call('HSET', works, w.task, w.text)
   redis.call('ZADD', TEAM .. 'works:due', ms, w.task)
-  if w.wait > 0 then redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task) end
+  redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task)
   for _, key in ipairs({works, TEAM .. 'works:due', TEAM .. 'works:late'}) do redis.call('PEXPIRE', key, w.keep) end
   redis.call('HSET', succeeded, w.task, w.pictures)
   redis.call('PEXPIRE', succeeded, w.remember)
