@@ -457,13 +457,19 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		go other.Run(ctx)
-		none := func(string, event.Type, string) []event.Target { return nil }
+		none, known := func(string, event.Type, string) []event.Target { return nil }, true
+		if New(w.box, time.Now).Known() {
+			t.Error("it was never read who is followed")
+		}
 		time.Sleep(spread)
 		writes := func(want bool, team string, kind event.Type) {
 			t.Helper()
 			for n, f := range []*Feed{w.feed, other} {
 				if to := f.Routes(none)(team, kind, ""); (to != nil) != want || len(to) > 0 {
 					t.Errorf("%d: %s %s: %v", n, team, kind, to)
+				}
+				if f.Known() != known {
+					t.Errorf("%d: %t", n, f.Known())
 				}
 			}
 		}
@@ -480,8 +486,10 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 		}
 		w.set(true, nil)
 		time.Sleep(spread + followEvery)
+		known = false
 		writes(true, "shop", event.TaskFailed)
 		writes(false, "shop", event.RequestSettled)
+		known = true
 		w.set(false, nil)
 		time.Sleep(spread)
 		writes(false, "shop", event.TaskFailed)

@@ -22,7 +22,7 @@ type Work struct {
 	Day      string          `json:"day"`  // of the task's end in UTC, as in "2026/11/26": the pictures are stored below it
 	Ends     time.Time       `json:"ends"` // when the pictures' addresses expire
 	Pictures []Picture       `json:"pictures"`
-	Tries    int             `json:"tries,omitempty"` // so far, without those that stored a picture
+	Tries    int             `json:"tries,omitempty"`    // so far, without those that stored a picture
 	Callback string          `json:"callback,omitempty"` // of the request that made the task
 	Head     json.RawMessage `json:"head"`               // the data of the events that tell of it, without results
 }
