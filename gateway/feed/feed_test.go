@@ -295,7 +295,7 @@ func TestTheOutboxIsAway(t *testing.T) {
 		}
 		w.open(again, "search", "", w.wrote["search"][0])
 		if _, err := w.feed.Open(w.Context(), Query{Team: "search"}); !errors.Is(err, errAway) {
-			t.Error("a stream from now on is opened, and nobody knows when that is:", err)
+			t.Error("a stream from now on is opened while the newest event is not known:", err)
 		}
 		w.set(false, m)
 		w.write("search", 2*recent, event.TaskSucceeded)
@@ -331,7 +331,7 @@ func TestTheOutboxLosesItsMemory(t *testing.T) {
 }
 
 // A client that does not read holds up no other, and no memory beyond what is kept for all. When it reads again, it misses nothing.
-func TestASlowClientHoldsUpNobody(t *testing.T) {
+func TestASlowClientHoldsUpNoOther(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, quick := &client{}, new(client)
 		w.open(slow, "search", "")

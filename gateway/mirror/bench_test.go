@@ -32,7 +32,7 @@ type bench struct {
 	hosts   map[string]error // by address, why the host does not give it; absent: it does
 	fetched []string
 	tally   map[string]int
-	deaf    bool // nobody listens
+	deaf    bool // there is no listener
 }
 
 // switched is a store that may be away.
@@ -119,7 +119,7 @@ func (b *bench) host(address string, err error) {
 	b.hosts[address] = err
 }
 
-// to is a stream of the team that wants every event, unless nobody listens.
+// to is a stream of the team that wants every event, unless there is no listener.
 func (b *bench) to(string, event.Type, string) []event.Target {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -250,7 +250,7 @@ func TestAKeyThatExpiresIsTold(t *testing.T) {
 		wait(3 * day)
 		w.tells("search", line("7"))
 		wait(20 * day)
-		w.tells("search") // nobody looked in its last day
+		w.tells("search") // no replica looked in its last day
 	})
 }
 
@@ -303,7 +303,7 @@ func TestAStarvedTeamIsTold(t *testing.T) {
 		w.tells("search")
 		minutes(3, 10, 6)
 		w.tells("search", line)
-		w.pass(10 * time.Minute) // nobody asks
+		w.pass(10 * time.Minute) // the team sends no requests
 		minutes(8, 10, 6)
 		w.tells("search", line)
 		example(w.T, line)

@@ -141,7 +141,7 @@ var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
-// Event is the event that tells of a task's end, to be written with its charge; nil: nobody wants it. body is the task's last answer, which
+// Event is the event that tells of a task's end, to be written with its charge; nil: there is no listener. body is the task's last answer, which
 // names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]

@@ -73,7 +73,7 @@ func (w *Work) Release(to Routes) Progress {
 	return p
 }
 
-// draft is an event of the work; nil: nobody listens.
+// draft is an event of the work; nil: there is no listener.
 func (w *Work) draft(of Type, to Routes) *Draft {
 	targets := to(w.Team, of, w.Callback)
 	if targets == nil {

@@ -150,7 +150,7 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 	})
 }
 
-// Pictures that nobody is told of are stored all the same; and where none was stored later, nothing is told.
+// Pictures of a team without listeners are stored all the same. Where no picture was stored later, no second event is written.
 func TestNothingIsToldInVain(t *testing.T) {
 	forms(t, func(f *form) {
 		f.succeed("search", "quiet", "https://a/1")

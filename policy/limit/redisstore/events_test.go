@@ -102,7 +102,7 @@ func TestAnEventIsWrittenWithItsCharge(t *testing.T) {
 		if charge(f.held(h)) || strings.Contains(written(f, events, "search"), "unknown") {
 			f.Error("what is not charged has no event")
 		}
-		if list, _, err := events.Due(context.Background(), map[event.Address]int{{Owner: "search", Hook: "jobs"}: 9}, 9); err != nil || len(list) != 2 {
+		if list, _, err := events.Due(context.Background(), event.Rooms{Hooks: map[event.Address]event.Room{{Owner: "search", Hook: "jobs"}: {Most: 9}}}, 9); err != nil || len(list) != 2 {
 			f.Error(list, err)
 		}
 	})

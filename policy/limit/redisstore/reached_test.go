@@ -182,7 +182,7 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 		if f.client != nil { // as if the reply had been lost before the index knew of it
 			f.client.Del(t.Context(), "sl1:due")
 		}
-		list, _, err := events.Due(context.Background(), map[event.Address]int{ops: 9}, 9)
+		list, _, err := events.Due(context.Background(), event.Rooms{Hooks: map[event.Address]event.Room{ops: {Most: 9}}}, 9)
 		if err != nil || len(list) != 1 || strings.Contains(string(list[0].Event.Bytes()), `"team"`) {
 			f.Fatal(list, err)
 		}
