@@ -10,7 +10,6 @@
 package mirror
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -28,7 +27,6 @@ const (
 	awayPause = 10 * time.Second // between two tries while the store is away
 	mostLate  = 100              // successes that are told in one look
 	putFor    = time.Minute      // one picture
-	largeKept = 8 << 20          // bytes of a buffer that is used again
 )
 
 // Works are the tasks whose pictures wait. Package event has one form, package outbox the other.
@@ -72,8 +70,8 @@ type Config struct {
 // Mirror stores pictures. Any number of replicas may run one. It is safe for concurrent use.
 type Mirror struct {
 	Config
-	ready   chan struct{}      // there is room again
-	buffers chan *bytes.Buffer // of pictures
+	ready   chan struct{} // there is room again
+	buffers chan *buffer  // of pictures
 
 	mu       sync.Mutex
 	flying   int
@@ -85,9 +83,13 @@ type Mirror struct {
 
 // New builds a Mirror. It starts nothing.
 func New(config Config) *Mirror {
-	m := &Mirror{Config: config, ready: make(chan struct{}, 1), buffers: make(chan *bytes.Buffer, together), waits: waiting{}}
+	m := &Mirror{Config: config, ready: make(chan struct{}, 1), buffers: make(chan *buffer, together), waits: waiting{}}
+	large := make(chan struct{}, larges)
+	for range larges {
+		large <- struct{}{}
+	}
 	for range together {
-		m.buffers <- new(bytes.Buffer)
+		m.buffers <- &buffer{large: large}
 	}
 	return m
 }
