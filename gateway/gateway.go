@@ -150,7 +150,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
 	g.usage = usage.New(g.deps.Accounts, loads, tasks)
-	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Outbox: deps.Outbox, To: deps.To})
+	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Outbox: deps.Outbox, To: deps.To, Known: deps.Feed.Known})
 	g.setTeams(deps.Teams)
 	g.routes = newRoutes(g.table())
 	if config.OpenAI {

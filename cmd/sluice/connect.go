@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"sluice/cmd/sluice/peers"
 	"sluice/cmd/sluice/settings"
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
 	"sluice/policy/event"
 	"sluice/policy/teams"
@@ -29,12 +31,40 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 	}
 	trip := &http.Transport{Proxy: tunnel(&c.Settings).Proxy, DisableKeepAlives: true}
 	all = append(append(all, c.services(trip)...), issuers(c.OIDCIssuer, file, trip)...)
+	if c.MirrorURL.String() != "" {
+		all = append(all, peers.Peer{Name: "the mirror", Try: c.pictures})
+	}
 	networks := settings.Prefixes(c.HookNetworks)
 	all = append(all, hookNames(event.Operators, file.Hooks, networks)...)
 	for _, team := range file.List {
 		all = append(all, hookNames(team.ID, team.Hooks, networks)...)
 	}
 	return peers.Try(ctx, p.stdout, all)
+}
+
+// pictures puts, finds and removes an object in the store of pictures: what replicas do there.
+func (c *configuration) pictures(ctx context.Context) (time.Duration, string, error) {
+	begun := time.Now()
+	kept, err := openPictures(c.MirrorURL, c.Mirror)
+	if err != nil {
+		return 0, "", err
+	}
+	const prefix = "sluice-check/" // a team's folder, if one has this id
+	key := prefix + rand.Text() + ".txt"
+	if err = kept.Put(ctx, key, &store.Object{Body: []byte("sluice check --connect"), Type: "text/plain"}); err != nil {
+		return 0, "", fmt.Errorf("it takes no object: %w", err)
+	}
+	list, err := kept.List(ctx, key, "", 1)
+	if err == nil && len(list) == 0 {
+		err = store.ErrAbsent
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("it does not list what was put: %w", err)
+	}
+	if err = kept.Delete(ctx, list); err != nil {
+		return 0, "", fmt.Errorf("it does not remove %s: %w", key, err)
+	}
+	return time.Since(begun), "", nil
 }
 
 // noTask is the id of a task that no account has.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/gateway/mirror/store"
 	"sluice/gateway/simulator"
 )
 
@@ -20,16 +21,17 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	}))
 	defer issuer.Close()
 	file := write(t, someTeams+fmt.Sprintf("    hooks: [{id: chat, url: \"https://localhost/CANARY\", kind: slack, events: [\"*\"]}]\nissuers: [{url: %q, audience: sluice, teams: {a: search}}]\n", issuer.URL))
+	pictures := t.TempDir()
 	environ := func(key, redis string) []string {
 		return []string{
 			"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=" + key, "SLUICE_TEAMS_FILE=" + file, "SLUICE_REDIS_URL=" + redis,
-			"SLUICE_REDIS_TIMEOUT=5s", "HTTPS_PROXY=http://CANARY.example:3128",
+			"SLUICE_REDIS_TIMEOUT=5s", "SLUICE_MIRROR_URL=file://" + pictures, "SLUICE_MIRROR_PROXY=true", "SLUICE_RESULT_HOSTS=a.example", "HTTPS_PROXY=http://CANARY.example:3128",
 		}
 	}
 	got := command(t.Context(), environ("sk-upstream", startRedis(t).url()), "check", "--connect")
 	for _, want := range []string{
 		"warning: SLUICE_UPSTREAM_PROXY: not set, so the service is reached directly; the environment's HTTPS_PROXY is not used\n",
-		"ok: Redis, ", "ok: the service, account main, ", "ok: the issuer " + issuer.URL + ", ",
+		"ok: Redis, ", "ok: the mirror, ", "ok: the service, account main, ", "ok: the issuer " + issuer.URL + ", ",
 		"warning: the name of hook chat of search, ", "it leads to a private address, which SLUICE_HOOK_NETWORKS does not list\n",
 	} {
 		if !strings.Contains(got.stdout, want) {
@@ -42,9 +44,15 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	if len(service.Requests()) != 1 {
 		t.Errorf("the service got %d requests", len(service.Requests()))
 	}
+	if left, err := store.Open(store.Address{Dir: pictures}, store.Keys{}); err != nil {
+		t.Error(err)
+	} else if list, err := left.List(t.Context(), "", "", 9); err != nil || len(list) > 0 {
+		t.Errorf("the mirror keeps %v, %v", list, err)
+	}
+	pictures = file // no folder
 	got = command(t.Context(), environ("sk-CANARY", "redis://127.0.0.1:1"), "check", "--connect")
 	if got.code != exitFailure || !strings.Contains(got.stdout, "wrong: Redis: ") || !strings.Contains(got.stdout, "wrong: the service, account main: the key is refused with 401\n") ||
-		!strings.Contains(got.stderr, "2 of 4 cannot be reached") || strings.Contains(got.text(), "CANARY") {
+		!strings.Contains(got.stderr, "3 of 5 cannot be reached") || !strings.Contains(got.stdout, "wrong: the mirror: ") || strings.Contains(got.text(), "CANARY") {
 		t.Errorf("%+v", got)
 	}
 }

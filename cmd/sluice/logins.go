@@ -33,6 +33,9 @@ func (f *inForce) routes(owner string, t event.Type, callback string) []event.Ta
 	return to(owner, t, callback)
 }
 
+// known reports whether it is known who reads streams.
+func (f *inForce) known() bool { return f.feed.Load().Known() }
+
 // OfKey implements [access.Teams].
 func (f *inForce) OfKey(presented string) (team, key string, ok bool) {
 	t, k, ok := f.file.Load().Lookup(presented, time.Now())

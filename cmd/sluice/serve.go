@@ -101,7 +101,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
 	if err == nil {
-		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, force.routes)})
+		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, force.routes, force.known)})
 	}
 	if err == nil && s.fill != nil {
 		err = s.fill(ctx, p.kept)
@@ -149,7 +149,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })
 	}
 	p.works = append(p.works, notices.New(notices.Config{
-		Outbox: p.kept.outbox, To: force.routes, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
+		Outbox: p.kept.outbox, To: force.routes, Known: force.known, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
 	}).Run)
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, watched.Hooks, logger})
@@ -181,7 +181,7 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 func (p *process) mirror(force *inForce) func() int {
 	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks)})
 	m := mirror.New(mirror.Config{
-		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
+		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
 	})

@@ -295,7 +295,7 @@ func TestTheOutboxIsAway(t *testing.T) {
 		}
 		w.open(again, "search", "", w.wrote["search"][0])
 		if _, err := w.feed.Open(w.Context(), Query{Team: "search"}); !errors.Is(err, errAway) {
-			t.Error("a stream from now on is opened, and nobody knows when that is:", err)
+			t.Error("a stream from now on is opened while the newest event is not known:", err)
 		}
 		w.set(false, m)
 		w.write("search", 2*recent, event.TaskSucceeded)
@@ -331,7 +331,7 @@ func TestTheOutboxLosesItsMemory(t *testing.T) {
 }
 
 // A client that does not read holds up no other, and no memory beyond what is kept for all. When it reads again, it misses nothing.
-func TestASlowClientHoldsUpNobody(t *testing.T) {
+func TestASlowClientHoldsUpNoOther(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, quick := &client{}, new(client)
 		w.open(slow, "search", "")
@@ -457,13 +457,19 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		go other.Run(ctx)
-		none := func(string, event.Type, string) []event.Target { return nil }
+		none, known := func(string, event.Type, string) []event.Target { return nil }, true
+		if New(w.box, time.Now).Known() {
+			t.Error("it was never read who is followed")
+		}
 		time.Sleep(spread)
 		writes := func(want bool, team string, kind event.Type) {
 			t.Helper()
 			for n, f := range []*Feed{w.feed, other} {
 				if to := f.Routes(none)(team, kind, ""); (to != nil) != want || len(to) > 0 {
 					t.Errorf("%d: %s %s: %v", n, team, kind, to)
+				}
+				if f.Known() != known {
+					t.Errorf("%d: %t", n, f.Known())
 				}
 			}
 		}
@@ -480,8 +486,10 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 		}
 		w.set(true, nil)
 		time.Sleep(spread + followEvery)
+		known = false
 		writes(true, "shop", event.TaskFailed)
 		writes(false, "shop", event.RequestSettled)
+		known = true
 		w.set(false, nil)
 		time.Sleep(spread)
 		writes(false, "shop", event.TaskFailed)

@@ -30,12 +30,18 @@ func (m *marks) last() *followed {
 	return new(followed)
 }
 
-// has reports whether a team is followed. What was read too long ago may miss one, so then every team is.
+// known reports whether no team is missing: what was read too long ago may miss one.
+func (m *marks) known(now time.Time) bool { return now.Sub(m.last().read) < spread }
+
+// has reports whether a team is followed. While that is not known every team is.
 func (m *marks) has(team string, now time.Time) bool {
-	known := m.last()
-	_, has := known.teams[team]
-	return has || now.Sub(known.read) >= spread
+	_, has := m.last().teams[team]
+	return has || !m.known(now)
 }
+
+// Known reports whether it is known of which teams a stream is open anywhere. If not, [Feed.Routes] has those of all teams wanted: what is told
+// once only waits until it is known, because it would count as told.
+func (f *Feed) Known() bool { return f == nil || f.marks.known(f.now()) }
 
 // Routes are those to hooks, and nowhere for an event that only streams want. It reads memory alone, because requests wait for it.
 func (f *Feed) Routes(hooks event.Routes) event.Routes {

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"net/url"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +31,8 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook and 256 in all, so that a slow receiver holds up
-// no other. The outbox keeps the four over all replicas.
+// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook, 32 to the hooks of one host, and 256 in all, so
+// that a slow receiver holds up no other. The outbox keeps the four over all replicas.
 // Any number of replicas may run one: the outbox leases each delivery to one of them. It is safe for concurrent use.
 type Deliverer struct {
 	Config
@@ -41,6 +43,7 @@ type Deliverer struct {
 	hooks  map[event.Address]*event.Hook
 	ended  map[event.Address]event.Hook // with 410, until its lines change
 	flying map[event.Address]int
+	hosts  map[event.Address]string
 	away   bool                        // the outbox is; the log says so once
 	oldest map[event.Address]time.Time // that waits, as last known
 	aged   time.Time                   // when the outbox was asked for that
@@ -84,16 +87,17 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 }
 
 // rooms has how many deliveries each hook may take at the moment, and all together.
-func (d *Deliverer) rooms() (rooms map[event.Address]int, most int) {
+func (d *Deliverer) rooms() (rooms event.Rooms, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.follow()
-	rooms, most = map[event.Address]int{}, inAll
+	rooms, most = event.Rooms{Hooks: map[event.Address]event.Room{}, Hosts: map[string]int{}}, inAll
 	for to := range d.hooks {
-		rooms[to] = d.room(to)
+		rooms.Hooks[to], rooms.Hosts[d.hosts[to]] = event.Room{Host: d.hosts[to], Most: d.room(to)}, perHost
 	}
-	for _, n := range d.flying {
+	for to, n := range d.flying {
 		most -= n
+		rooms.Hosts[d.hosts[to]] = max(rooms.Hosts[d.hosts[to]]-n, 0)
 	}
 	return rooms, most
 }
@@ -112,16 +116,26 @@ func (d *Deliverer) follow() {
 	if file == d.file {
 		return
 	}
-	d.file, d.hooks = file, map[event.Address]*event.Hook{}
+	d.file, d.hooks, d.hosts = file, map[event.Address]*event.Hook{}, map[event.Address]string{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
-			d.hooks[event.Address{Owner: of.owner, Hook: of.hooks[i].ID}] = &of.hooks[i]
+			to := event.Address{Owner: of.owner, Hook: of.hooks[i].ID}
+			d.hooks[to], d.hosts[to] = &of.hooks[i], hostOf(&of.hooks[i])
 		}
 	}
 	maps.DeleteFunc(d.ended, func(to event.Address, was event.Hook) bool {
 		is := d.hooks[to]
 		return is == nil || !reflect.DeepEqual(*is, was)
 	})
+}
+
+// hostOf is what a hook's URL connects to.
+func hostOf(h *event.Hook) string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return h.URL // it was read strictly
+	}
+	return strings.ToLower(u.Host)
 }
 
 // begin counts a delivery as under way; nil: its hook has gone or no room, and after the lease whoever has both delivers.

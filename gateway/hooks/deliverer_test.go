@@ -290,6 +290,38 @@ func TestTriesAreBounded(t *testing.T) {
 	})
 }
 
+// A hook of the defaults is one of each team. While its receiver hangs, the hooks of others go on.
+func TestAHangingDefaultHookHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		doc := "defaults: {hooks: [{id: all, url: \"https://hangs.example/hook\", events: [\"*\"], secret_file: a}]}\nteams:\n"
+		for n := range 200 {
+			doc += fmt.Sprintf("  - {id: t%d}\n", n)
+		}
+		doc += "  - {id: search, hooks: [{id: jobs, url: \"https://jobs.example/hook\", events: [\"*\"], secret_file: a}]}\n"
+		w := newWorld(t, func(r *http.Request, _ int) (int, time.Duration) {
+			if r.URL.Host == "hangs.example" {
+				return 0, time.Hour
+			}
+			return 200, time.Millisecond
+		})
+		w.file = parse(t, doc)
+		for n := range 200 {
+			w.append(fmt.Sprint("t", n), 4)
+		}
+		stop := w.run(w.replica())
+		defer stop()
+		time.Sleep(2 * pause)
+		if n := len(w.to.of("hangs.example")); n != perHost {
+			t.Errorf("%d tries of the host that hangs", n)
+		}
+		w.append("search", 50)
+		time.Sleep(2 * pause)
+		if n := len(w.to.of("jobs.example")); n != 50 {
+			t.Errorf("%d of 50 came to another", n)
+		}
+	})
+}
+
 // deadBox loses a replica: what it records never arrives.
 type deadBox struct{ *box }
 
@@ -444,8 +476,8 @@ func (w *world) asked(d *Deliverer) {
 	d.age(w.Context())
 }
 
-// What waits is aged wherever it was tried, also by nobody; what another replica delivered waits no more; while the outbox is away, what is
-// known grows older.
+// The age of what waits is the outbox's, whichever replica tried it last, and also if none has tried it. What another replica delivered
+// waits no more. While the outbox is away, the age grows from what was known.
 func TestTheOldestIsThatOfTheOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, always(500))

@@ -39,19 +39,20 @@ func (b *box) Append(_ context.Context, d *event.Draft) (event.ID, error) {
 	return e.ID, nil
 }
 
-func (b *box) Due(_ context.Context, rooms map[event.Address]int, most int) (due []event.Delivery, lost map[event.Address]int, err error) {
+func (b *box) Due(_ context.Context, rooms event.Rooms, most int) (due []event.Delivery, lost map[event.Address]int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away {
 		return nil, nil, errGone
 	}
 	lost, b.lost = b.lost, nil
-	took := map[event.Address]int{}
+	took, hosts := map[event.Address]int{}, map[string]int{}
 	for _, k := range b.list {
-		now := b.now()
-		if k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < rooms[k.To] && len(due) < most {
+		now, room := b.now(), rooms.Hooks[k.To]
+		if k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < room.Most && hosts[room.Host] < rooms.Hosts[room.Host] && len(due) < most {
 			k.leased = now.Add(event.Lease)
 			took[k.To]++
+			hosts[room.Host]++
 			b.taken++
 			due = append(due, k.Delivery)
 		}

@@ -22,7 +22,8 @@ const (
 	patience   = 10 * time.Second // for the whole try; less than [event.Seat]
 	mostAnswer = 4 << 10          // bytes of an answer that are read
 	perHook    = event.InFlight   // tries of a hook at a time
-	inAll      = 256              // tries at a time: more than all hooks of one owner may have
+	perHost    = 32               // tries at a time of all hooks with one host: a hook of the defaults is one of each team
+	inAll      = 256              // tries at a time
 	idleFor    = 30 * time.Second // a connection that is not used
 )
 

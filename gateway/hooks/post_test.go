@@ -282,7 +282,7 @@ func TestWhatCameBackIsNotTold(t *testing.T) {
 		{"http://" + says("HTTP/1.1 302 Found\r\nLocation: http://[CANARY\r\nContent-Length: 0\r\n\r\n"), nil},
 		{"http://" + says(""), errCut},
 		{"https://" + says("CANARY, no TLS"), errNoTLS},
-		{"http://" + closed, errNobody},
+		{"http://" + closed, errRefused},
 		{"https://inside.example", errInside},
 	} {
 		h := &event.Hook{ID: "chat", URL: tt.url + "/CANARY", Kind: event.Slack, Insecure: true}

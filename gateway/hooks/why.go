@@ -17,7 +17,7 @@ var (
 	errLate    = fmt.Errorf("no answer within %v", patience)
 	errInside  = errors.New("its name leads to an address that is not public: SLUICE_HOOK_NETWORKS allows others")
 	errNoName  = errors.New("its name cannot be looked up")
-	errNobody  = errors.New("the connection was refused")
+	errRefused = errors.New("the connection was refused")
 	errNoWay   = errors.New("there is no connection to it")
 	errNoTLS   = errors.New("TLS failed: its certificate is not for its name or not trusted, or it does not speak TLS")
 	errCut     = errors.New("the connection ended before an answer")
@@ -35,7 +35,7 @@ func why(ctx context.Context, err error) error {
 	case is[*net.DNSError](err):
 		return errNoName
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return errNobody
+		return errRefused
 	case is[*tls.CertificateVerificationError](err), is[tls.RecordHeaderError](err), is[tls.AlertError](err):
 		return errNoTLS
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):

@@ -32,6 +32,7 @@ type bench struct {
 	hosts   map[string]error // by address, why the host does not give it; absent: it does
 	fetched []string
 	tally   map[string]int
+	deaf    bool // there is no listener
 }
 
 // switched is a store that may be away.
@@ -118,6 +119,22 @@ func (b *bench) host(address string, err error) {
 	b.hosts[address] = err
 }
 
+// to is a stream of the team that wants every event, unless there is no listener.
+func (b *bench) to(string, event.Type, string) []event.Target {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.deaf {
+		return nil
+	}
+	return []event.Target{}
+}
+
+func (b *bench) listen(is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deaf = !is
+}
+
 func (b *bench) fetches() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,6 +144,7 @@ func (b *bench) fetches() int {
 func (b *bench) config() mirror.Config {
 	return mirror.Config{
 		Store: b.store, Works: b.works.Works, Fetch: b.fetch, Measures: b, Now: time.Now, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+		To:    b.to,
 		Keep:  func() map[string]time.Duration { return nil },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return b.works.Once(ctx, n, nil) },
 	}
@@ -144,7 +162,7 @@ func (b *bench) run(config mirror.Config) (m *mirror.Mirror, stop func()) {
 }
 
 func (b *bench) succeed(task string, urls ...string) {
-	w := &event.Work{Task: task, Day: b.day, Ends: time.Now().Add(24 * time.Hour), Told: true, Head: []byte(`{"task_id":"` + task + `"}`)}
+	w := &event.Work{Task: task, Day: b.day, Ends: time.Now().Add(24 * time.Hour), Head: []byte(`{"task_id":"` + task + `"}`)}
 	for _, url := range urls {
 		w.Pictures = append(w.Pictures, event.Picture{URL: url})
 	}

@@ -10,7 +10,6 @@
 package mirror
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -28,7 +27,6 @@ const (
 	awayPause = 10 * time.Second // between two tries while the store is away
 	mostLate  = 100              // successes that are told in one look
 	putFor    = time.Minute      // one picture
-	largeKept = 8 << 20          // bytes of a buffer that is used again
 )
 
 // Works are the tasks whose pictures wait. Package event has one form, package outbox the other.
@@ -58,6 +56,8 @@ type Config struct {
 	Works Works
 	// Fetch writes the picture at an address, as [upstream.Fetcher.Copy] does.
 	Fetch func(ctx context.Context, w io.Writer, address string) (contentType string, err error)
+	// To names who listens to an event.
+	To event.Routes
 	// Keep is for how long pictures of teams are kept that have them stored, by team.
 	Keep func() map[string]time.Duration
 	// First reports whether this replica is the first of all to use a name.
@@ -70,8 +70,8 @@ type Config struct {
 // Mirror stores pictures. Any number of replicas may run one. It is safe for concurrent use.
 type Mirror struct {
 	Config
-	ready   chan struct{}      // there is room again
-	buffers chan *bytes.Buffer // of pictures
+	ready   chan struct{} // there is room again
+	buffers chan *buffer  // of pictures
 
 	mu       sync.Mutex
 	flying   int
@@ -83,9 +83,13 @@ type Mirror struct {
 
 // New builds a Mirror. It starts nothing.
 func New(config Config) *Mirror {
-	m := &Mirror{Config: config, ready: make(chan struct{}, 1), buffers: make(chan *bytes.Buffer, together), waits: waiting{}}
+	m := &Mirror{Config: config, ready: make(chan struct{}, 1), buffers: make(chan *buffer, together), waits: waiting{}}
+	large := make(chan struct{}, larges)
+	for range larges {
+		large <- struct{}{}
+	}
 	for range together {
-		m.buffers <- new(bytes.Buffer)
+		m.buffers <- &buffer{large: large}
 	}
 	return m
 }
@@ -112,7 +116,7 @@ func (m *Mirror) tellLate(ctx context.Context) {
 	late, err := m.Works.LateWork(ctx, mostLate)
 	m.works(err)
 	for i := range late {
-		_, err := m.Works.Worked(ctx, &late[i], event.Progress{Tell: late[i].Success()}) // if it fails, some replica does it after the lease
+		_, err := m.Works.Worked(ctx, &late[i], late[i].Release(m.To)) // if it fails, some replica does it after the lease
 		m.works(err)
 	}
 }

@@ -55,6 +55,34 @@ func TestWhatIsStoredLaterIsToldThen(t *testing.T) {
 	})
 }
 
+// Who listens is asked when a success is told, not when the task ended: a hook or a stream that is new by then gets it.
+func TestWhoListensByThenIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.run(b.config())
+		b.listen(false)
+		b.host("https://a/1", upstream.ErrStatus)
+		b.host("https://a/2", upstream.ErrStatus)
+		b.host("https://a/3", upstream.ErrStatus)
+		b.succeed("kept", "https://a/1")
+		b.succeed("late", "https://a/2")
+		time.Sleep(time.Minute)
+		b.listen(true)
+		b.host("https://a/1", nil)
+		time.Sleep(5 * time.Minute)
+		b.want("task.succeeded kept 1")
+		time.Sleep(5 * time.Minute)
+		b.want("task.succeeded kept 1, task.succeeded late 0 pending")
+		b.listen(false)
+		b.succeed("silent", "https://a/3")
+		time.Sleep(event.HeldBack + time.Minute)
+		b.listen(true)
+		b.host("https://a/3", nil)
+		time.Sleep(time.Hour)
+		b.want("task.stored silent 1, task.succeeded kept 1, task.succeeded late 0 pending")
+	})
+}
+
 // While the store is away everything waits, and nothing is lost: what waits is not fetched in vain, and goes on when it is back.
 func TestNothingIsLostWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

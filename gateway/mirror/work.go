@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -81,7 +80,7 @@ func (m *Mirror) try(ctx context.Context, w *event.Work) {
 func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
 	if !w.Waits() {
 		m.note(w, time.Time{})
-		m.record(ctx, w, event.Progress{Done: true, Tell: w.Success(), Beside: w.StoredLater()})
+		m.record(ctx, w, w.Release(m.To))
 		return
 	}
 	wait := awayPause // of a store that is away: what waits goes on soon after it is back
@@ -108,10 +107,9 @@ func lostFor(w *event.Work, err error, now time.Time) string {
 // picture fetches and puts one picture.
 func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
 	buf := <-m.buffers
+	buf.ctx = ctx
 	defer func() {
-		if buf.Reset(); buf.Cap() > largeKept {
-			buf = new(bytes.Buffer)
-		}
+		buf.reset()
 		m.buffers <- buf
 	}()
 	contentType, err := m.Fetch(ctx, buf, w.Pictures[i].URL)
@@ -122,10 +120,10 @@ func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
 	if ext == "" {
 		return upstream.ErrNoImage
 	}
-	size := buf.Len()
+	size := len(buf.bytes)
 	err = m.put(ctx, dayKey(w.Team, w.Task), &store.Object{Body: []byte(w.Day), Type: "text/plain", Task: w.Task})
 	if err == nil {
-		err = m.put(ctx, keyOf(w, i, ext), &store.Object{Body: buf.Bytes(), Type: contentType, Task: w.Task})
+		err = m.put(ctx, keyOf(w, i, ext), &store.Object{Body: buf.bytes, Type: contentType, Task: w.Task})
 	}
 	if err == nil {
 		m.Measures.MirrorStored(size)
@@ -192,4 +190,50 @@ func (m *Mirror) tellLost(ctx context.Context, w *event.Work, i int, reason stri
 
 func named(w *event.Work, i int) []slog.Attr {
 	return []slog.Attr{slog.String("team", w.Team), slog.String("task", w.Task), slog.Int("picture", i+1)}
+}
+
+const (
+	small   = 8 << 20  // bytes of a buffer that is used again
+	largest = 32 << 20 // bytes of a picture, as package upstream has it
+	larges  = 2        // pictures at a time that are larger than small; others wait
+)
+
+// buffer takes the bytes of one picture. All of a mirror have room for 160 MiB at most: each of the 8 for 8 MiB, and 4 while it grows, and 2 of
+// them for 32 MiB more.
+type buffer struct {
+	ctx   context.Context // of the try: it ends the wait for room
+	bytes []byte
+	large chan struct{} // has a token for each picture that may be large
+	own   []byte        // the small bytes that are used again
+	has   bool          // a token
+}
+
+// Write waits for room if the picture becomes large.
+func (b *buffer) Write(p []byte) (int, error) {
+	need := len(b.bytes) + len(p)
+	switch {
+	case need > largest:
+		return 0, upstream.ErrTooLarge
+	case need > cap(b.bytes) && need > small:
+		select {
+		case <-b.large:
+		case <-b.ctx.Done():
+			return 0, b.ctx.Err()
+		}
+		b.own, b.has = b.bytes, true
+		b.bytes = append(make([]byte, 0, largest), b.bytes...)
+	case need > cap(b.bytes):
+		b.bytes = append(make([]byte, 0, min(max(2*cap(b.bytes), need), small)), b.bytes...)
+	}
+	b.bytes = append(b.bytes, p...)
+	return len(p), nil
+}
+
+// reset makes room for another picture.
+func (b *buffer) reset() {
+	if b.has {
+		b.bytes, b.own, b.has = b.own, nil, false
+		b.large <- struct{}{}
+	}
+	b.bytes = b.bytes[:0]
 }

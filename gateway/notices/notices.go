@@ -38,6 +38,7 @@ type Fault struct {
 type Config struct {
 	Outbox    Outbox
 	To        event.Routes
+	Known     func() bool        // [feed.Feed.Known]
 	Teams     func() *teams.File // in force, of file and directory
 	Standings func() []account.Standing
 	Faults    func() []Fault
@@ -113,9 +114,18 @@ func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, 
 	w.turns[key] = t
 }
 
-// draft is an event for whom it concerns; nil: nobody.
-func (w *Watch) draft(owner string, of event.Type, data any) *event.Draft {
+// listeners are the targets of an event; nil: no hook and no stream wants it, or it is not known yet whether a stream does.
+func (w *Watch) listeners(owner string, of event.Type) []event.Target {
 	to := w.To(owner, of, "")
+	if len(to) == 0 && !w.Known() {
+		return nil
+	}
+	return to
+}
+
+// draft is an event for its listeners; nil: it has none.
+func (w *Watch) draft(owner string, of event.Type, data any) *event.Draft {
+	to := w.listeners(owner, of)
 	if to == nil {
 		return nil
 	}

@@ -41,6 +41,8 @@ type world struct {
 	replicas [3]*replica
 	away     bool
 	told     string
+	unknown  bool // whether streams are open
+	deaf     bool // there are no hooks
 }
 
 // Once fails while the world's outbox is away.
@@ -80,8 +82,12 @@ func (w *world) restart(i int) {
 	r.Watch = notices.New(notices.Config{
 		Outbox: w, Now: w.clock.Now, Teams: func() *teams.File { return w.file },
 		To: func(owner string, _ event.Type, _ string) []event.Target {
+			if w.deaf {
+				return []event.Target{} // a stream is open, or may be
+			}
 			return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
 		},
+		Known:     func() bool { return !w.unknown },
 		Standings: func() []account.Standing { return []account.Standing{r.standing} },
 		Faults:    func() []notices.Fault { return []notices.Fault{{Source: "file", Text: r.fault}} },
 		Minutes: func(_ context.Context, _ []string, from, to time.Time) (list []recent.Minute, err error) {
@@ -244,7 +250,27 @@ func TestAKeyThatExpiresIsTold(t *testing.T) {
 		wait(3 * day)
 		w.tells("search", line("7"))
 		wait(20 * day)
-		w.tells("search") // nobody looked in its last day
+		w.tells("search") // no replica looked in its last day
+	})
+}
+
+// While it is not known whether a stream is open, nothing counts as told.
+func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.file.List = []*teams.Team{{ID: "search", Keys: []teams.Key{{ID: "8yhndrgynll4", Expires: w.clock.Now().Add(24 * time.Hour)}}}}
+		w.unknown, w.deaf = true, true
+		for range 7 {
+			m := recent.Minute{Team: "search", At: w.clock.Now().Truncate(time.Minute)}
+			m.Requests, m.Refusals = 10, map[string]int64{"admit/rate": 10}
+			w.minutes = append(w.minutes, m)
+			w.pass(time.Minute)
+		}
+		w.tells("search")
+		w.unknown = false
+		w.pass(time.Minute)
+		if list, _, _ := w.events.After(w.Context(), event.ID{Owner: "search"}, 9); len(list) != 2 {
+			w.Errorf("%d events, want of a key that expires and of a starved team", len(list))
+		}
 	})
 }
 
@@ -277,7 +303,7 @@ func TestAStarvedTeamIsTold(t *testing.T) {
 		w.tells("search")
 		minutes(3, 10, 6)
 		w.tells("search", line)
-		w.pass(10 * time.Minute) // nobody asks
+		w.pass(10 * time.Minute) // the team sends no requests
 		minutes(8, 10, 6)
 		w.tells("search", line)
 		example(w.T, line)

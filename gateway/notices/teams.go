@@ -82,7 +82,7 @@ func (w *Watch) starved(ctx context.Context) {
 	begin := end.Add(-starvedFor * time.Minute)
 	var ids []string
 	for _, team := range w.Teams().List {
-		if w.To(team.ID, event.RateStarved, "") != nil {
+		if w.listeners(team.ID, event.RateStarved) != nil {
 			ids = append(ids, team.ID)
 		}
 	}
@@ -102,8 +102,10 @@ func (w *Watch) starved(ctx context.Context) {
 	for _, id := range ids {
 		data, on := starving(of[id])
 		was, known := w.turns[id+" starved"]
-		if on {
-			w.turned(ctx, "starved", true, end, w.draft(id, event.RateStarved, data), id)
+		if d := w.draft(id, event.RateStarved, data); on && d != nil {
+			w.turned(ctx, "starved", true, end, d, id)
+		} else if on {
+			continue // its listeners have gone meanwhile
 		} else if was.on || known && was.asked.IsZero() || !known && len(of[id]) > 0 { // else nothing has changed since it was asked
 			w.turned(ctx, "starved", false, end, nil, id)
 		}

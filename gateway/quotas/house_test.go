@@ -77,6 +77,7 @@ func TestAlertsAreReportedByOneReplica(t *testing.T) {
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
 		t.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return accounts, quotas.New(quotas.Deps{
+			Known: known,
 			Teams: func() *teams.File { return file }, Accounts: accounts, Outbox: events, Logger: slog.New(slog.NewTextHandler(written, nil)),
 		})
 	}

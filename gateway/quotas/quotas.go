@@ -31,6 +31,7 @@ type Deps struct {
 	Logger   *slog.Logger
 	Outbox   Outbox       // takes events; nil: nothing is reported
 	To       event.Routes // where events are delivered to; nil: nowhere
+	Known    func() bool  // whether it is known of which teams a stream is open
 }
 
 // Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.
@@ -48,7 +49,7 @@ type Watch struct {
 
 // New returns a Watch that has seen nothing.
 func New(deps Deps) *Watch {
-	return &Watch{Deps: deps, shown: make(map[string]bool), alerts: AlertsOf(deps.Teams, deps.To)}
+	return &Watch{Deps: deps, shown: make(map[string]bool), alerts: AlertsOf(deps.Teams, deps.To, deps.Known)}
 }
 
 // Round looks at the next few teams, and at the house when its turn has come.

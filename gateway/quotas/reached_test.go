@@ -21,6 +21,52 @@ import (
 	"sluice/policy/teams"
 )
 
+func known() bool { return true }
+
+// While it is not known whether a stream is open, nothing of a team's quotas counts as told: who comes later in the period is told.
+func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
+	clock := limittest.NewClock()
+	file, err := teams.Parse([]byte("teams: [{id: search, tag_key: job, quotas: {images: {day: 10}}, tag_quotas: {images: {day: 10}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := file.Team("search")
+	team.Alert = []int{50}
+	known, list := false, []event.Target{} // as of a stream that may be open
+	force, to := func() *teams.File { return file }, func(string, event.Type, string) []event.Target { return list }
+	knows := func() bool { return known }
+	accounts, events := limit.NewMemory(clock.Now), event.NewMemory(event.DefaultBounds, clock.Now)
+	accounts.Events, accounts.Alerts = events, quotas.AlertsOf(force, to, knows)
+	watch := quotas.New(quotas.Deps{Teams: force, Accounts: accounts, Outbox: events, To: to, Known: knows, Logger: slog.New(slog.DiscardHandler)})
+	told := func(want string) {
+		t.Helper()
+		watch.Round(t.Context())
+		all := ""
+		written, _, _ := events.After(t.Context(), event.ID{Owner: "search"}, 99)
+		for _, e := range written {
+			scope, _, _ := strings.Cut(string(e.Data), ",")
+			all += scope
+		}
+		if all != want {
+			t.Errorf("told %s, want %s", all, want)
+		}
+	}
+	v, err := accounts.Admit(t.Context(), &limit.Hold{ID: "a", Team: team, Tag: "night", Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 6}})
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	if _, err := accounts.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{limit.Images: 6}}); err != nil {
+		t.Fatal(err)
+	}
+	const tag = `{"scope":"tag"` // no look finds it
+	told(tag)
+	known, list = true, nil
+	told(tag)
+	list = []event.Target{{Address: event.Address{Owner: "search", Hook: "new"}}}
+	told(tag + `{"scope":"team"`)
+	told(tag + `{"scope":"team"`)
+}
+
 // Three replicas with 64 workers each cross a team's and the house's thresholds while each looks: each is told once, in the next period
 // again, and again once the quota was raised above what is used; without a charge once the quota is lowered below that. What is only held is
 // not told.
@@ -45,10 +91,10 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 	events.Clock = clock.Micros
 	for i := range watches {
 		store := redisstore.New(client)
-		store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(file.Load, to)
+		store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(file.Load, to, known)
 		accounts[i] = failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
 		t.Cleanup(func() { _ = accounts[i].Close(context.Background()) })
-		watches[i] = quotas.New(quotas.Deps{Teams: file.Load, Accounts: accounts[i], Outbox: events, To: to, Logger: slog.New(slog.DiscardHandler)})
+		watches[i] = quotas.New(quotas.Deps{Teams: file.Load, Accounts: accounts[i], Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
 	}
 	var used atomic.Int64
 	cross := func(each int) {

@@ -143,39 +143,35 @@ var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
-// Event is the event that tells of a task's end, to be written with its charge; nil: nobody wants it. body is the task's last answer, which
+// Event is the event that tells of a task's end, to be written with its charge; nil: there is no listener. body is the task's last answer, which
 // names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]
-	var to []event.Target
-	if s.deps.To != nil {
-		to = s.deps.To(task.Team, of, callback)
-	}
 	var results []event.Result
 	if answer, err := openai.ReadPictures(body); err == nil && body != nil {
 		for _, url := range answer.URLs {
 			results = append(results, event.Result{URL: url})
 		}
 	}
-	switch {
-	case of == event.TaskSucceeded && len(results) > 0 && s.deps.Mirrored != nil && s.deps.Mirrored(task.Team):
-		return &event.Draft{Type: of, Team: task.Team, Work: s.workOf(task, results, to, callback)}
-	case to == nil:
+	if of == event.TaskSucceeded && len(results) > 0 && s.deps.Mirrored != nil && s.deps.Mirrored(task.Team) {
+		return &event.Draft{Type: of, Team: task.Team, Work: s.workOf(task, results, callback)}
+	}
+	if s.deps.To == nil {
+		return nil
+	}
+	to := s.deps.To(task.Team, of, callback)
+	if to == nil {
 		return nil
 	}
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
 }
 
 // workOf is the work of storing a task's pictures, before its success is told.
-func (s *settler) workOf(task *telemetry.Task, results []event.Result, to []event.Target, callback string) *event.Work {
-	w := &event.Work{Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Head: task.Ending(), To: to}
+func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback string) *event.Work {
+	w := &event.Work{Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Callback: callback, Head: task.Ending()}
 	for _, r := range results {
 		w.Pictures = append(w.Pictures, event.Picture{URL: r.URL})
 	}
-	if s.deps.To != nil {
-		w.Later = s.deps.To(task.Team, event.TaskStored, callback)
-	}
-	w.Told = to != nil || w.Later != nil
 	return w
 }
 

@@ -193,22 +193,28 @@ func behind(list []*keptEvent, id ID) int {
 }
 
 // Due implements [Outbox].
-func (m *Memory) Due(_ context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error) {
+func (m *Memory) Due(_ context.Context, rooms Rooms, most int) (list []Delivery, lost map[Address]int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.now()
-	for hook, room := range rooms {
-		q, room := m.waiting[hook], min(room, m.free(hook))
+	now, hosts := m.now(), maps.Clone(rooms.Hosts)
+	for hook, of := range rooms.Hooks {
+		q, room := m.waiting[hook], min(of.Most, m.free(hook))
+		if of.Host != "" {
+			room = min(room, hosts[of.Host])
+		}
 		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
 			d := (*q)[0]
 			d.due, m.seats[hook][d] = now.Add(Lease), now.Add(Seat)
 			heap.Fix(q, 0)
 			if m.of(d.Event.Team); d.State == Waiting { // its event's life has not ended
 				list = append(list, d.Delivery)
+				if of.Host != "" {
+					hosts[of.Host]--
+				}
 			}
 		}
 	}
-	return list, m.takeLost(rooms), nil
+	return list, m.takeLost(rooms.Hooks), nil
 }
 
 // free is how many more deliveries to a hook may be under way. The lock is held.
@@ -222,7 +228,7 @@ func (m *Memory) free(hook Address) int {
 }
 
 // takeLost takes the counts of what hooks have lost. The lock is held.
-func (m *Memory) takeLost(rooms map[Address]int) map[Address]int {
+func (m *Memory) takeLost(rooms map[Address]Room) map[Address]int {
 	lost := map[Address]int{}
 	for hook := range rooms {
 		if n := m.lost[hook]; n > 0 {

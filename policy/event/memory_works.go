@@ -29,7 +29,7 @@ type successDay struct{ team, day string }
 type keptWork struct {
 	Work
 	due  time.Time // when some caller of TakeWork gets it
-	late time.Time // when some caller of LateWork gets it; zero: it was told, or nobody is told
+	late time.Time // when some caller of LateWork gets it; zero: it was released
 }
 
 // keep keeps a work from its draft.
@@ -37,9 +37,7 @@ func (ws *MemoryWorks) keep(d *Draft, now time.Time) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := &keptWork{Work: *d.Work}
-	if w.Team, w.due = d.Team, now; w.Told {
-		w.late = now.Add(HeldBack)
-	}
+	w.Team, w.due, w.late = d.Team, now, now.Add(HeldBack)
 	w.Pictures = slices.Clone(w.Pictures)
 	ws.waiting[workName{w.Team, w.Task}] = w
 	day := successDay{w.Team, w.Day}
@@ -99,7 +97,7 @@ func (ws *MemoryWorks) worked(w *Work, p Progress) (draft *Draft, known bool) {
 	if kept == nil {
 		return nil, false
 	}
-	if draft = p.Beside; p.Tell != nil && !kept.late.IsZero() {
+	if draft = p.Beside; p.Released && !kept.late.IsZero() {
 		draft, kept.late = p.Tell, time.Time{}
 	}
 	if p.Keep {

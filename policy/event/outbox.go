@@ -73,6 +73,18 @@ const (
 	Seat = 12 * time.Second
 )
 
+// Rooms are how many deliveries a caller of Due has room for.
+type Rooms struct {
+	Hooks map[Address]Room
+	Hosts map[string]int // all hooks of a host together
+}
+
+// Room is that of one hook.
+type Room struct {
+	Host string // one of the caller's Hosts; empty: none bounds it
+	Most int
+}
+
 // Outbox keeps events and their deliveries for as long as events live. It has two forms, in this process's memory and in Redis. What
 // belongs to a settlement is written with it, by package limit; Outbox has the rest. It is safe for concurrent use.
 type Outbox interface {
@@ -81,11 +93,11 @@ type Outbox interface {
 	// After returns the events of an owner that were written after one, the oldest first, at most so many. gone says that some between
 	// may be missing, because they are kept no more. The zero Millis stands for the oldest that is kept.
 	After(ctx context.Context, after ID, most int) (list []Event, gone bool, err error)
-	// Due takes deliveries that are due, to each hook at most as many as it has room for, whosever events they are, and at most so many in
-	// all: for [Lease] no other caller gets them. Of all callers together a hook has at most [Bounds].InFlight under way, until their
-	// outcomes are recorded, or [Seat] is over. lost counts those to these hooks that nobody gets any more, because their events are no
+	// Due takes deliveries that are due, to each hook and each host at most as many as it has room for, whosever events they are, and at most so
+	// many in all: for [Lease] no other caller gets them. Of all callers together a hook has at most [Bounds].InFlight under way, until their
+	// outcomes are recorded, or [Seat] is over. lost counts those to these hooks that no caller gets any more, because their events are no
 	// longer kept; one call of all replicas' counts each.
-	Due(ctx context.Context, rooms map[Address]int, most int) (list []Delivery, lost map[Address]int, err error)
+	Due(ctx context.Context, rooms Rooms, most int) (list []Delivery, lost map[Address]int, err error)
 	// Tried records the outcome of a try that ended now: d's State, Tries and Code. While d waits, the next try comes after wait; if the
 	// event's life is over by then, it is given up. It sets State, Last and Next, by the clock of the outbox and no caller's.
 	Tried(ctx context.Context, d *Delivery, wait time.Duration) error

@@ -22,11 +22,9 @@ type Work struct {
 	Day      string          `json:"day"`  // of the task's end in UTC, as in "2026/11/26": the pictures are stored below it
 	Ends     time.Time       `json:"ends"` // when the pictures' addresses expire
 	Pictures []Picture       `json:"pictures"`
-	Tries    int             `json:"tries,omitempty"` // so far, without those that stored a picture
-	Told     bool            `json:"told,omitempty"`  // events tell of it
-	Head     json.RawMessage `json:"head"`            // their data without results
-	To       []Target        `json:"to,omitempty"`    // where its success is delivered to
-	Later    []Target        `json:"later,omitempty"` // where it is delivered to that pictures were stored after that
+	Tries    int             `json:"tries,omitempty"`    // so far, without those that stored a picture
+	Callback string          `json:"callback,omitempty"` // of the request that made the task
+	Head     json.RawMessage `json:"head"`               // the data of the events that tell of it, without results
 }
 
 // Picture is one of a Work.
@@ -47,11 +45,12 @@ const (
 
 // Progress is what came of a try with a Work.
 type Progress struct {
-	Next   time.Duration // until some caller gets it; 0: as before
-	Keep   bool          // the work has changed
-	Done   bool          // it is removed
-	Tell   *Draft        // written unless it was told before; nil: nothing
-	Beside *Draft        // written if it was told before; nil: nothing
+	Next     time.Duration // until some caller gets it; 0: as before
+	Keep     bool          // the work has changed
+	Done     bool          // it is removed
+	Released bool          // its success is held back no more
+	Tell     *Draft        // written if it was held back until now; nil: nothing
+	Beside   *Draft        // written if it was released before; nil: nothing
 }
 
 // Waits reports whether a picture waits to be stored.
@@ -61,20 +60,26 @@ func (w *Work) has(state PictureState) bool {
 	return slices.ContainsFunc(w.Pictures, func(p Picture) bool { return p.State == state })
 }
 
-// Success is the event that tells of the task's success, as the pictures are; nil: nobody is told.
-func (w *Work) Success() *Draft {
-	if !w.Told {
-		return nil
+// Release is the progress that tells of the task's success, as the pictures are, or, if that was told, of pictures that were stored later. It
+// is told to those who listen now, who may be others than when the task ended. Without a picture that waits the work is done.
+func (w *Work) Release(to Routes) Progress {
+	p := Progress{Released: true, Tell: w.draft(TaskSucceeded, to)}
+	if !w.Waits() {
+		p.Done = true
+		if w.has(PictureStored) {
+			p.Beside = w.draft(TaskStored, to)
+		}
 	}
-	return &Draft{Type: TaskSucceeded, Team: w.Team, Data: w.data(), To: w.To}
+	return p
 }
 
-// StoredLater is the event that tells of pictures that were stored after that; nil: none was, or nobody is told.
-func (w *Work) StoredLater() *Draft {
-	if !w.Told || !w.has(PictureStored) {
+// draft is an event of the work; nil: there is no listener.
+func (w *Work) draft(of Type, to Routes) *Draft {
+	targets := to(w.Team, of, w.Callback)
+	if targets == nil {
 		return nil
 	}
-	return &Draft{Type: TaskStored, Team: w.Team, Data: w.data(), To: w.Later}
+	return &Draft{Type: of, Team: w.Team, Data: w.data(), To: targets}
 }
 
 func (w *Work) data() json.RawMessage {

@@ -10,30 +10,23 @@ import (
 )
 
 // Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. No
-// targets: nothing is told.
-type Alerts func(account string) (percent []int, to []event.Target)
-
-// of returns what is told for an account; nil to: nothing.
-func (a Alerts) of(account string) (percent []int, to []event.Target) {
-	if a == nil {
-		return nil, nil
-	}
-	if percent, to = a(account); len(percent) == 0 || to == nil {
-		return nil, nil
-	}
-	return percent, to
-}
+// targets: nothing is told. Of its own quotas, whole, a charge tells only if it is known who listens: what it leaves out is told by a look later,
+// and what it told would count as told.
+type Alerts func(account string) (percent []int, to []event.Target, whole bool)
 
 // For returns the thresholds that charges of one account may pass, and whom that is told.
 func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to []event.Target) {
-	percent, to := a.of(account)
-	if to == nil {
+	if a == nil {
+		return nil, nil
+	}
+	percent, to, whole := a(account)
+	if len(percent) == 0 || to == nil {
 		return nil, nil
 	}
 	seen := map[string]bool{}
 	for _, c := range charges {
 		for _, t := range thresholdsOf(c, percent) {
-			if name := t.Name(0); !seen[name] {
+			if name := t.Name(0); !seen[name] && (whole || t.Inside()) {
 				seen[name] = true
 				list = append(list, t)
 			}

@@ -105,10 +105,10 @@ func (f *form) due(most int, hooks ...event.Address) (list []event.Delivery) {
 }
 
 // roomsOf is the same room for each hook.
-func roomsOf(room int, hooks ...event.Address) map[event.Address]int {
-	rooms := map[event.Address]int{}
+func roomsOf(room int, hooks ...event.Address) event.Rooms {
+	rooms := event.Rooms{Hooks: map[event.Address]event.Room{}}
 	for _, a := range hooks {
-		rooms[a] = room
+		rooms.Hooks[a] = event.Room{Most: room}
 	}
 	return rooms
 }
@@ -176,7 +176,7 @@ func TestEventsAreReadInOrder(t *testing.T) {
 	})
 }
 
-// An event lives for as long as the bound says; then a reader learns that some are missing, and nobody delivers it.
+// An event lives for as long as the bound says; then a reader learns that some are missing, and it is not delivered.
 func TestAnEventsLifeEnds(t *testing.T) {
 	forms(t, func(f *form) {
 		first := f.write("search", "1", jobs)
@@ -251,7 +251,7 @@ func TestDeadDeliveriesAreCounted(t *testing.T) {
 	})
 }
 
-// What waits for a hook that nobody delivers to is bounded as the events are.
+// What waits for a hook that takes nothing is bounded as the events are.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	forms(t, func(f *form) {
 		for range 1000 {
@@ -264,6 +264,46 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		}
 		if n := len(f.due(1000, jobs)); n < bounds.Most || n > bounds.Most+100 {
 			f.Errorf("%d deliveries are due", n)
+		}
+	})
+}
+
+// What is known of tries goes with its event: if there are too many, when its life ends, and when the outcome comes later than that.
+func TestRowsOfTriesGoWithTheirEvents(t *testing.T) {
+	forms(t, func(f *form) {
+		if f.client == nil {
+			return // in memory they are a part of the event
+		}
+		rows := func() (n int64) {
+			for _, key := range f.client.Keys(f.Context(), keyOf("search", "tried:*")).Val() {
+				n += f.client.HLen(f.Context(), key).Val()
+			}
+			return n
+		}
+		write := func(n int) (last event.Delivery) {
+			for range n {
+				f.write("search", "1", jobs, ops)
+				for _, d := range f.due(2, jobs, ops) {
+					last = f.tried(d, event.Delivered, 0)
+				}
+			}
+			return last
+		}
+		write(1000)
+		if n := rows(); n != int64(2*bounds.Most) {
+			f.Errorf("%d rows of tries, %d events are kept with two each", n, bounds.Most)
+		}
+		f.write("search", "slow", jobs)
+		slow := f.due(1, jobs)[0]
+		write(bounds.Most)
+		f.tried(slow, event.Waiting, time.Second)
+		if n := rows(); n != int64(2*bounds.Most) {
+			f.Errorf("%d rows after a try of an event that is kept no more", n)
+		}
+		f.clock.Move(bounds.Keep + time.Second)
+		write(3) // each drops a hundred
+		if n := rows(); n != 6 {
+			f.Errorf("%d rows of three events and of those whose life has ended", n)
 		}
 	})
 }
@@ -290,10 +330,11 @@ func TestRoomIsForAllOwners(t *testing.T) {
 			}
 			seen += len(list)
 		}
-		rooms := map[event.Address]int{}
+		var own []event.Address
 		for n := range owners {
-			rooms[event.Address{Owner: fmt.Sprint("team", n), Hook: "own"}] = 2
+			own = append(own, event.Address{Owner: fmt.Sprint("team", n), Hook: "own"})
 		}
+		rooms := roomsOf(2, own...)
 		for _, want := range []int{10, 50} {
 			if list, _, err := f.Due(f.Context(), rooms, want); err != nil || len(list) != want {
 				f.Errorf("%d deliveries, want %d: %v", len(list), want, err)
@@ -585,7 +626,7 @@ func TestTheOldestThatWaitsIsKnown(t *testing.T) {
 		house := write("@house", ops)
 		second := write("search", jobs, ops)
 		age(map[event.Address]time.Time{jobs: first, ops: house})
-		list, _, err := f.Due(f.Context(), map[event.Address]int{jobs: 9, ops: 9}, 9)
+		list, _, err := f.Due(f.Context(), roomsOf(9, jobs, ops), 9)
 		if err != nil || len(list) != 4 {
 			f.Fatal(list, err)
 		}

@@ -12,7 +12,7 @@
 //	key                      type    lives                          what
 //	sl1:{<owner>}:events     stream  an event's life after the last the owner's events: t type, d data, h targets, one a line
 //	sl1:{<owner>}:due:<hook> zset    an event's life after the last deliveries that wait: place and path, by when they are due, ms
-//	sl1:{<owner>}:tried:<n>  hash    an event's life, and a day     of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
+//	sl1:{<owner>}:tried:<n>  hash    an event's life after day n    of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
 //	sl1:{<owner>}:works      hash    49 hours after the last        tasks whose pictures wait: a work as JSON, by the task's id
@@ -25,6 +25,9 @@
 //	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
 //	sl1:works:due            zset    for ever                       owners of works, by when their first is due, ms; so is sl1:works:late
 //	sl1:works:walk           string  30 s                           some replica has looked for owners that are not in those two
+//
+// The bound of an owner's events is one of all that is theirs: a script that writes an event drops those whose life has ended, a hundred at
+// most, or those that are too many, and their rows of tries with them.
 //
 // sl1:due is in another slot than the events, so a pair may be missing there: if a reply was lost, or a process died. A walk over all
 // owners finds it.

@@ -57,11 +57,11 @@ func (o *Outbox) mark(ctx context.Context, due []redis.Z) {
 }
 
 // Due implements [event.Outbox]. While nothing waits it costs one call of Redis, for however many owners, and without room none.
-func (o *Outbox) Due(ctx context.Context, rooms map[event.Address]int, most int) (list []event.Delivery, lost map[event.Address]int, err error) {
-	if len(rooms) == 0 || most <= 0 {
+func (o *Outbox) Due(ctx context.Context, rooms event.Rooms, most int) (list []event.Delivery, lost map[event.Address]int, err error) {
+	if len(rooms.Hooks) == 0 || most <= 0 {
 		return nil, nil, nil
 	}
-	if err := o.walk(ctx, rooms); err != nil {
+	if err := o.walk(ctx, rooms.Hooks); err != nil {
 		return nil, nil, err
 	}
 	r, err := o.claim(ctx, rooms)
@@ -104,12 +104,17 @@ type round struct {
 }
 
 // claim takes pairs from the index, until the pause ends, and seats for their deliveries.
-func (o *Outbox) claim(ctx context.Context, rooms map[event.Address]int) (*round, error) {
+func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
 	r := &round{name: rand.Text(), seats: map[event.Address]int{}, taken: map[event.Address][]any{}, lost: map[event.Address]int{}}
-	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, o.bounds.InFlight, event.Seat.Milliseconds(), r.name}
-	for a, room := range rooms {
-		if room > 0 {
-			args = append(args, seatsOf(a.Owner, a), room)
+	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, o.bounds.InFlight, event.Seat.Milliseconds(), r.name, len(rooms.Hosts)}
+	hosts := map[string]int{} // by number
+	for host, room := range rooms.Hosts {
+		hosts[host] = len(hosts) + 1
+		args = append(args, room)
+	}
+	for a, room := range rooms.Hooks {
+		if room.Most > 0 {
+			args = append(args, seatsOf(a.Owner, a), room.Most, hosts[room.Host])
 		}
 	}
 	all, err := indexScript.Run(ctx, o.client, []string{indexKey, seatsKey}, args...).Slice()
@@ -175,7 +180,7 @@ func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
 }
 
 // walk looks at all owners for deliveries that the index does not have, unless some replica has done so lately.
-func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]int) error {
+func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room) error {
 	if last := o.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
 	}

@@ -39,8 +39,46 @@ func TestAHookHasSoManyUnderWay(t *testing.T) {
 		f.clock.Move(event.Seat)
 		takes("the others take too long", 4, 9, jobs)
 		f.tried(second[0], event.Delivered, 0) // late
-		takes("a late one frees nobody's", 0, 9, jobs)
+		takes("a late one frees no seat", 0, 9, jobs)
 		takes("of all owners", 4, 9, ops)
+	})
+}
+
+// The hooks of one host share its room: what waits for them does not keep those of others from being taken.
+func TestHooksOfAHostShareItsRoom(t *testing.T) {
+	few := bounds
+	few.InFlight = 4
+	formsOf(t, few, func(f *form) {
+		const hooks = 400 // more pairs than a call takes
+		rooms := event.Rooms{Hooks: map[event.Address]event.Room{other: {Host: "quick.example", Most: 4}}, Hosts: map[string]int{"slow.example": 6, "quick.example": 6}}
+		for n := range hooks {
+			a := event.Address{Owner: fmt.Sprint("team", n), Hook: "default"}
+			rooms.Hooks[a] = event.Room{Host: "slow.example", Most: 4}
+			f.write(a.Owner, "slow", a)
+			f.write(a.Owner, "slow", a)
+			f.write(a.Owner, "slow", a)
+		}
+		f.clock.Move(time.Second)
+		f.write("shop", "quick", other)
+		f.clock.Move(time.Second)
+		slow, quick := 0, 0
+		for range 3 {
+			list, _, err := f.Due(f.Context(), rooms, 100)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, d := range list {
+				if d.To == other {
+					quick++
+				} else {
+					slow++
+				}
+			}
+			rooms.Hosts["slow.example"] = 6 - slow
+		}
+		if quick != 1 || slow < 4 || slow > 6 {
+			f.Errorf("%d taken of the host that is full, %d of another", slow, quick)
+		}
 	})
 }
 

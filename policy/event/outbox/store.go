@@ -16,14 +16,14 @@ var (
 	scripts embed.FS
 
 	// WriteLua is the library of scripts that write an event, for those of other packages that write one with their own change.
-	WriteLua = part("write")
+	WriteLua = part("tries") + part("write")
 
-	appendScript = newScript("head", "write", "append")
-	onceScript   = newScript("head", "write", "once")
+	appendScript = newScript("head", "tries", "write", "append")
+	onceScript   = newScript("head", "tries", "write", "once")
 	afterScript  = newScript("head", "after")
 	dueScript    = newScript("head", "tries", "due")
-	triedScript  = newScript("head", "write", "tries", "tried")
-	againScript  = newScript("head", "write", "tries", "again")
+	triedScript  = newScript("head", "tries", "write", "tried")
+	againScript  = newScript("head", "tries", "write", "again")
 	listedScript = newScript("head", "tries", "listed")
 	indexScript  = newScript("index")
 	oldestScript = newScript("head", "oldest")

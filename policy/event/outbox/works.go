@@ -16,7 +16,7 @@ import (
 
 var (
 	takeScript       = newScript("head", "take_work")
-	workedScript     = newScript("head", "write", "worked")
+	workedScript     = newScript("head", "tries", "write", "worked")
 	workOwnersScript = newScript("head", "work_owners")
 	workMarkedScript = newScript("head", "work_marked")
 )
@@ -57,11 +57,7 @@ func writtenOf(w *event.Work) *written {
 	if w == nil {
 		return nil
 	}
-	of := &written{w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), 0, workLife.Milliseconds(), event.SuccessesKept.Milliseconds()}
-	if w.Told {
-		of.Wait = event.HeldBack.Milliseconds()
-	}
-	return of
+	return &written{w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), event.HeldBack.Milliseconds(), workLife.Milliseconds(), event.SuccessesKept.Milliseconds()}
 }
 
 // dayOf is a day in a key.
@@ -188,14 +184,15 @@ func (w *Works) look(ctx context.Context, owners []string, end string) error {
 // Worked records what came of a try, and reports whether the work was still kept.
 func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) (known bool, err error) {
 	args := struct {
-		Task   string   `json:"task"`
-		Work   string   `json:"work,omitempty"`
-		Next   int64    `json:"next"` // ms
-		Keep   int64    `json:"keep"` // ms
-		Done   bool     `json:"done,omitempty"`
-		Tell   *Written `json:"tell,omitempty"`
-		Beside *Written `json:"beside,omitempty"`
-	}{work.Task, "", p.Next.Milliseconds(), workLife.Milliseconds(), p.Done, w.outbox.Write(p.Tell), w.outbox.Write(p.Beside)}
+		Task     string   `json:"task"`
+		Work     string   `json:"work,omitempty"`
+		Next     int64    `json:"next"` // ms
+		Keep     int64    `json:"keep"` // ms
+		Done     bool     `json:"done,omitempty"`
+		Released bool     `json:"released,omitempty"`
+		Tell     *Written `json:"tell,omitempty"`
+		Beside   *Written `json:"beside,omitempty"`
+	}{work.Task, "", p.Next.Milliseconds(), workLife.Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell), w.outbox.Write(p.Beside)}
 	if p.Keep {
 		args.Work = textOf(work)
 	}

@@ -20,10 +20,9 @@ type works interface {
 }
 
 // succeed writes the success of a task with pictures.
-func (f *form) succeed(team, task string, told bool, urls ...string) {
+func (f *form) succeed(team, task string, urls ...string) {
 	f.Helper()
-	w := &event.Work{Task: task, Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Told: told, Head: []byte(`{"task_id":"` + task + `"}`)}
-	w.To, w.Later = []event.Target{{Address: event.Address{Owner: team, Hook: "jobs"}}}, []event.Target{{Address: ops}}
+	w := &event.Work{Task: task, Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Callback: "jobs/" + task, Head: []byte(`{"task_id":"` + task + `"}`)}
 	for _, url := range urls {
 		w.Pictures = append(w.Pictures, event.Picture{URL: url})
 	}
@@ -57,10 +56,15 @@ func (f *form) worked(w event.Work, p event.Progress, want bool) {
 	}
 }
 
-// done is the end of a work.
-func done(w *event.Work) event.Progress {
-	return event.Progress{Done: true, Tell: w.Success(), Beside: w.StoredLater()}
+// listening are hooks of a team, for successes, and of operators, for what is stored later.
+func listening(owner string, of event.Type, callback string) []event.Target {
+	if !strings.HasPrefix(callback, "jobs/") {
+		return nil
+	}
+	return map[event.Type][]event.Target{event.TaskSucceeded: {{Address: event.Address{Owner: owner, Hook: "jobs"}}}, event.TaskStored: {{Address: ops}}}[of]
 }
+
+func silent(string, event.Type, string) []event.Target { return nil }
 
 // tasksOf are the works' tasks in order.
 func tasksOf(list []event.Work) string {
@@ -86,7 +90,7 @@ func (f *form) written(team, want string) {
 // A success is told when its pictures are stored, not before, and to the hooks that it is for.
 func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 	forms(t, func(f *form) {
-		f.succeed("search", "t1", true, "https://a/1", "https://a/2")
+		f.succeed("search", "t1", "https://a/1", "https://a/2")
 		f.written("search", "")
 		f.taken("", f.due(9, jobs, ops))
 		list := f.take(9)
@@ -98,11 +102,11 @@ func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 		f.worked(w, event.Progress{Keep: true, Next: event.Lease}, true)
 		f.written("search", "")
 		w.Pictures[1].State = event.PictureStored
-		f.worked(w, done(&w), true)
+		f.worked(w, w.Release(listening), true)
 		const data = `{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2","stored":"/sluice/v1/tasks/t1/results/2"}]}`
 		f.written("search", "task.succeeded"+data)
 		f.taken("search/jobs "+data, f.due(9, jobs, ops))
-		f.worked(w, done(&w), false)
+		f.worked(w, w.Release(listening), false)
 		f.clock.Move(event.HeldBack)
 		if list := append(f.take(9), f.late()...); len(list) > 0 {
 			f.Errorf("%+v", list)
@@ -113,7 +117,7 @@ func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 // A success is told after ten minutes as it is, and what comes later is an event of its own.
 func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 	forms(t, func(f *form) {
-		f.succeed("search", "t1", true, "https://a/1", "https://a/2")
+		f.succeed("search", "t1", "https://a/1", "https://a/2")
 		w := f.take(9)[0]
 		w.Pictures[0].State = event.PictureStored
 		f.worked(w, event.Progress{Keep: true, Next: time.Hour}, true)
@@ -127,7 +131,7 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 			f.Fatalf("%+v", late)
 		}
 		for range 2 { // as two replicas would
-			f.worked(late[0], event.Progress{Tell: late[0].Success()}, true)
+			f.worked(late[0], late[0].Release(listening), true)
 		}
 		const first = `task.succeeded{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2"}],"pending":true}`
 		f.written("search", first)
@@ -136,7 +140,7 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 			f.Errorf("what was stored is forgotten: %+v", w)
 		}
 		w.Pictures[1].State = event.PictureStored
-		f.worked(w, done(&w), true)
+		f.worked(w, w.Release(listening), true)
 		f.written("search", first+`; task.stored{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2","stored":"/sluice/v1/tasks/t1/results/2"}]}`)
 		for _, d := range f.due(9, jobs, ops) {
 			if d.To != (map[event.Type]event.Address{event.TaskSucceeded: jobs, event.TaskStored: ops}[d.Event.Type]) {
@@ -146,25 +150,28 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 	})
 }
 
-// Pictures that nobody is told of are stored all the same; and where none was stored later, nothing is told.
+// Pictures of a team without listeners are stored all the same. Where no picture was stored later, no second event is written.
 func TestNothingIsToldInVain(t *testing.T) {
 	forms(t, func(f *form) {
-		f.succeed("search", "quiet", false, "https://a/1")
+		f.succeed("search", "quiet", "https://a/1")
 		w := f.take(9)[0]
 		w.Pictures[0].State = event.PictureStored
 		f.clock.Move(event.HeldBack)
-		if list := f.late(); len(list) > 0 {
-			f.Fatalf("%+v", list)
-		}
-		f.worked(w, done(&w), true)
-		f.written("search", "")
-		f.succeed("shop", "lost", true, "https://a/1")
-		f.clock.Move(event.HeldBack)
 		late := f.late()[0]
-		f.worked(late, event.Progress{Tell: late.Success()}, true)
+		f.worked(late, late.Release(silent), true)
+		f.clock.Move(event.Lease)
+		if list := f.late(); len(list) > 0 {
+			f.Fatalf("its success was released: %+v", list)
+		}
+		f.worked(w, w.Release(silent), true)
+		f.written("search", "")
+		f.succeed("shop", "lost", "https://a/1")
+		f.clock.Move(event.HeldBack)
+		late = f.late()[0]
+		f.worked(late, late.Release(listening), true)
 		w = f.take(9)[0]
 		w.Pictures[0].State = event.PictureLost
-		f.worked(w, done(&w), true)
+		f.worked(w, w.Release(listening), true)
 		f.written("shop", `task.succeeded{"task_id":"lost","results":[{"url":"https://a/1"}],"pending":true}`)
 	})
 }
@@ -173,7 +180,7 @@ func TestNothingIsToldInVain(t *testing.T) {
 func TestAWorkIsOneCallersAtATime(t *testing.T) {
 	forms(t, func(f *form) {
 		for n := range 5 {
-			f.succeed("search", fmt.Sprint("t", n), true, "https://a/1")
+			f.succeed("search", fmt.Sprint("t", n), "https://a/1")
 			f.clock.Move(time.Millisecond)
 		}
 		if got := tasksOf(f.take(2)); got != "search/t0 search/t1" {
@@ -212,8 +219,8 @@ func TestAWorkIsOneCallersAtATime(t *testing.T) {
 // The works of all teams are found, also if the index has lost them.
 func TestWorksOfAllTeamsAreFound(t *testing.T) {
 	forms(t, func(f *form) {
-		f.succeed("search", "t1", true, "https://a/1")
-		f.succeed("shop", "t2", true, "https://a/2")
+		f.succeed("search", "t1", "https://a/1")
+		f.succeed("shop", "t2", "https://a/2")
 		if f.client != nil {
 			f.client.Del(f.Context(), workIndex(worksDue), workIndex(worksLate))
 		}
@@ -234,10 +241,10 @@ func TestWorksOfAllTeamsAreFound(t *testing.T) {
 // What succeeded on a day is remembered for some days, whatever became of its pictures.
 func TestSuccessesAreRemembered(t *testing.T) {
 	forms(t, func(f *form) {
-		f.succeed("search", "t1", true, "https://a/1", "https://a/2")
-		f.succeed("search", "t2", false, "https://a/1")
+		f.succeed("search", "t1", "https://a/1", "https://a/2")
+		f.succeed("search", "t2", "https://a/1")
 		w := f.take(1)[0]
-		f.worked(w, done(&w), true)
+		f.worked(w, w.Release(listening), true)
 		got, err := f.works.Succeeded(f.Context(), "search", "2026/11/26")
 		if err != nil || len(got) != 2 || got["t1"] != 2 || got["t2"] != 1 {
 			f.Error(got, err)

@@ -31,8 +31,8 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 				var f *Failover
 				f, client = server.replica()
 				events = outbox.New(client, event.DefaultBounds)
-				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) ([]int, []event.Target) {
-					return []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}
+				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) ([]int, []event.Target, bool) {
+					return []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 				}, f
 			}
 			var used atomic.Int64

@@ -33,8 +33,8 @@ func BenchmarkSettle(b *testing.B) {
 			client, team := limittest.RealRedis(b), limittest.Team(b, "quotas: {images: {day: 1000000}}")
 			store := New(client)
 			store.Events = outbox.New(client, event.DefaultBounds)
-			store.Alerts = func(string) ([]int, []event.Target) {
-				return tt.alert, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}
+			store.Alerts = func(string) ([]int, []event.Target, bool) {
+				return tt.alert, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 			}
 			settleScript = tt.script
 			defer func() { settleScript = whole }()

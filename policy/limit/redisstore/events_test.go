@@ -102,7 +102,7 @@ func TestAnEventIsWrittenWithItsCharge(t *testing.T) {
 		if charge(f.held(h)) || strings.Contains(written(f, events, "search"), "unknown") {
 			f.Error("what is not charged has no event")
 		}
-		if list, _, err := events.Due(context.Background(), map[event.Address]int{{Owner: "search", Hook: "jobs"}: 9}, 9); err != nil || len(list) != 2 {
+		if list, _, err := events.Due(context.Background(), event.Rooms{Hooks: map[event.Address]event.Room{{Owner: "search", Hook: "jobs"}: {Most: 9}}}, 9); err != nil || len(list) != 2 {
 			f.Error(list, err)
 		}
 	})
@@ -118,7 +118,7 @@ func TestAWorkIsWrittenWithItsCharge(t *testing.T) {
 		f.admit(h)
 		works := worksOf(events)
 		draft := &event.Draft{Type: event.TaskSucceeded, Team: "search", Work: &event.Work{
-			Task: "t1", Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Told: true, Pictures: []event.Picture{{URL: "https://a/1"}}, Head: []byte(`{"id":"a"}`),
+			Task: "t1", Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Pictures: []event.Picture{{URL: "https://a/1"}}, Head: []byte(`{"id":"a"}`),
 		}}
 		charge := func(want bool) {
 			done, err := f.tryCharge(&limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Images: 1}, Event: draft})
@@ -132,7 +132,7 @@ func TestAWorkIsWrittenWithItsCharge(t *testing.T) {
 			f.Fatal(list, err)
 		}
 		list[0].Pictures[0].State = event.PictureStored
-		if known, err := works.Worked(context.Background(), &list[0], event.Progress{Done: true, Tell: list[0].Success()}); !known || err != nil {
+		if known, err := works.Worked(context.Background(), &list[0], list[0].Release(func(string, event.Type, string) []event.Target { return []event.Target{} })); !known || err != nil {
 			f.Fatal(known, err)
 		}
 		charge(false)

@@ -18,8 +18,8 @@ import (
 // telling gives a form an outbox, and has the per cent of quotas told that alerts have by account.
 func (f *form) telling(alerts map[string][]int) event.Outbox {
 	of := f.withEvents()
-	to := func(account string) ([]int, []event.Target) {
-		return alerts[account], []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}
+	to := func(account string) ([]int, []event.Target, bool) {
+		return alerts[account], []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 	}
 	if f.memory != nil {
 		f.memory.Alerts = to
@@ -168,7 +168,7 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 	bothForms(t, func(f *form) {
 		ops := event.Address{Owner: event.Operators, Hook: "ops"}
 		events := f.withEvents()
-		to := func(string) ([]int, []event.Target) { return []int{50}, []event.Target{{Address: ops}} }
+		to := func(string) ([]int, []event.Target, bool) { return []int{50}, []event.Target{{Address: ops}}, true }
 		house := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 10}}}
 		if f.memory != nil {
 			f.memory.Alerts = to
@@ -182,7 +182,7 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 		if f.client != nil { // as if the reply had been lost before the index knew of it
 			f.client.Del(t.Context(), "sl1:due")
 		}
-		list, _, err := events.Due(context.Background(), map[event.Address]int{ops: 9}, 9)
+		list, _, err := events.Due(context.Background(), event.Rooms{Hooks: map[event.Address]event.Room{ops: {Most: 9}}}, 9)
 		if err != nil || len(list) != 1 || strings.Contains(string(list[0].Event.Bytes()), `"team"`) {
 			f.Fatal(list, err)
 		}

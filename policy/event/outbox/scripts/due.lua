@@ -1,4 +1,4 @@
--- Takes deliveries of an owner's events that are due: nobody else gets them until the lease ends.
+-- Takes deliveries of an owner's events that are due: no other caller gets them until the lease ends.
 --
 -- ARGV  2 the lease, ms  3 the most deliveries  4 an event's life, ms  then of each hook its name, and the most deliveries to it
 -- Returns for each hook when its next delivery is due after that, ms, or -1; how many were removed because their events are no longer kept;

@@ -6,10 +6,12 @@
 --
 -- KEYS  1 the index  2 how the keys of seats begin
 -- ARGV  2 the pause, ms  3 the most pairs  4 the most deliveries to a hook at a time  5 for how long one counts, ms  6 the call's name
---       then the pairs asked for, without an owner of all owners, and the most deliveries to each hook
+--       7 the number of hosts, and the most deliveries to each  then the pairs asked for, without an owner of all owners, the most deliveries
+--       to each hook, and its host's number; 0: no host bounds it
 -- Returns the moment that the pause ends, then the pairs, and how many seats the hook of each has got.
-local asked, seats, most = {}, {}, tonumber(ARGV[3])
-for i = 7, #ARGV, 2 do asked[ARGV[i]] = tonumber(ARGV[i + 1]) end
+local asked, seats, hosts, host_of, most = {}, {}, {}, {}, tonumber(ARGV[3])
+for i = 1, ARGV[7] do hosts[i] = tonumber(ARGV[7 + i]) end
+for i = 8 + ARGV[7], #ARGV, 3 do asked[ARGV[i]], host_of[ARGV[i]] = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]) end
 local now = math.floor(clock() / 1000)
 local ends, page = now + ARGV[2], 10000
 local taken, early = {}, {}
@@ -19,12 +21,15 @@ local function hook_of(pair)
   return asked[pair] and pair or of_all and asked[of_all] and of_all
 end
 
--- seat gets seats for a hook, and returns how many.
+-- seat gets seats for a hook, and returns how many. It gets none while its host has no room.
 local function seat(hook)
+  local host = host_of[hook]
   if not seats[hook] then
+    if hosts[host] == 0 then return 0 end
     local key = KEYS[2] .. hook
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-    seats[hook] = math.max(0, math.min(asked[hook], ARGV[4] - redis.call('ZCARD', key)))
+    seats[hook] = math.max(0, math.min(asked[hook], hosts[host] or asked[hook], ARGV[4] - redis.call('ZCARD', key)))
+    if hosts[host] then hosts[host] = hosts[host] - seats[hook] end
     for i = 1, seats[hook] do redis.call('ZADD', key, now + ARGV[5], ARGV[6] .. ' ' .. i) end
     if seats[hook] > 0 then redis.call('PEXPIRE', key, ARGV[5]) end
   end

@@ -1,4 +1,4 @@
--- Takes works of an owner that are due: nobody else gets them until the lease ends.
+-- Takes works of an owner that are due: no other caller gets them until the lease ends.
 --
 -- ARGV  2 the lease, ms  3 the most works  4 the key's end of the works to look for
 -- Returns when the next is due after that, ms, or -1; then the works.

@@ -1,21 +1,23 @@
 -- Records what came of a try with a work.
 --
 -- ARGV  2 JSON: task, work if it has changed, next (until some caller gets it, ms; 0: as before), keep (its life from now on, ms), done (it is
---       removed), tell (an event that is written unless it was told before), beside (another that is written if it was)
+--       removed), released (its success is held back no more), tell (an event that is written if it was until now), beside (another that is
+--       written if it was not)
 -- Returns 1 if the work was kept, 0 if another caller has ended it; which event was written: 0 none, 1 tell, 2 beside; how many others were
 --       dropped; when some caller gets the work, ms, or 0.
 local a, now = cjson.decode(ARGV[2]), clock()
 local due, late, works = TEAM .. 'works:due', TEAM .. 'works:late', TEAM .. 'works'
 if redis.call('HEXISTS', works, a.task) == 0 then return {0, 0, 0, 0} end
-local untold = a.tell and redis.call('ZSCORE', late, a.task)
-local e = untold and a.tell or a.beside
+local held = a.released and redis.call('ZSCORE', late, a.task)
+local e = a.beside
+if held then e = a.tell end
 if e then ready_event(e) end
 redis.call('ZCARD', due)
 local wrote, dropped = 0, 0
 if e then
-  wrote, dropped = untold and 1 or 2, select(2, write_event(e, now))
-  redis.call('ZREM', late, a.task)
+  wrote, dropped = held and 1 or 2, select(2, write_event(e, now))
 end
+if held then redis.call('ZREM', late, a.task) end
 if a.done then
   redis.call('HDEL', works, a.task)
   redis.call('ZREM', due, a.task)

@@ -1,5 +1,5 @@
 -- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
--- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms, or 0) is not
+-- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms) is not
 -- written yet: the work is kept instead.
 
 -- hook_of is the hook of a target.
@@ -36,10 +36,28 @@ local function keep_work(w, ms)
   local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
   redis.call('HSET', works, w.task, w.text)
   redis.call('ZADD', TEAM .. 'works:due', ms, w.task)
-  if w.wait > 0 then redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task) end
+  redis.call('ZADD', TEAM .. 'works:late', ms + w.wait, w.task)
   for _, key in ipairs({works, TEAM .. 'works:due', TEAM .. 'works:late'}) do redis.call('PEXPIRE', key, w.keep) end
   redis.call('HSET', succeeded, w.task, w.pictures)
   redis.call('PEXPIRE', succeeded, w.remember)
+end
+
+-- drop_old drops the oldest events: those whose life has ended, a hundred in a call at most, or else those beyond the most of an owner. What is
+-- known of their tries goes with them. It returns how many were too many.
+local function drop_old(key, e, ms)
+  local over, ended = 0, ms - e.keep - 1
+  local list = ended > 0 and redis.call('XRANGE', key, '-', string.format('%d', ended), 'COUNT', 100) or {}
+  if #list == 0 then
+    over = math.max(redis.call('XLEN', key) - e.most, 0)
+    if over == 0 then return 0 end
+    list = redis.call('XRANGE', key, '-', '+', 'COUNT', math.min(over, 100))
+    over = #list
+  end
+  for _, entry in ipairs(list) do
+    for target in string.gmatch(entry[2][6], '[^\n]+') do redis.pcall('HDEL', tried_key(entry[1]), tried_field(entry[1], target)) end
+    redis.call('XDEL', key, entry[1])
+  end
+  return over
 end
 
 -- write_event writes an event and its deliveries, and returns its place, and how many others were dropped because there are too many.
@@ -50,7 +68,7 @@ local function write_event(e, now)
   end
   local key, ms = TEAM .. 'events', string.format('%d', math.floor(now / 1000))
   local function add(place)
-    return redis.call('XADD', key, 'MINID', string.format('%d', math.max(ms - e.keep, 0)), place, 't', e.type, 'd', e.data, 'h', table.concat(e.to, '\n'))
+    return redis.call('XADD', key, place, 't', e.type, 'd', e.data, 'h', table.concat(e.to, '\n'))
   end
   local place = '*'
   if tonumber(ARGV[1]) > 0 then -- the time of a test, which may go back
@@ -63,7 +81,7 @@ local function write_event(e, now)
     redis.call('XDEL', key, place)
     place = add(string.format('%d-0', at + 1))
   end
-  local dropped = redis.call('XTRIM', key, 'MAXLEN', '~', e.most)
+  local dropped = drop_old(key, e, ms)
   redis.call('PEXPIRE', key, e.keep)
   for _, target in ipairs(e.to) do
     await(place, target, ms, e.keep)
