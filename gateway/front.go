@@ -45,7 +45,7 @@ func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *p
 	families := &config.Families
 	return &fronts{
 		config: config, headers: headers, natives: natives, created: polls.deps.Now().Unix(), polls: polls, buffers: buffers,
-		fetcher: upstream.NewFetcher(upstream.FetchConfig{Hosts: config.ResultHosts, Networks: config.ResultNetworks}),
+		fetcher: upstream.NewFetcher(upstream.FetchConfig{Hosts: config.ResultHosts, Networks: config.ResultNetworks, Tunnel: config.Tunnel}),
 		vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
 		sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
 	}

@@ -141,8 +141,9 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 		deps.Shared, deps.Secret = access.NewRedis(p.kept.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.force.key)
 	}
 	if p.OIDCIssuer != "" {
+		secret := rereading(p.OIDCClientSecretFile, p.OIDCClientSecret)
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Proxy: tunnel(&p.Settings).Proxy,
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Proxy: tunnel(&p.Settings).Proxy,
 		})
 	}
 	return deps

@@ -82,9 +82,11 @@ type composition struct {
 		Profiles    []string
 		Secrets     []string
 		Healthcheck map[string]any
-		ReadOnly    bool   `yaml:"read_only"`
-		MemLimit    string `yaml:"mem_limit"`
-		StopGrace   string `yaml:"stop_grace_period"`
+		ReadOnly    bool     `yaml:"read_only"`
+		Drops       []string `yaml:"cap_drop"`
+		Security    []string `yaml:"security_opt"`
+		MemLimit    string   `yaml:"mem_limit"`
+		StopGrace   string   `yaml:"stop_grace_period"`
 	}
 }
 
@@ -117,6 +119,9 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 		t.Error("redis is published")
 	}
 	for name, s := range services {
+		if !s.ReadOnly || !slices.Equal(s.Drops, []string{"ALL"}) || !slices.Equal(s.Security, []string{"no-new-privileges:true"}) {
+			t.Errorf("%s may write to its image, or has capabilities that it was not given", name)
+		}
 		for _, port := range s.Ports {
 			if port != "8080:8080" && !strings.HasPrefix(port, "127.0.0.1:") {
 				t.Errorf("%s publishes %s beyond loopback", name, port)

@@ -10,5 +10,5 @@ import (
 
 // posting says how events are posted to hooks.
 func posting(s settings.Settings) hooks.PosterConfig {
-	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: settings.Prefixes(s.HookNetworks), Now: time.Now}
+	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: settings.Prefixes(s.HookNetworks), Now: time.Now, Tunnel: tunnel(&s)}
 }

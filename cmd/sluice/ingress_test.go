@@ -32,12 +32,14 @@ type front struct {
 	listen        string   // what of the file is the listener's address
 	on            string   // and what replaces it; PORT is the port
 	names         string   // how check calls it
+	between       string   // what of the file is between a host and its port
 }
 
 var fronts = []front{
-	{"nginx", "nginx.conf", []string{"-c", "CONFIG", "-p", "DIR", "-g", "daemon off; pid DIR/pid; error_log stderr;"}, "listen 443", "listen 127.0.0.1:PORT", "nginx"},
-	{"haproxy", "haproxy.cfg", []string{"-db", "-f", "CONFIG"}, "bind :443", "bind 127.0.0.1:PORT", "HAProxy"},
-	{"caddy", "Caddyfile", []string{"run", "--adapter", "caddyfile", "--config", "CONFIG"}, "\n:443 {", "\nhttps://localhost:PORT {\n\tbind 127.0.0.1", "Caddy"},
+	{"nginx", "nginx.conf", []string{"-c", "CONFIG", "-p", "DIR", "-g", "daemon off; pid DIR/pid; error_log stderr;"}, "listen 443", "listen 127.0.0.1:PORT", "nginx", ":"},
+	{"haproxy", "haproxy.cfg", []string{"-db", "-f", "CONFIG"}, "bind :443", "bind 127.0.0.1:PORT", "HAProxy", ":"},
+	{"caddy", "Caddyfile", []string{"run", "--adapter", "caddyfile", "--config", "CONFIG"}, "\n:443 {", "\nhttps://localhost:PORT {\n\tbind 127.0.0.1", "Caddy", ":"},
+	{"envoy", "envoy.yaml", []string{"-c", "CONFIG", "--concurrency", "1", "--disable-hot-restart"}, `"::", port_value: 443, ipv4_compat: true`, "127.0.0.1, port_value: PORT", "Envoy", ", port_value: "},
 }
 
 // find is the program's path. The test is skipped without it.
@@ -60,7 +62,7 @@ func (f front) start(t *testing.T, gateway, certificates string, changes ...stri
 	for range 5 { // another process may take the port meanwhile
 		port, dir := fmt.Sprint(freeTCPPort(t)), t.TempDir()
 		text := readRoot(t, "deploy/ingress/"+f.file)
-		for pair := range slices.Chunk(append([]string{"sluice:8080", gateway, f.listen, strings.ReplaceAll(f.on, "PORT", port), "/etc/ingress", certificates}, changes...), 2) {
+		for pair := range slices.Chunk(append([]string{"sluice" + f.between + "8080", strings.Replace(gateway, ":", f.between, 1), f.listen, strings.ReplaceAll(f.on, "PORT", port), "/etc/ingress", certificates}, changes...), 2) {
 			if !strings.Contains(text, pair[0]) {
 				t.Fatalf("%s has no %q", f.file, pair[0])
 			}
@@ -192,6 +194,9 @@ func TestCheckNamesTheWrongSettingOfAnIngress(t *testing.T) {
 		{1, "retries", []string{"retries 0 ", "retries 3\n    retry-on all-retryable-errors\n"}, "it arrived 4 times", "set retries 0"},
 		{2, "small bodies", []string{"max_size 64MiB", "max_size 1MiB"}, " before it reached Sluice", "set request_body max_size 64MiB"},
 		{2, "a short idle limit", []string{"dial_timeout 5s", "response_header_timeout 1s"}, "wrong: Prefer: wait=2: answered with 504", "set no read_timeout"},
+		{3, "small headers", []string{"max_request_headers_kb: 60", "max_request_headers_kb: 8"}, "header of 24 KiB: ", "set max_request_headers_kb: 60"},
+		{3, "a short idle limit", []string{"stream_idle_timeout: 330s", "stream_idle_timeout: 1s"}, "wrong: Prefer: wait=2: answered with 504", "stream_idle_timeout to 330s"},
+		{3, "retries", []string{"timeout: 0s}", "timeout: 0s, retry_policy: {retry_on: reset, num_retries: 3}}"}, "it arrived 4 times", "set no retry policy"},
 	} {
 		t.Run(fronts[tt.program].program+": "+tt.about, func(t *testing.T) {
 			got := through(t, fronts[tt.program].start(t, h.public, certificates, tt.changes...), certificates, "--silence", "2s")

@@ -138,14 +138,16 @@ var floorPlan = map[string]plan{
 	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/media": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/upstream": {
-		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
-		never: []string{otelAPI, goRedis, "os"},
+		testsOurs: []string{"gateway/upstream/upstreamtest"},
+		files:     map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
+		never:     []string{otelAPI, goRedis, "os"},
 	},
+	"gateway/upstream/upstreamtest": {outside: []string{"golang.org/x/net"}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
 	"gateway/feed": {
 		ours: []string{"policy", "policy/event"}, testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"}, never: []string{otelAPI, goRedis, "os", slogPkg},
 	},
 	"gateway/hooks": {
-		ours:  []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"},
+		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"}, testsOurs: []string{"gateway/upstream/upstreamtest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror": {
@@ -280,7 +282,7 @@ var floorPlan = map[string]plan{
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/simulator/billing", "policy/price"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest", "gateway/simulator/billing", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
 	},
 }

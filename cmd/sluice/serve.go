@@ -179,7 +179,7 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 
 // mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are told in time.
 func (p *process) mirror(force *inForce) func() int {
-	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks)})
+	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: tunnel(&p.Settings)})
 	m := mirror.New(mirror.Config{
 		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
@@ -308,10 +308,4 @@ func (c configuration) gatewayConfig() gateway.Config {
 
 		EmbeddingsPath: c.EmbeddingsPath, Embeddings: forms.Bounds{Texts: c.EmbeddingsTexts, Tokens: c.EmbeddingsLength},
 	}
-}
-
-// tunnel is the way to the service and to issuers; nil: direct.
-func tunnel(s *settings.Settings) *upstream.Tunnel {
-	tunnel, _ := upstream.ParseTunnel(s.UpstreamProxy, s.NoProxy) // validate has looked at it
-	return tunnel
 }

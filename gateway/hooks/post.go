@@ -34,8 +34,9 @@ type PosterConfig struct {
 	Networks []netip.Prefix // where hooks may be, beside public addresses; empty: nowhere
 	Now      func() time.Time
 
-	Resolver *net.Resolver  // nil: the system's
-	Roots    *x509.CertPool // authorities of the receivers' certificates; nil: the system's
+	Resolver *net.Resolver    // nil: the system's
+	Roots    *x509.CertPool   // authorities of the receivers' certificates; nil: the system's
+	Tunnel   *upstream.Tunnel // the way out of the house; nil: direct
 }
 
 // Poster posts events to hooks. It is safe for concurrent use.
@@ -46,7 +47,7 @@ type Poster struct {
 
 // NewPoster builds a Poster. It connects to nothing and starts nothing.
 func NewPoster(config PosterConfig) *Poster {
-	transport := upstream.Guarded(config.Networks, config.Resolver, config.Roots)
+	transport := upstream.Guarded(upstream.Guard{Networks: config.Networks, Resolver: config.Resolver, Roots: config.Roots, Tunnel: config.Tunnel})
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = perHook, idleFor
 	return &Poster{config, transport}
 }

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	"golang.org/x/net/dns/dnsmessage"
 
 	"sluice/gateway/upstream"
+	"sluice/gateway/upstream/upstreamtest"
 	"sluice/policy/event"
 )
 
@@ -53,48 +53,12 @@ func (r *receiver) poster(t testing.TB, secrets map[string]string, leads ...stri
 			}
 			return "", errors.New("no such file")
 		},
-		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Roots: pool, Resolver: resolve(t, leads...),
+		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Roots: pool, Resolver: upstreamtest.Resolver(t, leads...),
 	})
 }
 
 func (r *receiver) hook(secrets ...string) *event.Hook {
 	return &event.Hook{ID: "jobs", URL: "https://a.example.com:" + r.port + "/hook?CANARY", Secrets: secrets}
-}
-
-// resolve is a resolver whose server, a real one, answers each question for an IPv4 address with the next of the addresses, and with the
-// last of them from then on.
-func resolve(t testing.TB, addresses ...string) *net.Resolver {
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	go func() {
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			var question dnsmessage.Message
-			if question.Unpack(buf[:n]) != nil {
-				continue
-			}
-			answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, RecursionAvailable: true}, Questions: question.Questions}
-			if q := question.Questions[0]; q.Type == dnsmessage.TypeA && len(addresses) > 0 {
-				answer.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: netip.MustParseAddr(addresses[0]).As4()},
-				}}
-				addresses = addresses[min(1, len(addresses)-1):]
-			}
-			packed, _ := answer.Pack()
-			_, _ = server.WriteTo(packed, from)
-		}
-	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
-	}}
 }
 
 func anEvent() *event.Event {
@@ -271,7 +235,7 @@ func TestWhatCameBackIsNotTold(t *testing.T) {
 		closed = l.Addr().String()
 		_ = l.Close()
 	}
-	p := NewPoster(PosterConfig{Now: time.Now, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: resolve(t, "10.0.0.1")})
+	p := NewPoster(PosterConfig{Now: time.Now, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: upstreamtest.Resolver(t, "10.0.0.1")})
 	for _, tt := range []struct {
 		url  string
 		want error
@@ -291,7 +255,7 @@ func TestWhatCameBackIsNotTold(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %v", tt.url, a, err, tt.want)
 		}
 	}
-	nowhere := NewPoster(PosterConfig{Now: time.Now, Resolver: resolve(t)})
+	nowhere := NewPoster(PosterConfig{Now: time.Now, Resolver: upstreamtest.Resolver(t)})
 	if _, err := nowhere.Post(t.Context(), &event.Hook{URL: "https://a.example/", Kind: event.Slack}, anEvent(), ""); err != errNoName {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ var (
 	errInside  = errors.New("its name leads to an address that is not public: SLUICE_HOOK_NETWORKS allows others")
 	errNoName  = errors.New("its name cannot be looked up")
 	errRefused = errors.New("the connection was refused")
+	errProxy   = errors.New("the house's proxy refused the way to it")
 	errNoWay   = errors.New("there is no connection to it")
 	errNoTLS   = errors.New("TLS failed: its certificate is not for its name or not trusted, or it does not speak TLS")
 	errCut     = errors.New("the connection ended before an answer")
@@ -40,6 +41,8 @@ func why(ctx context.Context, err error) error {
 		return errNoTLS
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return errCut
+	case is[*upstream.ProxyError](err):
+		return errProxy
 	case is[*net.OpError](err):
 		return errNoWay
 	}

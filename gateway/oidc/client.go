@@ -31,7 +31,7 @@ var (
 type ClientConfig struct {
 	URL      string            // of the issuer, as its discovery document has it
 	ClientID string            // required
-	Secret   string            // empty: a public client, which only PKCE protects
+	Secret   func() string     // asked at each sign-on; nil: a public client, which only PKCE protects
 	Redirect string            // the address of the console's callback
 	Now      func() time.Time  // for the ends of tokens
 	Trip     http.RoundTripper // to the issuer; nil: the network
@@ -154,8 +154,12 @@ func (c *Client) flow(d *document) *oauth2.Config {
 			scopes = append(scopes, more)
 		}
 	}
+	secret := ""
+	if c.config.Secret != nil {
+		secret = c.config.Secret()
+	}
 	return &oauth2.Config{
-		ClientID: c.config.ClientID, ClientSecret: c.config.Secret, Endpoint: d.provider.Endpoint(), RedirectURL: c.config.Redirect, Scopes: scopes,
+		ClientID: c.config.ClientID, ClientSecret: secret, Endpoint: d.provider.Endpoint(), RedirectURL: c.config.Redirect, Scopes: scopes,
 	}
 }
 

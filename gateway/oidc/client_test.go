@@ -270,7 +270,7 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		}
 	})
 	i := oidctest.New("https://issuer.example", time.Now)
-	client := oidc.NewClient(oidc.ClientConfig{URL: i.URL, ClientID: oidctest.ClientID, Secret: "wrong-CANARY", Now: time.Now, Trip: i})
+	client := oidc.NewClient(oidc.ClientConfig{URL: i.URL, ClientID: oidctest.ClientID, Secret: func() string { return "wrong-CANARY" }, Now: time.Now, Trip: i})
 	_, _, err := client.Finish(t.Context(), "code-CANARY", "nonce", proof)
 	if !errors.Is(err, oidc.ErrAway) || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "invalid_client") {
 		t.Errorf("with a wrong secret: %v", err)

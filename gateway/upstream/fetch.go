@@ -45,6 +45,7 @@ type FetchConfig struct {
 
 	Resolver *net.Resolver  // nil: the system's
 	Roots    *x509.CertPool // authorities of the hosts' certificates; nil: the system's
+	Tunnel   *Tunnel        // the way out of the house; nil: direct
 }
 
 // Fetcher downloads result pictures from the hosts that an operator lists, and from no address inside the operator's networks.
@@ -69,7 +70,7 @@ type bounds struct {
 // NewFetcher builds a Fetcher. It connects to nothing and starts nothing.
 func NewFetcher(config FetchConfig) *Fetcher {
 	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest, inside, moment}}
-	transport := Guarded(config.Networks, config.Resolver, config.Roots)
+	transport := Guarded(Guard{config.Networks, config.Resolver, config.Roots, config.Tunnel})
 	transport.DisableKeepAlives = true // pictures are large and hosts many
 	f.client = &http.Client{CheckRedirect: f.redirect, Transport: transport}
 	return f

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"image"
 	"image/png"
@@ -15,7 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
+	"sluice/gateway/upstream/upstreamtest"
 )
 
 // store is a host with pictures, over TLS and real sockets. Its names are those of httptest's certificate.
@@ -42,7 +41,7 @@ func (s *store) address(name, path string) string { return "https://" + name + "
 
 // config lists the store and opens this machine's network.
 func (s *store) config(names ...string) FetchConfig {
-	c := FetchConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Roots: s.roots(), Resolver: resolve(s, "127.0.0.1")}
+	c := FetchConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Roots: s.roots(), Resolver: upstreamtest.Resolver(s, "127.0.0.1")}
 	for _, name := range names {
 		c.Hosts = append(c.Hosts, Host(name+":"+s.port))
 	}
@@ -53,42 +52,6 @@ func (s *store) roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.server.Certificate())
 	return pool
-}
-
-// resolve is a resolver whose server, a real one, answers each question for an IPv4 address with the next of the addresses, and
-// with the last of them from then on.
-func resolve(t testing.TB, addresses ...string) *net.Resolver {
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	go func() {
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			var question dnsmessage.Message
-			if question.Unpack(buf[:n]) != nil {
-				continue
-			}
-			answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, RecursionAvailable: true}, Questions: question.Questions}
-			if q := question.Questions[0]; q.Type == dnsmessage.TypeA {
-				answer.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: netip.MustParseAddr(addresses[0]).As4()},
-				}}
-				addresses = addresses[min(1, len(addresses)-1):]
-			}
-			packed, _ := answer.Pack()
-			_, _ = server.WriteTo(packed, from)
-		}
-	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
-	}}
 }
 
 // drawing is a PNG of some size, padded behind its end.

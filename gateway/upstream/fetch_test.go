@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"sluice/gateway/upstream/upstreamtest"
 )
 
 const signed = "/a.png?Expires=1&Signature=top-secret"
@@ -64,7 +66,7 @@ func TestTheAddressBehindANameIsJudged(t *testing.T) {
 	} {
 		before := s.asked.Load()
 		config := s.config("a.example.com")
-		config.Networks, config.Resolver = tt.networks, resolve(t, tt.leads...)
+		config.Networks, config.Resolver = tt.networks, upstreamtest.Resolver(t, tt.leads...)
 		_, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("a.example.com", signed))
 		if !errors.Is(err, tt.want) || s.asked.Load()-before != map[bool]int32{true: 1}[tt.want == nil] {
 			t.Errorf("%s: %v, the store was asked %d times", about, err, s.asked.Load()-before)

@@ -1,37 +1,86 @@
 package upstream
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 
 	"code.dny.dev/ssrf"
 )
 
+// Guard says how addresses that others chose are connected to. The zero Guard connects to public addresses, directly.
+type Guard struct {
+	Networks []netip.Prefix // that may be connected to, beside public addresses; nil: none
+	Resolver *net.Resolver  // nil: the system's
+	Roots    *x509.CertPool // authorities of certificates; nil: the system's
+	Tunnel   *Tunnel        // the way out of the house; nil: direct
+}
+
 // Guarded returns a transport for addresses that others chose: it connects to public addresses alone, and to those in the networks. It
-// takes no proxy, which would connect to addresses that it does not see, and unpacks nothing, because a small answer could become a huge
-// one. A nil resolver or nil roots are the system's.
-func Guarded(networks []netip.Prefix, resolver *net.Resolver, roots *x509.CertPool) *http.Transport {
-	dialer := &net.Dialer{Timeout: connectFor, Resolver: resolver, Control: newGuard(networks).Safe}
+// unpacks nothing, because a small answer could become a huge one.
+func Guarded(g Guard) *http.Transport {
+	guard := newGuard(g.Networks)
 	return &http.Transport{
-		DialContext:        dialer.DialContext,
-		TLSClientConfig:    &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return g.dial(ctx, guard, network, address)
+		},
+		TLSClientConfig:    &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots},
 		DisableCompression: true,
 
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 
-// MayConnect reports whether the transport of [Guarded] connects to an address.
-func MayConnect(address netip.Addr, networks []netip.Prefix) bool {
-	address, network := address.Unmap(), "tcp6"
-	if address.Is4() {
+// dial connects to an address that the guard lets pass. A proxy would look names up by itself, and connect to what it finds: so it is told
+// an address that was judged, never a name.
+func (g *Guard) dial(ctx context.Context, guard *ssrf.Guardian, network, address string) (net.Conn, error) {
+	direct := &net.Dialer{Timeout: connectFor, Resolver: g.Resolver, Control: guard.Safe}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || g.Tunnel.leadsTo(&url.URL{Scheme: "https", Host: address}) == nil {
+		return direct.DialContext(ctx, network, address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectFor)
+	defer cancel()
+	resolver := g.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	found, err := resolver.LookupNetIP(ctx, "ip", host)
+	for _, at := range found {
+		at = at.Unmap()
+		to := net.JoinHostPort(at.String(), port)
+		if err = judge(guard, at, to); err != nil {
+			continue
+		}
+		if g.Tunnel.leadsTo(&url.URL{Scheme: "https", Host: to}) == nil { // the proxy's exceptions have networks, too
+			return direct.DialContext(ctx, network, to)
+		}
+		var conn net.Conn
+		if conn, err = g.Tunnel.dial(ctx, to); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// judge is the guard's error for an address, to be connected to at a port.
+func judge(guard *ssrf.Guardian, at netip.Addr, to string) error {
+	network := "tcp6"
+	if at.Is4() {
 		network = "tcp4"
 	}
-	return newGuard(networks).Safe(network, netip.AddrPortFrom(address, 443).String(), nil) == nil
+	return guard.Safe(network, to, nil)
+}
+
+// MayConnect reports whether the transport of [Guarded] connects to an address.
+func MayConnect(address netip.Addr, networks []netip.Prefix) bool {
+	address = address.Unmap()
+	return judge(newGuard(networks), address, netip.AddrPortFrom(address, 443).String()) == nil
 }
 
 // IsGuarded reports whether an error of the transport of [Guarded] says that it does not connect to an address.

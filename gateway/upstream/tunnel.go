@@ -20,6 +20,9 @@ import (
 // Tunnel is the way out of a house through its proxy, by CONNECT: TLS goes from end to end, so the proxy sees the service's name and no
 // key. A nil Tunnel is the direct way. It is safe for concurrent use.
 type Tunnel struct {
+	// Reread is the proxy's text as it is now, of which user and password count at each new connection. Nil: they do not change.
+	Reread func() Secret
+
 	proxy *url.URL
 	to    func(*url.URL) (*url.URL, error)
 	roots *x509.CertPool // authorities for the certificate of a proxy under TLS; nil: the system's
@@ -36,12 +39,33 @@ func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
 	if text == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
+	u := addressOf(proxy)
+	if u == nil {
 		return nil, ErrProxy
 	}
 	config := httpproxy.Config{HTTPProxy: text, HTTPSProxy: text, NoProxy: direct}
 	return &Tunnel{proxy: u, to: config.ProxyFunc()}, nil
+}
+
+// addressOf reads the address of a proxy; nil: the text is none.
+func addressOf(proxy Secret) *url.URL {
+	u, err := url.Parse(proxy.Reveal())
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
+		return nil
+	}
+	return u
+}
+
+// now is the proxy with the user and password of now.
+func (t *Tunnel) now() *url.URL {
+	if t.Reread != nil {
+		if u := addressOf(t.Reread()); u != nil {
+			moved := *t.proxy
+			moved.User = u.User
+			return &moved
+		}
+	}
+	return t.proxy
 }
 
 // Proxy is the proxy on the way to a request's address, nil: there is none, as [http.Transport] asks for it.
@@ -49,7 +73,10 @@ func (t *Tunnel) Proxy(r *http.Request) (*url.URL, error) {
 	if t == nil {
 		return nil, nil
 	}
-	return t.to(r.URL)
+	if proxy, err := t.to(r.URL); err != nil || proxy == nil {
+		return nil, err
+	}
+	return t.now(), nil
 }
 
 // leadsTo is the tunnel on the way to a service; nil: the way is direct.
@@ -75,6 +102,24 @@ func (e *ProxyError) Error() string {
 
 var errTalkative = errors.New("the proxy sent bytes before the service was asked for any")
 
+// dial has the proxy connect to an address, and returns the connection through it.
+func (t *Tunnel) dial(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(t.proxy))
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	through, err := t.open(ctx, conn, address)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return through, nil
+}
+
 // open has the proxy at the other end of a connection connect to an address, and returns the connection through it. The end of ctx must
 // close the connection.
 func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
@@ -86,7 +131,7 @@ func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.C
 		conn = secure
 	}
 	connect := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"sluice"}}}
-	if user := t.proxy.User; user != nil {
+	if user := t.now().User; user != nil {
 		password, _ := user.Password()
 		connect.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}

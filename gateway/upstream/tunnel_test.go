@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -9,96 +10,52 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"sluice/gateway/upstream/upstreamtest"
 )
 
-// houseProxy is a proxy that takes CONNECT for any name and leads to one address. It counts what it was asked.
-type houseProxy struct {
-	*httptest.Server
-	to     string
-	status int    // of its refusal; 0: it serves
-	user   string // user:password that it wants; empty: nobody
-	asked  atomic.Int64
-	heard  atomic.Value // the last address that it was asked for
-}
-
-func newHouseProxy(t *testing.T, to string, secure bool) *houseProxy {
+// tunnelBy is the way through a proxy.
+func tunnelBy(t testing.TB, proxy, user string, roots ...*x509.Certificate) *Tunnel {
 	t.Helper()
-	p := &houseProxy{to: to}
-	p.Server = httptest.NewUnstartedServer(p)
-	if secure {
-		p.StartTLS()
-	} else {
-		p.Start()
-	}
-	t.Cleanup(p.Close)
-	return p
-}
-
-func (p *houseProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.asked.Add(1)
-	p.heard.Store(r.Method + " " + r.Host)
-	r.Header.Set("Authorization", r.Header.Get("Proxy-Authorization")) // BasicAuth reads this one
-	user, password, _ := r.BasicAuth()
-	if p.status == 0 && p.user != "" && user+":"+password != p.user {
-		p.status = http.StatusProxyAuthRequired
-	}
-	if p.status != 0 {
-		http.Error(w, "CANARY of the proxy", p.status)
-		return
-	}
-	out, err := net.Dial("tcp", p.to)
-	if err != nil {
-		http.Error(w, "", http.StatusBadGateway)
-		return
-	}
-	in, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		_ = out.Close()
-		return
-	}
-	_, _ = io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n")
-	go func() { _, _ = io.Copy(out, buffered); _ = out.Close() }()
-	_, _ = io.Copy(in, out)
-	_ = in.Close()
-}
-
-// through is a client of a service by a proxy.
-func (p *houseProxy) through(t *testing.T, service, user, direct string, roots ...*x509.Certificate) *Client {
-	t.Helper()
-	address, err := url.Parse(p.URL)
+	address, err := url.Parse(proxy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if name, password, ok := strings.Cut(user, ":"); ok {
 		address.User = url.UserPassword(name, password)
 	}
-	tunnel, err := ParseTunnel(Secret(address.String()), direct)
+	tunnel, err := ParseTunnel(Secret(address.String()), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := x509.NewCertPool()
+	tunnel.roots = x509.NewCertPool()
 	for _, cert := range roots {
-		pool.AddCert(cert)
+		tunnel.roots.AddCert(cert)
 	}
-	tunnel.roots = pool
+	return tunnel
+}
+
+// through is a client of a service by a tunnel; nil: directly.
+func through(t testing.TB, service string, tunnel *Tunnel, roots *x509.CertPool) *Client {
+	t.Helper()
 	base, err := url.Parse(service)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := New(Config{
-		URL: base, Tunnel: tunnel, Roots: pool, Now: time.Now, Surplus: func() {},
+		URL: base, Tunnel: tunnel, Roots: roots, Now: time.Now, Surplus: func() {},
 		ConnectTimeout: 20 * time.Second, HeaderTimeout: 20 * time.Second, IdleTimeout: 20 * time.Second,
 	})
 	t.Cleanup(c.Close)
 	return c
 }
 
-func ask(t *testing.T, c *Client, address string) (string, error) {
+func ask(t testing.TB, c *Client, address string) (string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -134,20 +91,21 @@ func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
 			if tt.plain {
 				to = plain.Listener.Addr().String()
 			}
-			proxy := newHouseProxy(t, to, tt.secure)
-			proxy.user = "sluice:p@ss:word"
+			proxy := upstreamtest.NewProxy(t, to, tt.secure)
+			proxy.User = "sluice:p@ss:word"
 			roots := []*x509.Certificate{service.Certificate()}
 			if tt.secure {
 				roots = append(roots, proxy.Certificate())
 			}
-			c := proxy.through(t, tt.service, proxy.user, "", roots...)
+			tunnel := tunnelBy(t, proxy.URL, proxy.User, roots...)
+			c := through(t, tt.service, tunnel, tunnel.roots)
 			for range 3 {
 				if text, err := ask(t, c, tt.service+"/a"); err != nil || text != "served /a" {
 					t.Fatal(text, err)
 				}
 			}
-			if n := proxy.asked.Load(); n != 1 || proxy.heard.Load() != tt.connects {
-				t.Errorf("asked %d times, the last %v", n, proxy.heard.Load())
+			if n := proxy.Asked.Load(); n != 1 || proxy.Heard.Load() != tt.connects {
+				t.Errorf("asked %d times, the last %v", n, proxy.Heard.Load())
 			}
 		})
 	}
@@ -155,13 +113,36 @@ func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
 
 // What a proxy refuses did not reach the service; the error has the proxy's status and nothing else of its answer.
 func TestAProxyThatRefuses(t *testing.T) {
-	proxy := newHouseProxy(t, "", false)
-	proxy.user = "sluice:other"
-	c := proxy.through(t, "https://example.com", "sluice:CANARY", "")
+	proxy := upstreamtest.NewProxy(t, "", false)
+	proxy.User = "sluice:other"
+	c := through(t, "https://example.com", tunnelBy(t, proxy.URL, "sluice:CANARY"), nil)
 	_, err := ask(t, c, "https://example.com/a")
 	fault, ok := errors.AsType[*Error](err)
 	if !ok || fault.Failure != Unreachable || strings.Contains(err.Error(), "CANARY") || !strings.Contains(fault.Unreached(), "status 407") {
 		t.Fatalf("%v", err)
+	}
+}
+
+// A password of the proxy that changes counts at the next connection; a text that is no address changes nothing.
+func TestAProxysPasswordIsReadAgain(t *testing.T) {
+	service := httptest.NewTLSServer(serve([]byte("served")))
+	t.Cleanup(service.Close)
+	proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
+	proxy.User = "sluice:new"
+	tunnel := tunnelBy(t, proxy.URL, "sluice:old", service.Certificate())
+	c := through(t, "https://example.com", tunnel, tunnel.roots)
+	text := Secret("CANARY")
+	tunnel.Reread = func() Secret { return text }
+	if _, err := ask(t, c, "https://example.com/a"); err == nil {
+		t.Error("the old password serves")
+	}
+	text = "http://sluice:new@elsewhere.example:1"
+	if text, err := ask(t, c, "https://example.com/a"); err != nil || text != "served" {
+		t.Error(text, err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "https://example.com", http.NoBody)
+	if u, err := tunnel.Proxy(r); err != nil || u.Host != tunnel.proxy.Host || u.User.String() != "sluice:new" {
+		t.Error(u, err)
 	}
 }
 
@@ -190,8 +171,7 @@ func TestAProxyThatMisbehaves(t *testing.T) {
 					_ = conn.Close()
 				}
 			}()
-			proxy := &houseProxy{Server: &httptest.Server{URL: "http://" + listener.Addr().String()}}
-			_, err = ask(t, proxy.through(t, "https://example.com", "", ""), "https://example.com/a")
+			_, err = ask(t, through(t, "https://example.com", tunnelBy(t, "http://"+listener.Addr().String(), ""), nil), "https://example.com/a")
 			if fault, ok := errors.AsType[*Error](err); !ok || fault.Failure != Unreachable {
 				t.Fatal(err)
 			}
@@ -228,5 +208,86 @@ func TestTheDirectWay(t *testing.T) {
 		if _, err := ParseTunnel(text, ""); !errors.Is(err, ErrProxy) {
 			t.Errorf("%s: %v", text.Reveal(), err)
 		}
+	}
+}
+
+// guardedBy sends one request by the transport for addresses that others chose, through a proxy.
+func guardedBy(t *testing.T, g Guard, address string) (string, error) {
+	t.Helper()
+	client := &http.Client{Transport: Guarded(g)}
+	answer, err := client.Get(address)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	return string(text), err
+}
+
+// Through a proxy, too, an address that others chose is judged before anybody connects to it: the proxy is told the very address that passed,
+// and no name that may lead elsewhere a moment later. What is not public is not told at all.
+func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
+	service := httptest.NewTLSServer(serve([]byte("served")))
+	t.Cleanup(service.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(service.Certificate())
+	for _, tt := range []struct {
+		about, address string
+		leads          []string
+		networks       []netip.Prefix
+		heard          any // nil: nothing
+		guarded        bool
+	}{
+		{about: "a public name", address: "https://a.example.com/", leads: []string{"93.184.216.34", "10.0.0.1"}, heard: "CONNECT 93.184.216.34:443"},
+		{about: "a public address", address: "https://93.184.216.34:8443/", heard: "CONNECT 93.184.216.34:8443"},
+		{about: "a private name", address: "https://a.example.com/", leads: []string{"10.0.0.1"}, guarded: true},
+		{about: "a private address", address: "https://10.0.0.1/", guarded: true},
+		{about: "a listed network", address: "https://a.example.com/", leads: []string{"10.0.0.1"}, networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, heard: "CONNECT 10.0.0.1:443"},
+		{about: "an address of metadata", address: "https://a.example.com/", leads: []string{"169.254.169.254"}, guarded: true},
+		{about: "this machine", address: "https://127.0.0.1:1/", guarded: true},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
+			g := Guard{Networks: tt.networks, Roots: roots, Tunnel: tunnelBy(t, proxy.URL, ""), Resolver: upstreamtest.Resolver(t, tt.leads...)}
+			text, err := guardedBy(t, g, tt.address)
+			if heard := proxy.Heard.Load(); heard != tt.heard {
+				t.Errorf("the proxy was asked for %v", heard)
+			}
+			if _, judged := errors.AsType[*tls.CertificateVerificationError](err); tt.heard != nil && text != "served" && !judged || IsGuarded(err) != tt.guarded {
+				t.Errorf("%q %v", text, err)
+			}
+		})
+	}
+	proxy := upstreamtest.NewProxy(t, "", false)
+	proxy.User = "somebody:else"
+	g := Guard{Tunnel: tunnelBy(t, proxy.URL, ""), Resolver: upstreamtest.Resolver(t, "93.184.216.34")}
+	if _, err := guardedBy(t, g, "https://a.example.com/"); err == nil || strings.Contains(err.Error(), "CANARY") {
+		t.Error(err)
+	} else if _, ok := errors.AsType[*ProxyError](err); !ok {
+		t.Error(err)
+	}
+}
+
+// BenchmarkTunnel is a request on a kept connection, directly and through a proxy: TLS ends at the service in both.
+func BenchmarkTunnel(b *testing.B) {
+	service := httptest.NewTLSServer(serve([]byte("served")))
+	b.Cleanup(service.Close)
+	proxy := upstreamtest.NewProxy(b, service.Listener.Addr().String(), false)
+	tunnel := tunnelBy(b, proxy.URL, "", service.Certificate())
+	for about, client := range map[string]*Client{"direct": through(b, service.URL, nil, tunnel.roots), "proxy": through(b, "https://example.com", tunnel, tunnel.roots)} {
+		address := service.URL
+		if about == "proxy" {
+			address = "https://example.com"
+		}
+		b.Run(about, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := ask(b, client, address+"/a"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	if n := proxy.Asked.Load(); n > 1 {
+		b.Errorf("the proxy was asked %d times", n)
 	}
 }

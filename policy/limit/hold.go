@@ -12,7 +12,7 @@ import (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string          // unique; admitting the same id on the same account twice holds once, also if it was given back meanwhile
+	ID       string          // unique; admitting the same id on the same account twice holds once, and not at all if it was given back before it came
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
 	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
 	Account  string          // the id of the account at the service that does the work; empty: main

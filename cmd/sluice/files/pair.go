@@ -47,7 +47,7 @@ func (p *Pair) State() error {
 }
 
 // Watch reads the files every so often until ctx ends. changed is called when another content is in force, with nil, and when it is
-// refused, with the reason. Files that are replaced one after the other do not fit for a moment; so a content is refused once it is seen twice.
+// refused, with the reason. Files are written piece by piece and one after the other: so a content counts, and is refused, once it is seen twice.
 func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -72,6 +72,10 @@ func (p *Pair) look(before [2][]byte, changed func(error)) (now [2][]byte) {
 		p.fault.Store(nil)
 		return now
 	}
+	again := bytes.Equal(now[0], before[0]) && bytes.Equal(now[1], before[1])
+	if !again {
+		return now
+	}
 	var pair tls.Certificate
 	if err == nil {
 		pair, err = tls.X509KeyPair(now[0], now[1])
@@ -83,8 +87,7 @@ func (p *Pair) look(before [2][]byte, changed func(error)) (now [2][]byte) {
 		changed(nil)
 		return now
 	}
-	again := bytes.Equal(now[0], before[0]) && bytes.Equal(now[1], before[1])
-	if text := fmt.Sprintf("the certificate before stays in force: %v", err); again && p.fault.Swap(&text) == nil {
+	if text := fmt.Sprintf("the certificate before stays in force: %v", err); p.fault.Swap(&text) == nil {
 		changed(err)
 	}
 	return now

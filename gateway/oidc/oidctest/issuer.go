@@ -25,6 +25,9 @@ const (
 	ClientSecret = "issuers-CANARY-secret-of-its-client"
 )
 
+// SecretOfClient returns ClientSecret.
+func SecretOfClient() string { return ClientSecret }
+
 // Issuer is one issuer. Its fields may be changed between requests, under Lock.
 type Issuer struct {
 	sync.Mutex
@@ -77,7 +80,7 @@ func (i *Issuer) Change(change func()) {
 
 // Client configures how a client reaches the issuer without a network.
 func (i *Issuer) Client(redirect string) oidc.ClientConfig {
-	return oidc.ClientConfig{URL: i.URL, ClientID: ClientID, Secret: ClientSecret, Redirect: redirect, Now: i.Now, Trip: i}
+	return oidc.ClientConfig{URL: i.URL, ClientID: ClientID, Secret: SecretOfClient, Redirect: redirect, Now: i.Now, Trip: i}
 }
 
 // Visit is a browser that visits an address of the issuer, and returns with a state and a code.

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +40,7 @@ func BenchmarkSettle(b *testing.B) {
 			charges := make([]*limit.Charge, b.N)
 			date := limit.CalendarOf(time.Now())
 			for i := range charges {
-				h := &limit.Held{ID: "h" + strconv.Itoa(i), Team: "search", Model: "m", Endpoint: "image", Amounts: limit.Amounts{1, 0, 1}, Day: date.Day, Month: date.Month, Task: !tt.batch}
+				h := &limit.Held{ID: requestID(time.Now(), i), Team: "search", Model: "m", Endpoint: "image", Amounts: limit.Amounts{1, 0, 1}, Day: date.Day, Month: date.Month, Task: !tt.batch}
 				charges[i] = &limit.Charge{Held: h, Team: team, Amounts: h.Amounts}
 				if tt.event {
 					charges[i].Event = ending(h)

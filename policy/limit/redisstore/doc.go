@@ -21,8 +21,9 @@
 //	                                                                                                   epoch, seq, restoring
 //	sl1:{<team>}:open                    zset    for ever                    admit, extend, settle     ids of open holds, by the end of their leases
 //	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"
-//	                                             49 h; settled: 15 min,
-//	                                             tasks 49 h
+//	                                             49 h; settled: tasks 49 h,
+//	                                             the rest 15 min
+//	sl1:{<team>}:settled:<time>          string  15 min after the last       batch                     ids of holds that are settled and have no key any more
 //	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated;

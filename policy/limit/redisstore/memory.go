@@ -1,10 +1,6 @@
 package redisstore
 
-import (
-	"time"
-
-	"sluice/policy/teams"
-)
+import "sluice/policy/teams"
 
 // The memory that a team takes of Redis, in bytes, rounded up from measurements.
 const (
@@ -12,11 +8,8 @@ const (
 	accountBytes = 8 << 10   // its rates, quotas and list of tasks
 	minutesBytes = 200 << 10 // two days of its counts by minute
 	recentBytes  = 8 << 20   // the last requests of all teams
-	settledBytes = 150       // a settled request's hold
+	settledBytes = 40        // a settled request
 )
-
-// settledFor is how long a settled hold is kept.
-const settledFor = 15 * time.Minute
 
 // MemoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
 // rates allow. Tasks are left out: no rate bounds their number.
@@ -26,7 +19,7 @@ func MemoryFor(file *teams.File) (bytes int64) {
 		bytes += ledgerBytes + accountBytes + minutesBytes
 		for _, r := range team.Rates {
 			if r.Unit == teams.UnitRequests {
-				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
+				bytes += int64(float64(r.Limit) * remembered.Seconds() / r.Per.Seconds() * settledBytes)
 			}
 		}
 	}

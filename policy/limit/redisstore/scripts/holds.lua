@@ -4,7 +4,8 @@
 -- (1 for the first unit, 2 for the second, 4 for the third, added up; those of the scopes inside the team follow, see INNER), its day and
 -- month, what it holds and what it was charged of each unit, id, team with @account if that is not main and /key if it has one, or /@key if
 -- quotas of the key count it, and model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own
--- periods, because it may end in later ones, and its own rates, because a reload may add some. The text of a settled hold is SETTLED.
+-- periods, because it may end in later ones, and its own rates, because a reload may add some. The text of a settled hold is SETTLED, unless
+-- it is noted.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d+) (%d+) (%d+) (' .. EACH .. ') (' .. EACH .. ') (%S+) (%S+) (.*)$'
@@ -36,12 +37,22 @@ local function parse(text)
     id = id, team = team, what = what}
 end
 
+-- minutes are the notes of settled holds that were read.
+local minutes = {}
+
+-- was_noted reports whether a hold that has no key is noted as settled.
+local function was_noted(id)
+  local minute, note = noted(id)
+  minutes[minute] = minutes[minute] or redis.call('GET', minute) or ''
+  return string.find(minutes[minute], note, 1, true)
+end
+
 -- read returns a hold; nil: it is absent or cannot be read.
 local function read(key)
   if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
-  if not text then return nil end
-  if text == SETTLED then return {state = 'settled'} end
+  if not text and not was_noted(string.sub(key, #QUOTA + 1)) then return nil end -- "hold:" is as long as "quota"
+  if not text or text == SETTLED then return {state = 'settled'} end
   return parse(text)
 end
 
