@@ -28,7 +28,7 @@ const Bound = "kept requests: 500 without a team, 2500 of one team while others 
 
 // Line is a finished request.
 type Line struct {
-	At   time.Time // when it arrived, to the microsecond, in UTC
+	At   time.Time // when it ended, to the microsecond, in UTC: the newest lines are those of requests that ended last, however long they took
 	Text string    // its log line, in JSON, without a line end
 
 	read  *fields // of Text; nil: they were not read yet
