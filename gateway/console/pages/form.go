@@ -188,7 +188,7 @@ func named(groups []group) {
 	per := map[string]string{}
 	each(groups, func(f *field) { per[f.Name] = f.Value })
 	each(groups, func(f *field) {
-		if rate, is := strings.CutSuffix(f.Name, ".limit"); is && per[rate+".per"] != "" {
+		if rate, is := strings.CutSuffix(f.Name, ".limit"); is && per[rate+".per"] != "" && per[rate+".per"] != "1m" {
 			f.Label = strings.TrimSuffix(f.Label, " a minute") + " per " + per[rate+".per"]
 			f.Unit = "per " + per[rate+".per"]
 		}
