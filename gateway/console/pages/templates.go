@@ -132,17 +132,14 @@ func agent(text string) string {
 	return browser
 }
 
-// A name of more characters than longName may be broken into lines, and one of more than phoneName on a phone.
-const longName, phoneName = 18, 11
+// A name of more characters than longName may be broken into lines.
+const longName = 11
 
 // name writes a name. A long one takes what room its table has, in several lines if it must.
 func name(text string) template.HTML {
 	class := "name"
-	switch n := utf8.RuneCountInString(text); {
-	case n > longName:
+	if utf8.RuneCountInString(text) > longName {
 		class = "name long"
-	case n > phoneName:
-		class = "name longish"
 	}
 	return template.HTML(`<bdi class="` + class + `">` + template.HTMLEscapeString(text) + `</bdi>`) //nolint:gosec // it is escaped
 }
