@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"sluice/cmd/sluice/redisclient"
@@ -72,6 +73,8 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
+			Gateway:  p.publicAddress,
+			Defaults: func() *teams.Team { return p.force.file.Load().Defaults() },
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
 	}
@@ -158,6 +161,24 @@ func (p consoleParts) shown() pages.Config {
 		out.Settings = append(out.Settings, pages.Setting{Name: name, Value: values[name], Set: values[name] != defaults[name]})
 	}
 	return out
+}
+
+// publicAddress returns the gateway's address for programs, as a person may reach it who reached the console at a host.
+func (p consoleParts) publicAddress(host string) string {
+	if p.PublicURL != "" {
+		return string(p.PublicURL)
+	}
+	scheme := "http://"
+	if p.certificate != nil {
+		scheme = "https://"
+	}
+	at, port, _ := net.SplitHostPort(p.Listen) // it was checked
+	if ip := net.ParseIP(at); at == "" || ip != nil && ip.IsUnspecified() {
+		if at = host; strings.Contains(host, ":") {
+			at, _, _ = net.SplitHostPort(host)
+		}
+	}
+	return scheme + net.JoinHostPort(at, port)
 }
 
 // address returns the console's address for an operator's browser.

@@ -81,7 +81,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	})
 
 	base := "http://" + process.listeners.public.Addr().String() + "/api/v1"
-	if err := errors.Join(process.console.writeLink(p.stdout), hook.Write(p.stdout), demo.Write(p.stdout, base, teams)); err != nil {
+	if err := errors.Join(hook.Write(p.stdout), demo.Write(p.stdout, base, teams), process.console.writeLink(p.stdout)); err != nil {
 		return err
 	}
 	if d.Traffic {

@@ -176,7 +176,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 			}
 			day, err := p.lately.Day(t.Context(), []string{team.ID}, now)
 			must(t, err)
-			if got := day[team.ID]; got.Requests-got.Refused()-got.Errors != want[limit.Requests] {
+			if got := day[team.ID]; got.Requests-got.Refused()-got.Failed != want[limit.Requests] {
 				t.Errorf("%s: the last requests have %+v, the ledger %v", team.ID, got, want)
 			}
 		}

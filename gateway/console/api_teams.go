@@ -183,7 +183,7 @@ func (a *api) mintKey(c *call) error {
 	if err := c.into(&order); err != nil {
 		return err
 	}
-	made, err := a.Registry.Mint(c.r.Context(), c.actor(), id, order)
+	made, err := a.Registry.Mint(c.r.Context(), c.actor(), id, "*", order)
 	if err != nil {
 		return err
 	}

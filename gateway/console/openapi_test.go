@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -236,6 +237,20 @@ func checkReferences(t *testing.T, document map[string]any) {
 	for name := range at(document, "components", "schemas").(map[string]any) {
 		if !used[name] {
 			t.Errorf("%s is not used", name)
+		}
+	}
+}
+
+// TestTheManualListsEveryPath of the description, in the table for programs.
+func TestTheManualListsEveryPath(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/console.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(manual), "\n## For programs\n")
+	for path := range document["paths"].(map[string]any) {
+		if !strings.Contains(table, " "+path+"`") && !strings.Contains(table, " "+path+"?") && !strings.Contains(table, path+"`") {
+			t.Errorf("docs/console.md does not list %s", path)
 		}
 	}
 }

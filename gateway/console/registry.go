@@ -153,14 +153,14 @@ func (r *Registry) Delete(ctx context.Context, a access.Actor, id, ifMatch strin
 	})
 }
 
-// Mint makes a key of a team of the directory.
-func (r *Registry) Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error) {
+// Mint makes a key of a team of the directory. ifMatch is as in [teams.ReplaceTeam].
+func (r *Registry) Mint(ctx context.Context, a access.Actor, team, ifMatch string, order teams.KeyOrder) (teams.NewKey, error) {
 	minted, err := teams.MintKey(r.Random)
 	if err != nil {
 		return teams.NewKey{}, teams.Away("no key can be made at the moment", err)
 	}
-	now, days := r.Now(), r.File().DefaultKeyDays()
-	t, err := r.changeKeys(ctx, a, team, teams.AddKey{Team: team, Minted: minted, Order: order, Now: now, DefaultDays: days})
+	now, days := r.Now(), r.File().Defaults().KeyDays
+	t, err := r.changeKeys(ctx, a, team, teams.AddKey{Team: team, IfMatch: ifMatch, Minted: minted, Order: order, Now: now, DefaultDays: days})
 	made := teams.NewKey{ID: minted.ID, Key: minted.Reveal()}
 	for i := range t.Keys {
 		if k := &t.Keys[i]; k.ID == minted.ID && !k.Expires.IsZero() {

@@ -352,7 +352,7 @@ func TestNoEntryHasAKey(t *testing.T) {
 	worlds(t, func(w *world) {
 		ctx := w.Context()
 		w.create("maps", "")
-		key, err := w.Mint(ctx, operator, "maps", teams.KeyOrder{})
+		key, err := w.Mint(ctx, operator, "maps", "*", teams.KeyOrder{})
 		w.must(err)
 		list, _, err := w.Page(ctx, operator.Person, "", 10)
 		w.must(err)

@@ -30,7 +30,7 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		lost.lost = true
 		_, err = r.Create(w.Context(), operator, draft("new", ""))
 		w.refused(err, teams.CodeAway, "")
-		_, err = r.Mint(w.Context(), operator, "maps", teams.KeyOrder{})
+		_, err = r.Mint(w.Context(), operator, "maps", "*", teams.KeyOrder{})
 		w.refused(err, teams.CodeAway, "")
 		_, err = r.Show(w.Context(), operator.Person, "maps")
 		w.refused(err, teams.CodeAway, "")

@@ -19,14 +19,14 @@ func TestMembersDoNotFloodTheAudit(t *testing.T) {
 			w.must(w.Cancel(ctx, member, "maps", "task-1"))
 		}
 		for range 10 {
-			_, err := w.Mint(ctx, member, "maps", teams.KeyOrder{})
+			_, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{})
 			w.must(err)
 		}
 		before := len(w.entries())
 		told := 0
 		w.PaceReached = func() { told++ }
 		w.refused(w.Cancel(ctx, member, "maps", "task-1"), teams.CodeOften, "")
-		_, err := w.Mint(ctx, member, "maps", teams.KeyOrder{})
+		_, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{})
 		w.refused(err, teams.CodeOften, "")
 		w.refused(w.EndKey(ctx, member, "maps", "aaaaaaaaaaaa"), teams.CodeOften, "")
 		w.refused(w.Cancel(ctx, member, "ads", "task-2"), teams.CodeMissing, "id")
@@ -48,7 +48,7 @@ func TestMembersMayChangeMoreLater(t *testing.T) {
 		// makes makes keys until it is refused, and returns the number of keys and the wait.
 		makes := func() (made int, wait time.Duration) {
 			for ; ; made++ {
-				_, err := w.Mint(ctx, member, "maps", teams.KeyOrder{})
+				_, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{})
 				var often *teams.Problem
 				if errors.As(err, &often) && often.Code == teams.CodeOften {
 					return made, often.Wait
@@ -124,6 +124,6 @@ func TestMembersDoNotFillTheAudit(t *testing.T) {
 
 // mints makes a key of a team.
 func mints(w *world, a access.Actor, team string) error {
-	_, err := w.Mint(w.Context(), a, team, teams.KeyOrder{})
+	_, err := w.Mint(w.Context(), a, team, "*", teams.KeyOrder{})
 	return err
 }

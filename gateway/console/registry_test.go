@@ -71,7 +71,7 @@ func TestWhoChangesWhat(t *testing.T) {
 			},
 			"delete": func(a access.Actor, team string) error { _, err := w.Delete(ctx, a, team, "*"); return err },
 			"mint": func(a access.Actor, team string) error {
-				_, err := w.Mint(ctx, a, team, teams.KeyOrder{})
+				_, err := w.Mint(ctx, a, team, "*", teams.KeyOrder{})
 				return err
 			},
 			"end": func(a access.Actor, team string) error { return w.EndKey(ctx, a, team, "bbbbbbbbbbbb") },
@@ -179,17 +179,17 @@ func TestKeys(t *testing.T) {
 	worlds(t, func(w *world) {
 		ctx := w.Context()
 		w.create("maps", `"self_service":true`)
-		first, err := w.Mint(ctx, member, "maps", teams.KeyOrder{Note: "the indexer"})
+		first, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{Note: "the indexer"})
 		w.must(err)
 		if want := noon.AddDate(0, 0, 30); first.Expires == nil || !first.Expires.Equal(want) || !strings.HasPrefix(first.Key, "slk_"+first.ID+"_") {
 			w.Errorf("made a key that ends %v, want %v by the defaults' key_days", first.Expires, want)
 		}
 		late := noon.AddDate(0, 0, 31)
-		_, err = w.Mint(ctx, member, "maps", teams.KeyOrder{Expires: &late})
+		_, err = w.Mint(ctx, member, "maps", "*", teams.KeyOrder{Expires: &late})
 		w.refused(err, teams.CodeInvalid, "expires")
-		_, err = w.Mint(ctx, member, "maps", teams.KeyOrder{Replaces: "bbbbbbbbbbbb"})
+		_, err = w.Mint(ctx, member, "maps", "*", teams.KeyOrder{Replaces: "bbbbbbbbbbbb"})
 		w.refused(err, teams.CodeMissing, "key")
-		second, err := w.Mint(ctx, member, "maps", teams.KeyOrder{Replaces: first.ID})
+		second, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{Replaces: first.ID})
 		w.must(err)
 		w.must(w.store.NoteUsed(ctx, map[string]time.Time{first.ID: noon}))
 		shown, err := w.Show(ctx, member.Person, "maps")

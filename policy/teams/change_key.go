@@ -40,16 +40,17 @@ const rotateAfter = 24 * time.Hour
 
 // AddKey adds a key to a team. A key that it replaces ends later, so that clients can move in between, but never later than it did.
 type AddKey struct {
-	Team   string
-	Minted MintedKey
-	Order  KeyOrder
-	Now    time.Time
+	Team    string
+	IfMatch string // as in ReplaceTeam; empty: any
+	Minted  MintedKey
+	Order   KeyOrder
+	Now     time.Time
 	// DefaultDays is key_days of the teams file's defaults, 0: none.
 	DefaultDays int
 }
 
 func (c AddKey) apply(d *Document) (Entry, error) {
-	at, team, err := d.need(c.Team, "*")
+	at, team, err := d.need(c.Team, cmp.Or(c.IfMatch, "*"))
 	if err != nil {
 		return Entry{}, err
 	}

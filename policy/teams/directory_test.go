@@ -142,7 +142,7 @@ func TestTextOfATeam(t *testing.T) {
 			t.Errorf("%s is %s, want %s", id, got, want)
 		}
 	}
-	if joined.DefaultKeyDays() != 30 || (&teams.File{}).DefaultKeyDays() != 0 {
+	if joined.Defaults().KeyDays != 30 || (&teams.File{}).Defaults().KeyDays != 0 {
 		t.Error("the defaults have another key_days")
 	}
 }

@@ -73,8 +73,8 @@ func (f *File) Spec(id string) (team Spec, ok bool) {
 	return team, ok
 }
 
-// DefaultKeyDays is the KeyDays of a team without key_days; 0: any.
-func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
+// Defaults is what every team starts from. It MUST NOT be changed.
+func (f *File) Defaults() *Team { return &f.defaults }
 
 // HasKey reports whether the file has a key with this SHA-256, usable or not. It must not have the upstream key: a team that
 // holds that could bypass the gateway.

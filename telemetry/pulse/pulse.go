@@ -21,8 +21,8 @@ const (
 	Looked = 25
 	// lasts is how long a request counts.
 	lasts = time.Hour
-	// A fifth of them that failed is a fault, and so are fewStill if there are not more.
-	share, fewStill = 5, 3
+	// A fifth of them that failed is a fault, if they are leastFailed at least.
+	share, leastFailed = 5, 3
 )
 
 // Outcome is how a request that the service was asked for ended.
@@ -55,33 +55,31 @@ func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, a
 type Fault struct {
 	Failed, Of int       // of the last requests
 	Text       string    // without since: "25 of the last 25 requests failed, could not be reached"
-	Since      time.Time // the first of the failures in a row; of others, the first of those that count
+	Since      time.Time // the first of the failures that count, or when the fault began, if that is known
 }
 
 // Judge looks at outcomes, the newest first. false: nothing is wrong, as far as is known.
 func Judge(outcomes []Outcome, now time.Time) (f Fault, wrong bool) {
 	kinds := map[string]int{}
-	row := true
-	for i, o := range outcomes {
-		if now.Sub(o.At) > lasts || i >= Looked && !row {
+	for _, o := range outcomes[:min(len(outcomes), Looked)] {
+		if now.Sub(o.At) > lasts {
 			break
 		}
-		if row = row && o.Kind != ""; o.Kind != "" {
+		if f.Of++; o.Kind != "" {
+			f.Failed++
 			f.Since = o.At
-		}
-		if i < Looked {
-			if f.Of++; o.Kind != "" {
-				f.Failed++
-				kinds[o.Kind]++
-			}
+			kinds[o.Kind]++
 		}
 	}
-	if f.Failed*share < f.Of || f.Failed < fewStill {
+	if f.Failed < leastFailed || !Many(int64(f.Failed), int64(f.Of)) {
 		return Fault{}, false
 	}
 	f.Text = fmt.Sprintf("%d of the last %d requests failed, %s", f.Failed, f.Of, words(kinds, f.Failed))
 	return f, true
 }
+
+// Many reports whether so many of some requests failed that the service does not work.
+func Many(failed, of int64) bool { return failed > 0 && failed*share >= of }
 
 // words lists the kinds of failures, the most frequent first, with their numbers if there are several.
 func words(kinds map[string]int, failed int) string {
@@ -103,7 +101,7 @@ type Ring struct {
 	mu    sync.Mutex
 	last  [Looked]Outcome
 	noted int
-	first time.Time // of the failures in a row; zero: the last request did not fail
+	since time.Time // when the fault that goes on began; zero: nothing is wrong
 }
 
 // Note takes a finished request.
@@ -116,25 +114,32 @@ func (r *Ring) Note(record *telemetry.Record) {
 	defer r.mu.Unlock()
 	r.last[r.noted%Looked] = o
 	r.noted++
-	switch {
-	case o.Kind == "":
-		r.first = time.Time{}
-	case r.first.IsZero():
-		r.first = o.At
+	if o.Kind == "" && r.since.IsZero() {
+		return // most requests end here
 	}
+	f, wrong := Judge(r.outcomes(), o.At)
+	if !wrong {
+		r.since = time.Time{}
+	} else if r.since.IsZero() {
+		r.since = f.Since
+	}
+}
+
+// outcomes lists them, the newest first.
+func (r *Ring) outcomes() (list []Outcome) {
+	for i := range min(r.noted, Looked) {
+		list = append(list, r.last[(r.noted-1-i)%Looked])
+	}
+	return list
 }
 
 // Fault is what is wrong, from the requests of this process alone.
 func (r *Ring) Fault(now time.Time) (Fault, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var outcomes []Outcome
-	for i := range min(r.noted, Looked) {
-		outcomes = append(outcomes, r.last[(r.noted-1-i)%Looked])
-	}
-	f, wrong := Judge(outcomes, now)
-	if wrong && !r.first.IsZero() && f.Failed == f.Of {
-		f.Since = r.first
+	f, wrong := Judge(r.outcomes(), now)
+	if wrong && !r.since.IsZero() {
+		f.Since = r.since
 	}
 	return f, wrong
 }

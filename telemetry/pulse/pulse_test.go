@@ -2,6 +2,7 @@ package pulse
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,8 @@ func TestFaultOfTheService(t *testing.T) {
 		{"uuu", "3 of the last 3 requests failed, could not be reached 12:00:00"},
 		{"...........uuu", "3 of the last 14 requests failed, could not be reached 12:00:11"},
 		{"................uuu", ""},
-		{"." + many + many, "25 of the last 25 requests failed, could not be reached 12:00:01"}, // since the first in a row
+		{"u...u...u" + strings.Repeat("...u", 30), "7 of the last 25 requests failed, could not be reached 12:00:00"}, // since it began, not since the oldest that counts
+		{"." + many + many, "25 of the last 25 requests failed, could not be reached 12:00:01"},                       // since the first in a row
 		{many + ".........................", ""},
 		{"u....s....u....5....5....", "5 of the last 25 requests failed, 2 answered 503, 2 could not be reached, 1 did not answer in time 12:00:00"},
 		{"rrrrrrrrrrrrrrrrr", ""},

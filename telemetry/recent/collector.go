@@ -69,7 +69,7 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	counts := s.counts(minuteOf{r.Team, minute(ended)})
 	counts.request(r)
 	s.measure(r, ended)
-	s.listFor(r.Team, counts).add(r.Time, line)
+	s.listFor(r.Team, counts).add(ended, line)
 }
 
 // State is nil while posts succeed; otherwise an error, in words without secrets.

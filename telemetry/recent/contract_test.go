@@ -119,7 +119,7 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 			Requests: 5, Overhead: 1200 * time.Microsecond, Refusals: map[string]int64{"admit/rate": 1},
 			Rules: map[string]recent.RuleCount{"text.seed": {Warned: 2}, "text.top_p": {Refused: 1}},
 		}
-		ads := recent.Counts{Requests: 2, Errors: 1}
+		ads := recent.Counts{Requests: 2, Failed: 1}
 		all := search
 		all.Requests, all.Refusals = 6, map[string]int64{"admit/rate": 1, "authenticate/key": 1}
 		want := []recent.Minute{

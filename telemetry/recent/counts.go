@@ -22,7 +22,8 @@ import (
 // Counts are what requests did together. What they used is in the ledger.
 type Counts struct {
 	Requests int64                // that ended
-	Errors   int64                // of them, those with a status of 500 or more
+	Failed   int64                // of them, those that failed at the service, as [Failed] says
+	Polls    int64                // of them, polls of tasks that did not fail and were not refused
 	Overhead time.Duration        // Sluice's own part of the requests' time, added up, in whole microseconds
 	Refusals map[string]int64     // by stage/reason; nil: none
 	Rules    map[string]RuleCount // the rules that were broken, by id; nil: none
@@ -41,7 +42,8 @@ func (c *Counts) Refused() (n int64) {
 // Add adds other counts.
 func (c *Counts) Add(o *Counts) {
 	c.Requests += o.Requests
-	c.Errors += o.Errors
+	c.Failed += o.Failed
+	c.Polls += o.Polls
 	c.Overhead += o.Overhead
 	for reason, n := range o.Refusals {
 		c.refuse(reason, n)
@@ -61,8 +63,10 @@ func (c *Counts) refuse(reason string, n int64) {
 // request counts a finished request.
 func (c *Counts) request(r *telemetry.Record) {
 	c.Requests++
-	if r.Status >= 500 {
-		c.Errors++
+	if Failed(r.Refusal, r.Status) {
+		c.Failed++
+	} else if r.Refusal == "" && isPoll(r.Endpoint, r.Method) {
+		c.Polls++
 	}
 	if r.Refusal != "" {
 		c.refuse(r.Refusal, 1)
@@ -77,7 +81,8 @@ func (c *Counts) request(r *telemetry.Record) {
 // with a mark after it.
 const (
 	nameRequests = "n"
-	nameErrors   = "e"
+	nameFailed   = "e"
+	namePolls    = "p"
 	nameOverhead = "o"
 	markWarned   = ":w"
 	markRefused  = ":r"
@@ -96,7 +101,8 @@ func (c *Counts) text() string {
 		b = strconv.AppendInt(append(append(b, name...), '='), n, 10)
 	}
 	write(nameRequests, c.Requests)
-	write(nameErrors, c.Errors)
+	write(nameFailed, c.Failed)
+	write(namePolls, c.Polls)
 	write(nameOverhead, c.Overhead.Microseconds())
 	for _, reason := range slices.Sorted(maps.Keys(c.Refusals)) {
 		write(reason, c.Refusals[reason])
@@ -121,8 +127,10 @@ func (c *Counts) read(text string) {
 		switch {
 		case name == nameRequests:
 			c.Requests += n
-		case name == nameErrors:
-			c.Errors += n
+		case name == nameFailed:
+			c.Failed += n
+		case name == namePolls:
+			c.Polls += n
 		case name == nameOverhead:
 			c.Overhead += time.Duration(n) * time.Microsecond
 		case strings.Contains(name, "/"):

@@ -62,7 +62,7 @@ func Failed(refusal string, status int) bool {
 	return refusal == "" && status >= 500 || strings.HasPrefix(refusal, "forward/")
 }
 
-// Page is a page of requests, newest first.
+// Page is a page of requests: those that ended last are first.
 type Page struct {
 	Requests []Request
 	Next     string // the cursor of the next page; empty: this is the last one
@@ -72,7 +72,7 @@ type Page struct {
 // ErrCursor is the error of a cursor that no page returned.
 var ErrCursor = errors.New("the cursor is not one of a page")
 
-// cursor is a place in the list: after the first skip requests that arrived at a time.
+// cursor is a place in the list: after the first skip requests that ended at a time.
 type cursor struct {
 	at   int64 // microseconds since 1970
 	skip int
@@ -108,18 +108,18 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 	}
 	at, last := cursor{at: -1}, cursor{}
 	for _, line := range slices.Backward(lines) {
-		if !f.From.IsZero() && line.At.Before(f.From) {
+		if !f.From.IsZero() && line.At.Before(f.From) { // it arrived still earlier
 			break
 		}
 		if micros := line.At.UnixMicro(); at.at != micros {
 			at = cursor{at: micros}
 		}
 		at.skip++
-		if !f.To.IsZero() && !line.At.Before(f.To) || from.at >= 0 && (at.at > from.at || at.at == from.at && at.skip <= from.skip) || !f.admits(line.read) {
+		if from.at >= 0 && (at.at > from.at || at.at == from.at && at.skip <= from.skip) || !f.admits(line.read) {
 			continue
 		}
 		r, err := line.whole()
-		if err != nil || f.Limit != "" && f.Limit != r.LimitName() { // an error: a line of a later version, perhaps
+		if err != nil || f.Limit != "" && f.Limit != r.LimitName() || r.At.Before(f.From) || !f.To.IsZero() && !r.At.Before(f.To) { // an error: a line of a later version, perhaps
 			continue
 		}
 		if len(p.Requests) == size {

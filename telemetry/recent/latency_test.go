@@ -189,3 +189,25 @@ func TestAnHourOfAModelIsSmall(t *testing.T) {
 		t.Errorf("an hour of a model takes %d bytes, 4096 may be", named)
 	}
 }
+
+// TestMeasuresInMemoryAreBounded: of very many models the oldest hours go first.
+func TestMeasuresInMemoryAreBounded(t *testing.T) {
+	clock := limittest.NewClock()
+	s, begun := recent.NewMemory(clock.Now), clock.Now()
+	c := collector(s, clock)
+	for range 8 {
+		for i := range 6000 {
+			r := timed(clock, fmt.Sprint("model-", i), time.Second)
+			r.Duration = 0
+			c.Note(&r, r.AppendLine(nil))
+		}
+		post(t, c)
+		clock.Move(time.Hour)
+	}
+	if n := len(latencies(t, s, recent.ByModel, begun.Add(-time.Hour), begun.Add(30*time.Minute))); n != 0 {
+		t.Errorf("the first hour still has %d", n)
+	}
+	if n := len(latencies(t, s, recent.ByModel, clock.Now().Add(-90*time.Minute), clock.Now())); n != 18_000 {
+		t.Errorf("the last hour has %d", n)
+	}
+}

@@ -28,7 +28,7 @@ const Bound = "kept requests: 500 without a team, 2500 of one team while others 
 
 // Line is a finished request.
 type Line struct {
-	At   time.Time // when it arrived, to the microsecond, in UTC
+	At   time.Time // when it ended, to the microsecond, in UTC: the newest lines are those of requests that ended last, however long they took
 	Text string    // its log line, in JSON, without a line end
 
 	read  *fields // of Text; nil: they were not read yet
@@ -148,7 +148,7 @@ func (l Line) fields() *fields {
 			f.upstreamID, f.traceID, f.key, f.endpoint, f.task, f.tag, method = r.UpstreamID, r.TraceID, r.Key, r.Endpoint, r.Task, r.Tag, r.Method
 		}
 	}
-	f.poll = f.endpoint == "tasks" && method == "GET"
+	f.poll = isPoll(f.endpoint, method)
 	if _, list, found := strings.Cut(l.Text, `,"rules":`); found {
 		_ = json.NewDecoder(strings.NewReader(list)).Decode(&f.rules) // otherwise there are none
 	}
@@ -157,6 +157,9 @@ func (l Line) fields() *fields {
 	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // otherwise it is 0, which no filter selects
 	return f
 }
+
+// isPoll reports whether a request asks how a task is.
+func isPoll(endpoint, method string) bool { return endpoint == "tasks" && method == "GET" }
 
 // member is the text of a member; empty: no such member. Quotes within texts are escaped, so a name that is found is a member's.
 // plain is false if the text has an escape, and so is not the value.

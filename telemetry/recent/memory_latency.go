@@ -7,10 +7,14 @@ import (
 	"sluice/telemetry/latency"
 )
 
-// measuredHour is an hour of what was measured.
+// mostMeasuredBytes bounds what the memory form keeps of histograms; beyond it the oldest hours are dropped first.
+const mostMeasuredBytes = 32 << 20
+
+// measuredHour is an hour of what was measured: packed histograms, because most of their buckets are empty.
 type measuredHour struct {
-	series map[series]*[stepsAnHour]latency.Histogram
+	series map[series]*[stepsAnHour][]byte
 	last   map[string]int64 // number of the last post, by process
+	size   int              // bytes, about
 }
 
 // measure keeps the parts of a post.
@@ -19,7 +23,7 @@ func (m *Memory) measure(p *Post) {
 		part.Stored = true
 		h := m.measured[part.Begins]
 		if h == nil {
-			h = &measuredHour{map[series]*[stepsAnHour]latency.Histogram{}, map[string]int64{}}
+			h = &measuredHour{series: map[series]*[stepsAnHour][]byte{}, last: map[string]int64{}}
 			m.measured[part.Begins] = h
 		}
 		if h.last[p.From] >= part.Number {
@@ -27,17 +31,36 @@ func (m *Memory) measure(p *Post) {
 		}
 		h.last[p.From] = part.Number
 		for _, e := range part.Entries {
-			if h.series[e.series] == nil {
-				h.series[e.series] = new([stepsAnHour]latency.Histogram)
-			}
-			h.series[e.series][e.step].Add(e.Histogram)
+			h.add(e)
 		}
 	}
-	for begins := range m.measured {
+	size, oldest := 0, time.Time{}
+	for begins, h := range m.measured {
 		if m.now().Sub(begins) > Kept {
 			delete(m.measured, begins)
+			continue
+		}
+		if size += h.size; oldest.IsZero() || begins.Before(oldest) {
+			oldest = begins
 		}
 	}
+	if size > mostMeasuredBytes && len(m.measured) > 1 {
+		delete(m.measured, oldest)
+	}
+}
+
+// add adds a histogram to that of its step.
+func (h *measuredHour) add(e LatencyEntry) {
+	if h.series[e.series] == nil {
+		h.series[e.series] = new([stepsAnHour][]byte)
+		h.size += stepsAnHour*24 + len(e.of) + 64
+	}
+	step := &h.series[e.series][e.step]
+	sum := *e.Histogram
+	_ = sum.Unpack(*step) // that it cannot read is the empty one of a new step
+	packed := sum.Pack(nil)
+	h.size += len(packed) - len(*step)
+	*step = packed
 }
 
 // Latencies returns what was measured in the steps that begin from one time on and before another, by name, duration and time. A step
@@ -50,10 +73,15 @@ func (m *Memory) Latencies(_ context.Context, by By, from, to time.Time) (list [
 		if h == nil {
 			continue
 		}
-		for s, steps := range h.series {
-			if s.by == by {
-				list = s.appendTo(list, begins, steps[:], from, to)
+		for s, packed := range h.series {
+			if s.by != by {
+				continue
 			}
+			var steps [stepsAnHour]latency.Histogram
+			for i := range packed {
+				_ = steps[i].Unpack(packed[i]) // as in add
+			}
+			list = s.appendTo(list, begins, steps[:], from, to)
 		}
 	}
 	sortLatencies(list)

@@ -41,3 +41,30 @@ func TestALaterPostPushesOutTheOldest(t *testing.T) {
 		}
 	})
 }
+
+// TestALongRequestIsKept: it arrived before all that are kept, and ended after them. It is found by the time at which it arrived.
+func TestALongRequestIsKept(t *testing.T) {
+	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
+		c := collector(s, clock)
+		note := func(id string, took time.Duration) {
+			r := done(clock, "search", id)
+			r.Time, r.Duration = clock.Now().Add(-took), took
+			c.Note(&r, r.AppendLine(nil))
+		}
+		for i := range recent.MostLines {
+			note(fmt.Sprint("short", i), time.Millisecond)
+			clock.Move(time.Millisecond)
+		}
+		arrived := clock.Now().Add(-time.Hour)
+		note("long", time.Hour)
+		post(t, c)
+		if page := requests(t, s, recent.Filter{Size: 1}); len(page.Requests) != 1 || page.Requests[0].ID != "long" {
+			t.Errorf("the last one that ended is %+v", page.Requests)
+		}
+		for from, want := range map[time.Time]int{arrived: 1, arrived.Add(time.Second): 0} {
+			if page := requests(t, s, recent.Filter{ID: "long", From: from, To: arrived.Add(time.Minute)}); len(page.Requests) != want {
+				t.Errorf("from %v: %d requests", from, len(page.Requests))
+			}
+		}
+	})
+}

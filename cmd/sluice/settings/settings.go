@@ -24,6 +24,8 @@ const Prefix = "SLUICE_"
 type Settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
+	// PublicURL is the address for programs in the console's examples. Empty: Listen, with the host at which a person reached the console.
+	PublicURL Origin `env:"PUBLIC_URL" allow:"the address at which programs reach SLUICE_LISTEN, such as https://models.example, without a path or a slash at its end"`
 	// AdminListen is for probes and operators: read-only and without a token, so loopback by default.
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
 	// AdminHosts are further host names under which clients may address AdminListen. localhost, IP addresses and the

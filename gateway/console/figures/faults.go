@@ -3,6 +3,8 @@ package figures
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -14,7 +16,8 @@ import (
 )
 
 const (
-	lookedAt     = 1000             // requests in which faults are looked for
+	lookedAt     = 1000             // requests in which faults are looked for; the minutes tell since when
+	longestIdle  = time.Hour        // without a request, after which a fault is another one
 	refusedFor   = 10 * time.Minute // in which every request of a team was refused
 	leastRefused = 10               // requests
 	fullFrom     = 95               // per cent of a limit
@@ -28,8 +31,10 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	now := f.Deps.Now()
 	lines, err := f.lastRequests(ctx, p, now)
 	service, wrong := pulse.Judge(outcomesOf(lines), now)
-	// Requests that hang end long after they came: the newest ones, by when they came, may have none of them. This replica knows its own.
-	if (err != nil || !wrong) && f.Pulse != nil && p.SeesAll() {
+	switch {
+	case wrong:
+		service.Since, _ = f.since(ctx, f.whoseMinutes(p), service.Since, func(c *recent.Counts) bool { return pulse.Many(c.Failed, c.Requests-c.Refused()-c.Polls) })
+	case err != nil && f.Pulse != nil && p.SeesAll():
 		service, wrong = f.Pulse(now)
 	}
 	if wrong {
@@ -39,7 +44,7 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	if all {
 		list = append(list, f.slow.faults(ctx, f.Lately, now)...)
 	}
-	list = append(list, refusedTeams(lines, now)...)
+	list = append(list, f.refusedTeams(ctx, lines, now)...)
 	if all {
 		list = append(list, f.accountFaults()...)
 	}
@@ -74,29 +79,73 @@ func outcomesOf(lines []recent.Request) (list []pulse.Outcome) {
 	return list
 }
 
+// since returns when what goes on at a moment began: the first of the minutes before, each of which is bad or has no request. It is the moment
+// itself if the minutes cannot be read. counted is how many requests there were since.
+func (f *traffic) since(ctx context.Context, teams []string, at time.Time, bad func(*recent.Counts) bool) (begun time.Time, counted int64) {
+	list, _ := f.deps.Lately.Minutes(ctx, teams, at.Add(-recent.Kept), f.deps.Now())
+	minutes := map[time.Time]*recent.Counts{}
+	for i := range list {
+		if minutes[list[i].At] == nil {
+			minutes[list[i].At] = new(recent.Counts)
+		}
+		minutes[list[i].At].Add(&list[i].Counts)
+	}
+	begun = at
+	for _, start := range slices.Backward(slices.SortedFunc(maps.Keys(minutes), time.Time.Compare)) {
+		c := minutes[start]
+		if !start.After(at) && (!bad(c) || begun.Sub(start) > longestIdle) {
+			break
+		}
+		counted += c.Requests
+		if start.Before(begun) {
+			begun = start
+		}
+	}
+	return begun, counted
+}
+
+// refusedTeam has the refusals of a team.
+type refusedTeam struct {
+	count int64
+	first time.Time
+	names []string // of the refusals, the newest first
+}
+
 // refusedTeams are the teams whose every request was refused with 429 lately.
-func refusedTeams(lines []recent.Request, now time.Time) (list []Fault) {
-	refused, served, since, names := map[string]int64{}, map[string]bool{}, map[string]time.Time{}, map[string]string{}
+func (f *traffic) refusedTeams(ctx context.Context, lines []recent.Request, now time.Time) (list []Fault) {
+	refused, served := map[string]*refusedTeam{}, map[string]bool{}
 	for i := range lines {
 		r := &lines[i]
 		switch {
 		case r.Team == "" || served[r.Team] || now.Sub(r.At) > refusedFor:
 		case r.Status == 429 && recent.Refused(r.Refusal):
-			refused[r.Team]++
-			since[r.Team] = r.At
-			if names[r.Team] == "" {
-				names[r.Team] = r.Refusal
+			of := refused[r.Team]
+			if of == nil {
+				of = new(refusedTeam)
+				refused[r.Team] = of
+			}
+			of.count, of.first = of.count+1, r.At
+			if !slices.Contains(of.names, r.Refusal) {
+				of.names = append(of.names, r.Refusal)
 			}
 		default:
 			served[r.Team] = true
 			delete(refused, r.Team)
 		}
 	}
-	for team, n := range refused {
-		if n >= leastRefused {
-			at := since[team]
-			list = append(list, Fault{"refused", team, fmt.Sprintf("each of its last %d requests was refused, the last by %s", n, names[team]), &at, n, n})
+	for team, of := range refused {
+		if of.count < leastRefused {
+			continue
 		}
+		since, n := f.since(ctx, []string{team}, of.first, func(c *recent.Counts) bool {
+			left := c.Requests
+			for _, name := range of.names {
+				left -= c.Refusals[name]
+			}
+			return left == 0
+		})
+		n = max(n, of.count)
+		list = append(list, Fault{"refused", team, fmt.Sprintf("each of its last %d requests was refused, the last by %s", n, of.names[0]), &since, n, n})
 	}
 	return atMost(list)
 }

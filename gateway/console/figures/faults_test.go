@@ -124,4 +124,55 @@ func TestSlowModels(t *testing.T) {
 	if got := s.told(member); got != "" {
 		t.Errorf("a member: %s", got)
 	}
+	begun := s.Now()
+	for range 16 { // for eight hours: far more requests than before
+		answered(200, 4*time.Second)
+		s.Move(30*time.Minute - 200*time.Second)
+		answered(20, 4*time.Second)
+		s.Move(slowEvery)
+		list := s.figures.FaultList(t.Context(), operator)
+		if list[0].Kind != "latency" || begun.Sub(*list[0].Since).Abs() > 10*time.Minute || !strings.HasSuffix(list[0].Text, "usually 970ms") {
+			t.Fatalf("%v after it began: %+v", s.Now().Sub(begun), list[0])
+		}
+	}
+	for range 2 {
+		answered(200, time.Second)
+		s.Move(10 * time.Minute)
+	}
+	if got := s.told(operator); got != "" {
+		t.Errorf("as fast as usual again: %s", got)
+	}
+}
+
+// TestAFaultBeganOnce: since when does not depend on how many requests there were, nor on the polls beside them.
+func TestAFaultBeganOnce(t *testing.T) {
+	s := newStand(t, false)
+	s.Move(time.Minute - time.Duration(s.Now().UnixNano())%time.Minute)
+	down, refused := telemetry.Record{Team: "shop", Status: 502, Refusal: "forward/unreachable", Endpoint: "text"}, telemetry.Record{Team: "search", Status: 429, Refusal: "admit/rate", Endpoint: "text"}
+	fine, poll := telemetry.Record{Team: "shop", Status: 200, UpstreamStatus: 200, Endpoint: "text"}, telemetry.Record{Team: "shop", Status: 200, Endpoint: "tasks", Method: "GET"}
+	all := func(n int, records ...telemetry.Record) {
+		for range n {
+			for _, r := range records {
+				r.Time = s.Now()
+				s.recent.Note(&r, r.AppendLine(nil))
+			}
+			s.Move(100 * time.Millisecond)
+		}
+		if err := s.recent.Post(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all(600, fine)
+	begun := s.Now()
+	for range 20 { // two of three fail
+		all(300, down, down, fine, refused, poll, poll, poll, poll, poll, poll, poll, poll, poll, poll, poll, poll)
+		for _, f := range s.figures.FaultList(t.Context(), operator)[:2] {
+			if !f.Since.Equal(begun) {
+				t.Fatalf("%v after it began: %s since %v", s.Now().Sub(begun), f.Text, f.Since.Sub(begun))
+			}
+			if f.Kind == "refused" && f.Count != int64(s.Now().Sub(begun)/(100*time.Millisecond)) {
+				t.Fatalf("%v after it began: %s", s.Now().Sub(begun), f.Text)
+			}
+		}
+	}
 }

@@ -3,7 +3,6 @@ package figures
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -162,23 +161,10 @@ func stepsOf(minutes []recent.Minute, from, to time.Time, step time.Duration) []
 		if n := int(m.At.Sub(from) / step); n >= 0 && n < len(steps) {
 			steps[n].Requests += m.Requests
 			steps[n].Refused += m.Refused()
-			steps[n].Failed += failed(&m.Counts)
+			steps[n].Failed += m.Failed
 		}
 	}
 	return steps
-}
-
-// failed is how many requests failed at the service, as [recent.Failed] counts.
-func failed(c *recent.Counts) int64 { return max(c.Errors-refusedFailing(c.Refusals), 0) }
-
-// refusedFailing counts refusals whose status is 500 or more and that are no failures of the service: for lack of memory, state or time.
-func refusedFailing(refusals map[string]int64) (n int64) {
-	for reason, count := range refusals {
-		if _, word, _ := strings.Cut(reason, "/"); recent.Refused(reason) && slices.Contains([]string{"memory", "state", "stopping", "panic", "wait", "picture"}, word) {
-			n += count
-		}
-	}
-	return n
 }
 
 // pace is the rate of the last whole minute, and Sluice's own time a request in the last five.

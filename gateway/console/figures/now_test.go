@@ -23,6 +23,7 @@ func TestNow(t *testing.T) {
 	s.note("shop", "b", 429, "admit/rate")
 	s.note("shop", "c", 500, "")
 	s.note("shop", "d", 503, "admit/state")
+	s.note("shop", "o", 503, "admit/account")
 	s.note("", "e", 401, "authenticate/key")
 	s.use("search", "m", policy.EndpointText, true, limit.Amounts{1, 400, 0, 5})
 	s.use("shop", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 9})
@@ -35,11 +36,11 @@ func TestNow(t *testing.T) {
 	steps := n.Steps
 	n.Steps, n.Teams[1].Tightest = nil, nil
 	want := Now{
-		At: s.Now(), Step: time.Minute, Overhead: 400 * time.Microsecond, Rate: 2.5, Refused: 3,
+		At: s.Now(), Step: time.Minute, Overhead: 400 * time.Microsecond, Rate: 2.5, Refused: 4,
 		Today:  Use{limit.Amounts{2, 401, 0, 14}, limit.Amounts{1, 400, 0, 5}},
 		Faults: []Fault{{Kind: "process", Subject: "redis", Text: "away"}},
 		Teams: []TeamLine{
-			{"shop", TeamUse{Today: Use{Used: limit.Amounts{1, 1, 0, 9}}, Refused: 2}},
+			{"shop", TeamUse{Today: Use{Used: limit.Amounts{1, 1, 0, 9}}, Refused: 3}},
 			{"search", TeamUse{Today: Use{limit.Amounts{1, 400, 0, 5}, limit.Amounts{1, 400, 0, 5}}}},
 		},
 		Known: 3,
@@ -48,7 +49,7 @@ func TestNow(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(steps) != 60 || steps[58].Requests != 150 || !steps[59].At.Equal(s.Now().Truncate(time.Minute)) ||
-		steps[59] != (Step{At: steps[59].At, Requests: 4, Refused: 3, Failed: 1}) {
+		steps[59] != (Step{At: steps[59].At, Requests: 5, Refused: 4, Failed: 1}) {
 		t.Errorf("%d steps, the last ones %+v", len(steps), steps[58:])
 	}
 

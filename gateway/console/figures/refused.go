@@ -35,7 +35,8 @@ type Refused struct {
 // RefusedGroup are the refusals with one value of the dimension.
 type RefusedGroup struct {
 	Name  string // empty: without one
-	Count int64
+	Count int64  // requests that are kept
+	All   int64  // how many there were; only by reason
 	Last  time.Time
 	Steps []int64 // by step
 }
@@ -74,10 +75,13 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	if err := reading.Wait(); err != nil {
 		return r, err
 	}
+	r.group(page.Requests, q)
 	for i := range minutes {
 		r.All += minutes[i].Refused()
+		for j := range r.Groups {
+			r.Groups[j].All += minutes[i].Refusals[r.Groups[j].Name]
+		}
 	}
-	r.group(page.Requests, q)
 	r.All = max(r.All, int64(r.Kept)) // the last seconds are not in the minutes yet
 	return r, nil
 }

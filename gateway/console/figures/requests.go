@@ -104,12 +104,16 @@ func (f *traffic) Rules(ctx context.Context, p access.Person, day bool) (r Rules
 
 // minutes returns what the teams that a person sees did since a time, or what all requests did, for a person who sees all.
 func (f *traffic) minutes(ctx context.Context, p access.Person, from, to time.Time) ([]recent.Minute, error) {
-	teams, all := f.deps.visible(p)
-	of := idsOf(teams)
+	return f.deps.Lately.Minutes(ctx, f.whoseMinutes(p), from, to.Add(time.Minute))
+}
+
+// whoseMinutes names the teams whose minutes a person gets, or all requests together.
+func (f *traffic) whoseMinutes(p access.Person) []string {
+	visible, all := f.deps.visible(p)
 	if all {
-		of = []string{""}
+		return []string{""}
 	}
-	return f.deps.Lately.Minutes(ctx, of, from, to.Add(time.Minute))
+	return idsOf(visible)
 }
 
 // whose lists the teams whose requests a person gets, of the requested ones or of all; nil: all requests, also those without a

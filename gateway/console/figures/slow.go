@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/telemetry/latency"
 	"sluice/telemetry/recent"
 )
 
@@ -26,7 +27,7 @@ type slow struct {
 	list []Fault
 }
 
-// faults compares each model's last minutes with the day before.
+// faults compares each model's last minutes with the day before, without the time in which it was slow.
 func (s *slow) faults(ctx context.Context, lately Lately, now time.Time) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,31 +42,55 @@ func (s *slow) faults(ctx context.Context, lately Lately, now time.Time) []Fault
 	return s.list
 }
 
-// slowModels are the models whose 95th percentile is a multiple of its usual one.
+// slowModels are the models whose 95th percentile is a multiple of its usual one now.
 func slowModels(all []recent.Latency, now time.Time) (list []Fault) {
-	var usual, current recent.Latency
-	begins := now.Add(-slowFor).Truncate(recent.LatencyStep)
-	for i := range all {
-		l := &all[i]
-		if l.What != recent.Service {
-			continue
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Of == all[0].Of && all[n].What == all[0].What {
+			n++
 		}
-		if l.Start.Before(begins) {
-			usual.Add(&l.Histogram)
-		} else {
-			current.Add(&l.Histogram)
+		if all[0].What == recent.Service {
+			if fault, wrong := slowModel(all[:n], now); wrong {
+				list = append(list, fault)
+			}
 		}
-		if i+1 < len(all) && all[i+1].Of == l.Of && all[i+1].What == l.What {
-			continue
-		}
-		is, was := current.Percentile(95), usual.Percentile(95)
-		if current.Count() >= slowLeast && usual.Count() >= slowLeast && is >= slowTimes*was {
-			text := fmt.Sprintf("95 of 100 requests take the service up to %s, usually %s", is.Round(10*time.Millisecond), was.Round(10*time.Millisecond))
-			list = append(list, Fault{Kind: "latency", Subject: l.Of, Text: text, Since: &begins})
-		}
-		usual, current = recent.Latency{}, recent.Latency{}
+		all = all[n:]
 	}
 	return atMost(list)
+}
+
+// slowModel goes through a model's steps. Those in which it is slow are not usual, so that a long slowness stays one.
+func slowModel(steps []recent.Latency, now time.Time) (fault Fault, wrong bool) {
+	var usual latency.Histogram
+	var since, begins time.Time
+	var is, was time.Duration
+	first, enough := 0, false
+	for i := range steps {
+		var lately latency.Histogram
+		begins = steps[i].Start.Add(recent.LatencyStep - slowFor)
+		for ; steps[first].Start.Before(begins); first++ {
+		}
+		for j := first; j <= i; j++ {
+			lately.Add(&steps[j].Histogram)
+		}
+		if enough = lately.Count() >= slowLeast; enough && usual.Count() >= slowLeast {
+			is, was = lately.Percentile(95), usual.Percentile(95)
+			switch slow := is >= slowTimes*was; {
+			case !slow:
+				since = time.Time{}
+			case since.IsZero():
+				since = steps[i].Start
+			}
+		}
+		if since.IsZero() {
+			usual.Add(&steps[i].Histogram)
+		}
+	}
+	if since.IsZero() || !enough || now.Sub(steps[len(steps)-1].Start) > slowFor {
+		return fault, false
+	}
+	text := fmt.Sprintf("95 of 100 requests take the service up to %s, usually %s", is.Round(10*time.Millisecond), was.Round(10*time.Millisecond))
+	return Fault{Kind: "latency", Subject: steps[0].Of, Text: text, Since: &since}, true
 }
 
 // mostOfKind is how many faults of one kind are listed.

@@ -32,7 +32,7 @@ type look struct {
 	scheme string
 }
 
-var looks = []look{{"light", 1280, "light"}, {"dark", 1280, "dark"}, {"narrow", 360, "light"}, {"middle", 768, "dark"}, {"wide", 2560, "light"}}
+var looks = []look{{"light", 1280, "light"}, {"dark", 1440, "dark"}, {"narrow", 360, "light"}, {"middle", 1024, "dark"}, {"wide", 3840, "light"}}
 
 // withAxe puts the accessibility checker of SDK_DIR into every page that is opened. It reports false without one.
 func withAxe(ctx context.Context, t *testing.T) bool {

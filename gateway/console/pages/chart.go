@@ -17,6 +17,10 @@ const (
 type column struct {
 	Title string // for its tooltip
 	Parts []float64
+	At    time.Time // when it begins, if Title begins with that clock time in UTC; zero: it does not
+	Ghost float64   // what it is compared with, behind; 0: nothing
+	URL   string    // of what it counts; empty: no link
+	Runs  bool      // its time is not over
 }
 
 // columns is a chart that can be drawn.
@@ -24,14 +28,16 @@ type columns struct {
 	Width  int // of the view box
 	Height int
 	Bars   []bar
+	Linked bool    // a column is a link
 	Top    float64 // the value at the upper edge, a round number; 0: nothing to draw
 }
 
 // bar is one column.
 type bar struct {
 	X, Width int
-	Title    string
 	Parts    []rect
+	Behind   []rect // the ghost; nil: none
+	column
 }
 
 // rect is one part of a column; the lengths are numbers as SVG has them.
@@ -45,11 +51,12 @@ func newColumns(list []column, classes ...string) columns {
 		for _, value := range one.Parts {
 			sum += max(value, 0)
 		}
-		c.Top = max(c.Top, sum)
+		c.Top = max(c.Top, sum, one.Ghost)
 	}
 	c.Top = roundUp(c.Top)
 	for i, one := range list {
-		c.Bars = append(c.Bars, bar{X: i * columnStep, Width: columnStep - columnGap, Title: one.Title, Parts: c.stack(one.Parts, classes)})
+		c.Linked = c.Linked || one.URL != ""
+		c.Bars = append(c.Bars, bar{i * columnStep, columnStep - columnGap, c.stack(one.Parts, classes), c.stack([]float64{one.Ghost}, []string{"ghost"}), one})
 	}
 	return c
 }

@@ -11,13 +11,14 @@ import (
 )
 
 func TestColumnsAreStackedAndScaled(t *testing.T) {
-	c := newColumns([]column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b"}, {Title: "c", Parts: []float64{0, 0.001}}}, "used", "estimated")
+	list := []column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b"}, {Title: "c", Parts: []float64{0, 0.001}}}
+	c := newColumns(list, "used", "estimated")
 	want := []bar{
-		{X: 0, Width: 8, Title: "a", Parts: []rect{{Class: "used", Y: "25", Height: "75"}, {Class: "estimated", Y: "0", Height: "25"}}},
-		{X: 10, Width: 8, Title: "b"},
-		{X: 20, Width: 8, Title: "c", Parts: []rect{{Class: "estimated", Y: "99", Height: "1"}}},
+		{X: 0, Width: 8, column: list[0], Parts: []rect{{Class: "used", Y: "25", Height: "75"}, {Class: "estimated", Y: "0", Height: "25"}}},
+		{X: 10, Width: 8, column: list[1]},
+		{X: 20, Width: 8, column: list[2], Parts: []rect{{Class: "estimated", Y: "99", Height: "1"}}},
 	}
-	if diff := cmp.Diff(want, c.Bars); diff != "" || c.Top != 4 || c.Width != 30 {
+	if diff := cmp.Diff(want, c.Bars, cmp.AllowUnexported(bar{})); diff != "" || c.Top != 4 || c.Width != 30 {
 		t.Errorf("top %v, width %d, %s", c.Top, c.Width, diff)
 	}
 	if empty := newColumns(nil, "used"); empty.Top != 0 || empty.Width != 10 {

@@ -20,12 +20,14 @@ type Deps struct {
 	Teams    Teams
 	Raises   Raises
 	Figures  Figures
-	Config   func() Config        // the settings in effect, without secrets
-	Modes    policy.Modes         // that the settings set
-	Prefix   string               // of the service's headers, for the rules
-	Currency func() unit.Currency // of the teams file
-	TraceURL string               // an address with {trace}; empty: no links to traces
-	Provider string               // of the service, for bills; empty: null
+	Config   func() Config            // the settings in effect, without secrets
+	Modes    policy.Modes             // that the settings set
+	Prefix   string                   // of the service's headers, for the rules
+	Currency func() unit.Currency     // of the teams file
+	Defaults func() *teams.Team       // what every team starts from, by the teams file; nil: nothing
+	Gateway  func(host string) string // the address for programs of a visitor who reached the console at a host; nil: not known
+	TraceURL string                   // an address with {trace}; empty: no links to traces
+	Provider string                   // of the service, for bills; empty: null
 	Now      func() time.Time
 	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }
@@ -40,7 +42,8 @@ type Teams interface {
 	// Delete marks a team for removal, once it has no open work.
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
 	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
-	Mint(ctx context.Context, a access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error)
+	// Mint makes a key. It MUST refuse with [teams.CodeLost] if the team's ETag is not in ifMatch: so a form makes one key, however often it is sent.
+	Mint(ctx context.Context, a access.Actor, team, ifMatch string, order teams.KeyOrder) (teams.NewKey, error)
 	// ChangeKey sets members of a key, as [teams.ChangeKey] does.
 	ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error)
 	EndKey(ctx context.Context, a access.Actor, team, key string) error

@@ -14,13 +14,24 @@ import (
 // figure is a chart with its words.
 type figure struct {
 	columns
-	Label         string        // what it shows, for those who do not see it
-	Most, Half    string        // values at the upper edge and at half of it, with the unit
-	From, Mid, To template.HTML // below it
-	Legend        []legend
+	Label      string          // what it shows, for those who do not see it
+	Most, Half string          // values at the upper edge and at half of it, with the unit
+	Below      []template.HTML // names of places, evenly spaced from the left edge to the right one
+	Legend     []legend
 }
 
 type legend struct{ Class, Name string }
+
+// below names five places of a number of steps by the step that begins there.
+func below(steps int, name func(step int) template.HTML) (names []template.HTML) {
+	if steps == 0 {
+		return nil
+	}
+	for i := range 5 {
+		names = append(names, name(i*steps/4))
+	}
+	return names
+}
 
 // half returns half of a number of things, 0 if that is not whole.
 func half(top float64) float64 {
@@ -30,8 +41,9 @@ func half(top float64) float64 {
 	return top / 2
 }
 
-// daysFigure draws one unit of daily use, with the estimated part separate.
-func daysFigure(days []figures.Row, of int, in unit.Currency) figure {
+// daysFigure draws one unit of daily use, with the estimated part separate. link returns a day's address; nil: none. before are the
+// days that it is compared with, as ghosts behind.
+func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day string) string, before ...figures.Row) figure {
 	list := make([]column, len(days))
 	name, scale, total := string(teams.Units[of]), 1.0, int64(0)
 	if of == limit.Spend {
@@ -42,8 +54,13 @@ func daysFigure(days []figures.Row, of int, in unit.Currency) figure {
 		used, estimated := d.Used[of], d.Estimated[of]
 		total += used
 		list[i] = column{
+			URL:   linkTo(link, d.Name),
 			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(in.Money, of, used), name, inWords(in.Money, of, estimated)),
 			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
+		}
+		if i < len(before) {
+			list[i].Ghost = float64(before[i].Used[of]) * scale
+			list[i].Title += fmt.Sprintf("; %s before, on %s", inWords(in.Money, of, before[i].Used[of]), dayText(before[i].Name))
 		}
 	}
 	f := figure{
@@ -51,14 +68,22 @@ func daysFigure(days []figures.Row, of int, in unit.Currency) figure {
 		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(in.Money, of, total)),
 		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
 	}
+	if len(before) > 0 {
+		f.Legend = append(f.Legend, legend{"ghost", "the days before"})
+	}
 	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
 	if of != limit.Spend {
 		f.Half = axis(half(f.Top))
 	}
-	if n := len(days); n > 0 {
-		f.From, f.Mid, f.To = dayLabel(named(days[0])), dayLabel(named(days[n/2])), dayLabel(named(days[n-1]))
-	}
+	f.Below = below(len(days), func(i int) template.HTML { return dayLabel(named(days[min(i, len(days)-1)])) })
 	return f
+}
+
+func linkTo(link func(string) string, name string) string {
+	if link == nil {
+		return ""
+	}
+	return link(name)
 }
 
 // dayNames names days of the ledger, with years if they span several.

@@ -30,6 +30,7 @@ type field struct {
 	Unit, Hint        string
 	Options           []string
 	Value, Error      string
+	Default           string // the limit in force if the field is empty; empty: none
 	Current           string // the value in force, if it differs from the typed one; only after a lost race
 	Other             bool   // Current counts
 }
@@ -51,24 +52,52 @@ func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") 
 // group is a fieldset.
 type group struct {
 	Legend, Hint string
+	Table        bool // of limits: the fields of a unit are a row
+	Folded       bool // shown when it is asked for, or has something to show
 	Fields       []field
 }
 
-// teamForm is the form of a team, empty.
+// Rows are the fields of a table by their unit: the rate, the quota of a day and that of a month. Without a rate it is nil.
+func (g group) Rows() (rows [][3]*field) {
+	for i := range g.Fields {
+		f := &g.Fields[i]
+		at := 0
+		switch {
+		case strings.HasSuffix(f.Name, ".day"):
+			at = 1
+		case strings.HasSuffix(f.Name, ".month"):
+			at = 2
+		}
+		if n := len(rows); n == 0 || rows[n-1][2] != nil {
+			rows = append(rows, [3]*field{})
+		}
+		rows[len(rows)-1][at] = f
+	}
+	return rows
+}
+
+// Open reports whether a folded group is to be seen: it has values or faults.
+func (g group) Open() bool {
+	return slices.ContainsFunc(g.Fields, func(f field) bool { return f.Value != "" || f.Error != "" || f.Other })
+}
+
+// teamForm is the form of a team, empty: what most teams need, then the rest.
 func teamForm() []group {
 	endpoints := make([]string, len(policy.Endpoints))
 	for i, e := range policy.Endpoints {
 		endpoints[i] = string(e)
 	}
 	return []group{
-		{"About", "", []field{
+		{Legend: "About", Fields: []field{
 			{Name: "description", Label: "Description", Kind: kindText, Hint: "One line for people, at most 200 characters."},
-			{Name: "members", Label: "Members", Kind: kindLines, Hint: "Groups or e-mails of the sign-on, one a line. They see this team."},
-			{Name: "self_service", Label: "Members make and end keys themselves", Kind: kindFlag},
-			{Name: "key_days", Label: "Longest life of a key", Kind: kindNumber, Unit: "days", Hint: "1 to 3650. Older keys get this end too."},
-		}},
-		{"What it may use", "", []field{
 			{Name: "models", Label: "Models", Kind: kindLines, Hint: "One a line, * for any characters, such as llm-*. Empty: all."},
+			{Name: "members", Label: "Members", Kind: kindLines, Hint: "Groups or e-mails of the sign-on, one a line. They see this team."},
+		}},
+		{Legend: "Limits", Hint: "Days and months are calendar ones in UTC. 0 allows nothing.", Table: true, Fields: limitFields()},
+		{Legend: "Keys and use", Folded: true, Fields: []field{
+			{Name: "self_service", Label: "Members make and end keys themselves", Kind: kindFlag},
+			{Name: "shadow", Label: "Shadow: limits refuse nothing, and what they would have refused is reported", Kind: kindFlag},
+			{Name: "key_days", Label: "Longest life of a key", Kind: kindNumber, Unit: "days", Hint: "1 to 3650. Older keys get this end too."},
 			{Name: "regions", Label: "Regions", Kind: kindLines, Hint: "Of the accounts at the service that may do its work, one a line. Empty: all."},
 			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Hint: "None ticked: all but other, which are the paths that pass unread."},
 			{Name: "concurrent", Label: "Requests in flight", Kind: kindNumber, Unit: "at once"},
@@ -76,12 +105,10 @@ func teamForm() []group {
 			{Name: "queue.wait", Label: "Wait for a turn", Kind: kindText, Hint: "Such as 20s, 60s at most. Empty: only requests that ask for it wait."},
 			{Name: "queue.depth", Label: "Waiting requests", Kind: kindNumber, Unit: "at most", Hint: "At each replica. Empty: 100."},
 			{Name: "share", Label: "Share", Kind: kindNumber, Hint: "Weight among the teams that wait for the same thing, 1 to 1000. Empty: 1."},
-			{Name: "shadow", Label: "Shadow: limits refuse nothing, and what they would have refused is reported", Kind: kindFlag},
 		}},
-		{"Rates", "A bucket of burst units that refills at limit per time, such as 600 per 1m. A time is 1s to 1h. Without burst it is the limit.", rateFields()},
-		{"Quotas", "By calendar day and month in UTC. 0 allows nothing.", quotaFields()},
-		{"Tags", "Quotas of each value of one tag of the header Sluice-Tag. The tag needs no quotas: its values are kept apart in the ledger.", tagFields()},
-		{"Rules", "", []field{
+		{Legend: "Rates", Hint: "A bucket of burst units that refills at the rate. The time of a rate is 1s to 1h, a minute if it is empty. Without burst it is the rate.", Folded: true, Fields: rateFields()},
+		{Legend: "Tags", Hint: "Quotas of each value of one tag of the header Sluice-Tag. The tag needs no quotas: its values are kept apart in the ledger.", Folded: true, Fields: tagFields()},
+		{Legend: "Rules", Folded: true, Fields: []field{
 			{Name: "rules", Label: "Modes", Kind: kindPairs, Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off."},
 		}},
 	}
@@ -98,16 +125,32 @@ func keyForm() (own []group) {
 	return own
 }
 
+// limitFields are the table of limits: of each unit the rate, if it may have one, and the quotas.
+func limitFields() (all []field) {
+	quotas := quotaFields()
+	for i := range unit.Table {
+		u := unit.Table[i].Name
+		if unit.Table[i].Rate {
+			all = append(all, field{Name: "rates." + string(u) + ".limit", Label: title(u) + " a minute", Kind: kindNumber})
+		}
+		for _, q := range quotas {
+			if strings.HasPrefix(q.Name, "quotas."+string(u)+".") {
+				all = append(all, q)
+			}
+		}
+	}
+	return all
+}
+
+// rateFields are what else a rate has.
 func rateFields() (all []field) {
 	for _, u := range unit.Table {
-		if !u.Rate {
-			continue
+		if u.Rate {
+			at := "rates." + string(u.Name) + "."
+			all = append(all,
+				field{Name: at + "per", Label: title(u.Name) + " per", Kind: kindText},
+				field{Name: at + "burst", Label: title(u.Name) + ", burst", Kind: kindNumber})
 		}
-		at := "rates." + string(u.Name) + "."
-		all = append(all,
-			field{Name: at + "limit", Label: title(u.Name), Kind: kindNumber},
-			field{Name: at + "per", Label: "per", Kind: kindText, Of: title(u.Name)},
-			field{Name: at + "burst", Label: "burst", Kind: kindNumber, Of: title(u.Name)})
 	}
 	return all
 }
@@ -137,13 +180,48 @@ func tagFields() []field {
 // fill shows a team's own members in the form.
 func fill(groups []group, fields map[string]json.RawMessage) {
 	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })
+	named(groups)
+}
+
+// named gives a rate whose time is not a minute that time in its label.
+func named(groups []group) {
+	per := map[string]string{}
+	each(groups, func(f *field) { per[f.Name] = f.Value })
+	each(groups, func(f *field) {
+		if rate, is := strings.CutSuffix(f.Name, ".limit"); is && per[rate+".per"] != "" && per[rate+".per"] != "1m" {
+			f.Label = strings.TrimSuffix(f.Label, " a minute") + " per " + per[rate+".per"]
+			f.Unit = "per " + per[rate+".per"]
+		}
+	})
+}
+
+// inForce shows the limits of the defaults in the fields that are empty.
+func inForce(groups []group, defaults *teams.Team) {
+	if defaults == nil {
+		return
+	}
+	limits := map[string]string{}
+	for _, r := range defaults.Rates {
+		limits["rates."+string(r.Unit)+".limit"] = defaults.Money.Written(r.Unit, r.Limit)
+		if r.PerText != "1m" {
+			limits["rates."+string(r.Unit)+".limit"] += " per " + r.PerText
+		}
+	}
+	for _, q := range defaults.Quotas {
+		limits["quotas."+string(q.Unit)+"."+string(q.Period)] = defaults.Money.Written(q.Unit, q.Limit)
+	}
+	each(groups, func(f *field) { f.Default = limits[f.Name] })
 }
 
 // typed shows the submitted values again.
 func typed(groups []group, form url.Values) {
 	each(groups, func(f *field) {
 		f.Value = strings.TrimSpace(strings.ReplaceAll(strings.Join(form[f.Name], "\n"), "\r", ""))
+		if rate, is := strings.CutSuffix(f.Name, ".per"); is && f.Value == "" && strings.TrimSpace(form.Get(rate+".limit")) != "" {
+			f.Value = "1m"
+		}
 	})
+	named(groups)
 }
 
 func each(groups []group, do func(*field)) {

@@ -180,7 +180,10 @@ func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by cons
 	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, by.Day, by.Account, who.Reason, who.Address}, " "))
 }
 
-func (g *gallery) Mint(_ context.Context, _ access.Actor, team string, order teams.KeyOrder) (teams.NewKey, error) {
+func (g *gallery) Mint(ctx context.Context, _ access.Actor, team, ifMatch string, order teams.KeyOrder) (teams.NewKey, error) {
+	if was, err := g.Show(ctx, operator, team); err == nil && g.elsewhere && ifMatch != was.ETag() {
+		return teams.NewKey{}, &teams.Problem{Code: teams.CodeLost, Text: "the team was changed meanwhile"}
+	}
 	what := "mint " + team
 	if order.Replaces != "" {
 		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
@@ -402,12 +405,12 @@ func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string
 func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
 		r := &g.requests[i]
-		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && (f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && (f.Key == "" || f.Key == r.Key) && (f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, *r)
 		}
 	}
 	if f.Suggest {
-		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"}, Tags: hostile[:2]}
+		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"}, Tags: hostile[:2], Keys: []string{"7f3k9q2m4x00"}}
 	}
 	if len(list.Requests) >= 100 {
 		list.Requests, list.Next = list.Requests[:100], "cursor"

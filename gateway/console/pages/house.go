@@ -191,5 +191,34 @@ func (s *site) config(_ *http.Request, p access.Person) (view, error) {
 	if !p.SeesAll() {
 		return view{}, errForbidden
 	}
-	return view{page: "config", title: "Config", data: s.Config()}, nil
+	c := s.Config()
+	return view{page: "config", title: "Config", data: struct {
+		Config
+		About []warned
+	}{c, warnedOf(c.Warnings)}}, nil
+}
+
+// warned are the warnings about one setting.
+type warned struct {
+	Of    string
+	Texts []string
+}
+
+// Few reports whether there are so few that they need not be folded.
+func (w warned) Few() bool { return len(w.Texts) <= 3 }
+
+// warnedOf groups warnings by the setting that they begin with.
+func warnedOf(texts []string) (all []warned) {
+	for _, text := range texts {
+		of, rest, found := strings.Cut(text, ": ")
+		if !found {
+			of, rest = "Settings", text
+		}
+		at := slices.IndexFunc(all, func(w warned) bool { return w.Of == of })
+		if at < 0 {
+			at, all = len(all), append(all, warned{Of: of})
+		}
+		all[at].Texts = append(all[at].Texts, rest)
+	}
+	return all
 }

@@ -96,7 +96,7 @@ func (v *keyView) addUse(in unit.Currency) {
 		}
 	}
 	slices.Reverse(v.Used)
-	v.Spend, v.Requests = daysFigure(v.Days, limit.Spend, in), daysFigure(v.Days, limit.Requests, unit.Currency{})
+	v.Spend, v.Requests = daysFigure(v.Days, limit.Spend, in, nil), daysFigure(v.Days, limit.Requests, unit.Currency{}, nil)
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 

@@ -61,6 +61,7 @@ type mintedView struct {
 	teams.NewKey
 	Team, Old string
 	OldEnds   time.Time
+	Start     startView
 }
 
 // mint makes a key and shows it, once.
@@ -77,11 +78,19 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 	limits := keyForm()
 	typed(limits, r.PostForm)
 	order.KeyMembers = (&teams.Key{Members: read(limits, nil)}).Written()
-	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, order)
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, r.PostFormValue("version"), order)
 	if err != nil {
-		return s.after(r, p, "mint", "", err)
+		return s.after(r, p, "mint", "", sentTwice(err))
 	}
-	return mintedPage(mintedView{NewKey: made, Team: id}), nil
+	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id}), nil
+}
+
+// sentTwice tells a person whose form belongs to an older version of the team, as after a reload, that there may be a key already.
+func sentTwice(err error) error {
+	if about := own(err); about != nil && about.Code == teams.CodeLost {
+		return &teams.Problem{Code: teams.CodeLost, Text: "no key was made: the form is older than the team", Advice: "look whether the list has a new key already; if not, send the form again"}
+	}
+	return err
 }
 
 // grace are the times for which an old key may keep working, by the form's words.
@@ -95,15 +104,19 @@ func (s keyPages) rotate(r *http.Request, p access.Person) (view, error) {
 		return s.after(r, p, "keys", "", invalid("ends", "choose when the old key ends"))
 	}
 	ends := s.Deps.Now().Add(after)
-	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, teams.KeyOrder{Replaces: old, OldEnds: &ends})
+	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, r.PostFormValue("version"), teams.KeyOrder{Replaces: old, OldEnds: &ends})
 	if err != nil {
-		return s.after(r, p, "keys", "", err)
+		return s.after(r, p, "keys", "", sentTwice(err))
 	}
-	return mintedPage(mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
+	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
 }
 
-func mintedPage(v mintedView) view {
-	return view{page: "minted", title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
+// mintedPage shows a new key with what a program needs to begin; its live part is that of the page that shows the same without the key.
+func (s keyPages) mintedPage(r *http.Request, p access.Person, v mintedView) view {
+	t, _ := s.Teams.Show(r.Context(), p, v.Team) // without its models, MODEL stays
+	t.ID = v.Team
+	v.Start = s.startOf(r, p, &t, v.ID)
+	return view{page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
 }
 
 // setState disables or enables a key.

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -114,7 +115,8 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 	n := int((q.To.Sub(q.From) + q.Step - 1) / q.Step)
 	list := make([]column, n)
 	for i := range list {
-		list[i].Title = q.From.Add(time.Duration(i)*q.Step).UTC().Format("15:04") + " UTC: nothing"
+		list[i].At = q.From.Add(time.Duration(i) * q.Step)
+		list[i].Title = list[i].At.UTC().Format("15:04") + " UTC: nothing"
 	}
 	for i := range steps {
 		x := &steps[i]
@@ -124,6 +126,7 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 		}
 		ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 		list[at] = column{
+			At:    x.Start,
 			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99), several(x.Count, "request")),
 			Parts: []float64{ms(x.P50), ms(x.P95 - x.P50), ms(x.P99 - x.P95)},
 		}
@@ -134,7 +137,7 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 		Legend: []legend{{"a", "half of all take up to this, ms"}, {"e", "95 of 100"}, {"b", "99 of 100"}},
 	}
 	v.Figure.Most, v.Figure.Half = axis(v.Figure.Top), axis(v.Figure.Top/2)
-	v.Figure.From, v.Figure.Mid, v.Figure.To = moment(formClock, q.From), moment(formClock, q.From.Add(time.Duration(n/2)*q.Step)), moment(formClock, q.From.Add(time.Duration(n)*q.Step))
+	v.Figure.Below = below(n, func(i int) template.HTML { return moment(formClock, q.From.Add(time.Duration(i)*q.Step)) })
 }
 
 // taskTimes are the queue and run times of tasks in the last hour by model, for people who see all teams; nil: none, or they cannot be read.

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,8 +31,11 @@ type moneyView struct {
 	Error   string
 	Wait    string // why there are no figures yet
 	CSV     string
-	Focus   string // the bill; empty: no currency
-	Command string // that prints the same
+	Focus   string             // the bill; empty: no currency
+	Before  figures.MoneyQuery // the days that it is compared with
+	Was     *figures.Money     // what was used then; nil: it cannot be read
+	IsMonth bool               // the days are those of the month so far
+	Command string             // that prints the same
 	Presets []choice
 	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
 	// MonthURL returns the address of the current month by day.
@@ -60,7 +64,14 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v.Money, v.Figure = m, daysFigure(m.Days, limit.Spend, s.Currency())
+	v.Money, v.Before = m, before(q)
+	if was, err := s.Figures.Money(r.Context(), p, v.Before); err == nil {
+		v.Was = &was
+	}
+	v.Figure = daysFigure(m.Days, limit.Spend, s.Currency(), func(day string) string {
+		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: q.Team}, q.By)
+	}, v.daysBefore()...)
+	v.IsMonth = v.Presets[thisMonth].Chosen
 	var first, end int
 	v.Pages, first, end = newPager(r.URL.Query().Get("page"), len(m.Rows), func(page string) string {
 		return moneyURL("/money", q, q.By) + "&page=" + page + "#rows"
@@ -168,7 +179,13 @@ func (v moneyView) RowURL(name string) string {
 		if name == "" {
 			return "" // an empty filter would show everything
 		}
-		return "/requests?" + url.Values{"model": {name}, "team": {q.Team}}.Encode()
+		from, _ := time.Parse(time.DateOnly, q.From)
+		to, _ := time.Parse(time.DateOnly, q.To)
+		fit := url.Values{"model": {name}}
+		if q.Team != "" {
+			fit.Set("team", q.Team)
+		}
+		return requestsURL(from, to.AddDate(0, 0, 1), fit)
 	}
 	return ""
 }
@@ -213,6 +230,73 @@ func day(text string) string {
 	}
 	return text
 }
+
+// before are the days to compare with: of the month before as many, if the first is the first of a month, else as many as there are.
+func before(q figures.MoneyQuery) figures.MoneyQuery {
+	from, _ := time.Parse(time.DateOnly, q.From)
+	to, _ := time.Parse(time.DateOnly, q.To)
+	first, last := from.Add(from.Sub(to)).AddDate(0, 0, -1), from.AddDate(0, 0, -1)
+	if from.Day() == 1 && from.Month() == to.Month() && from.Year() == to.Year() {
+		first = from.AddDate(0, -1, 0)
+		if last = first.Add(to.Sub(from)); to.AddDate(0, 0, 1).Day() == 1 || !last.Before(from) { // a whole month
+			last = from.AddDate(0, 0, -1)
+		}
+	}
+	q.From, q.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
+	return q
+}
+
+func (v *moneyView) daysBefore() []figures.Row {
+	if v.Was == nil {
+		return nil
+	}
+	return v.Was.Days
+}
+
+// BeforeURL is the address of the days to compare with.
+func (v moneyView) BeforeURL() string { return moneyURL("/money", v.Before, v.By) }
+
+// BeforeSpan is those days, in words.
+func (v moneyView) BeforeSpan() string { return spanText(v.Before.From, v.Before.To) }
+
+// Compared reports whether rows have a change: days have other names.
+func (v moneyView) Compared() bool { return v.Was != nil && v.By != "day" }
+
+// Change is by how much the spend of a row differs from that of the days before, in words.
+func (v moneyView) Change(name string, spend int64) string {
+	was := int64(0)
+	for i := range v.Was.Rows {
+		if v.Was.Rows[i].Name == name {
+			was = v.Was.Rows[i].Used[limit.Spend]
+		}
+	}
+	return changeText(was, spend)
+}
+
+// TotalChange is the same of all rows.
+func (v moneyView) TotalChange() string {
+	return changeText(v.Was.Total.Used[limit.Spend], v.Total.Used[limit.Spend])
+}
+
+func changeText(was, is int64) string {
+	if was <= 0 {
+		if is == was {
+			return "–"
+		}
+		return "new"
+	}
+	switch whole := math.Round(100 * float64(is-was) / float64(was)); {
+	case whole == 0:
+		return "±0 %"
+	case whole > 0:
+		return "+" + grouped(int64(whole)) + " %"
+	default:
+		return grouped(int64(whole)) + " %"
+	}
+}
+
+// thisMonth is the preset of the month so far.
+const thisMonth = 3
 
 func presets(q figures.MoneyQuery, now time.Time) []choice {
 	today := now.UTC()

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -68,7 +70,7 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 		v.RefusedShown += x.Refused
 	}
 	if len(n.Steps) > 0 {
-		v.ShownURL = "/requests?" + url.Values{"from": {n.Steps[0].At.UTC().Format(time.RFC3339)}}.Encode()
+		v.ShownURL = requestsURL(n.Steps[0].At, time.Time{}, nil)
 	}
 	begun := midnight(s.Now())
 	v.Midnight = begun.Format(time.RFC3339)
@@ -83,6 +85,7 @@ func stepsFigure(steps []figures.Step, step time.Duration) figure {
 	for i, x := range steps {
 		served := x.Requests - x.Refused - x.Failed
 		list[i] = column{
+			At: x.At, URL: requestsURL(x.At, x.At.Add(step), nil), Runs: i == len(steps)-1,
 			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
 			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
 		}
@@ -91,13 +94,21 @@ func stepsFigure(steps []figures.Step, step time.Duration) figure {
 	f := figure{
 		columns: newColumns(list, "a", "b", "c"),
 		Label:   fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)),
-		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}},
+		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}, {"run", "still running"}},
 	}
 	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
-	if n := len(steps); n > 0 {
-		f.From, f.Mid, f.To = moment(formClock, steps[0].At), moment(formClock, steps[n/2].At), moment(formClock, steps[n-1].At.Add(step))
-	}
+	f.Below = below(len(steps), func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) })
 	return f
+}
+
+// requestsURL is the address of the requests of some time that fit; to may be zero.
+func requestsURL(from, to time.Time, fit url.Values) string {
+	q := url.Values{"from": {from.UTC().Format(time.RFC3339)}}
+	if !to.IsZero() {
+		q.Set("to", to.UTC().Format(time.RFC3339))
+	}
+	maps.Copy(q, fit)
+	return "/requests?" + q.Encode()
 }
 
 func stepName(step time.Duration) string {

@@ -46,6 +46,7 @@ func New(deps Deps) http.Handler {
 		"POST /teams/{team}/keys":                k.mint,
 		"GET /teams/{team}/keys/{key}":           k.show,
 		"GET /teams/{team}/keys/{key}/edit":      k.edit,
+		"GET /teams/{team}/keys/{key}/start":     k.start,
 		"POST /teams/{team}/keys/{key}/edit":     k.change,
 		"POST /teams/{team}/keys/{key}/rotate":   k.rotate,
 		"POST /teams/{team}/keys/{key}/state":    k.setState,

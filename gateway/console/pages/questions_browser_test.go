@@ -108,3 +108,82 @@ func TestIsSomethingWrong(t *testing.T) {
 		t.Errorf("it leads to %s", got)
 	}
 }
+
+// TestWhoIsNearALimit: Teams by the nearest quota, with per cent, the fullest first.
+func TestWhoIsNearALimit(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("nav a", "Teams")
+	p.click("thead a", "Nearest quota")
+	p.reads("%", "80 % of a quota")
+	if got := browsertest.Evaluate[bool](p.ctx, t, `(() => { const all = [...document.querySelectorAll("td.bars small")].map(e => parseInt(e.textContent)).filter(n => !isNaN(n)); return all.length > 3 && all.every((n, i) => i === 0 || n <= all[i - 1]) })()`); !got {
+		t.Error("the list is not in order")
+	}
+}
+
+// TestWhichJobWhichKey: the requests of a key, with the keys that there are as suggestions.
+func TestWhichJobWhichKey(t *testing.T) {
+	t.Parallel()
+	g := day(12)
+	p := begins(t, g)
+	p.click("nav a", "Requests")
+	key := browsertest.Evaluate[string](p.ctx, t, `document.querySelector("#key-names option").value`)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector("form.filter input[name=key]").value = "`+key+`", document.querySelector("form.filter button").click(), true)`)
+	p.clicks++
+	browsertest.Await(p.ctx, t, `new URLSearchParams(location.search).get("key") === "`+key+`"`)
+	p.reads("Show all")
+}
+
+// TestGiveThemMoreToday: beside each limit of a team.
+func TestGiveThemMoreToday(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("tbody a.team", "search")
+	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector("tr.under summary").click(), true)`)
+	p.clicks++
+	p.reads("It ends by itself, with the day at the latest")
+	if got := browsertest.Evaluate[bool](p.ctx, t, `document.querySelector("tr.under [name=reason]").checkVisibility()`); !got {
+		t.Error("the form of a raise is not to be seen")
+	}
+}
+
+// TestHowDoesThisMonthCompare: with as many days of the month before, in all, by row and by day.
+func TestHowDoesThisMonthCompare(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("nav a", "Money")
+	p.click(".presets a", "7 days")
+	p.reads("9 Nov to 15 Nov 2026", "since", "Change", "the days before")
+}
+
+// TestHowDoIStart: what to paste, with the gateway's address, and the first request once it is there.
+func TestHowDoIStart(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	p.click("tbody a.team", "search")
+	p.click("a", "How a program begins")
+	p.reads("curl", "/v1/chat/completions", "Python", "JavaScript", "The first request")
+}
+
+// TestAChartIsReadInLocalTimeAndLeadsToItsRequests, by the pointer, by the keys, and over several columns.
+func TestAChartIsReadInLocalTimeAndLeadsToItsRequests(t *testing.T) {
+	t.Parallel()
+	p := begins(t, day(12))
+	local := `new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"}).format(new Date("2026-11-22T12:33:00Z"))`
+	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot [data-at='2026-11-22T12:33:00Z'] .hit").dispatchEvent(new PointerEvent("pointerover", {bubbles: true})), true)`)
+	read := `document.querySelector(".reading").textContent`
+	browsertest.Await(p.ctx, t, read+`.startsWith(`+local+` + ": ")`)
+	for range 2 {
+		browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot svg").focus(), document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true, cancelable: true})), true)`)
+	}
+	browsertest.Await(p.ctx, t, `document.querySelector(".column.read").dataset.at === "2026-11-22T12:31:00Z"`)
+	if got := browsertest.Evaluate[string](p.ctx, t, `document.querySelectorAll(".column.runs").length + " " + document.querySelector(".column.runs").dataset.at`); got != "1 2026-11-22T12:34:00Z" {
+		t.Errorf("still running: %s", got)
+	}
+	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true})), true)`)
+	browsertest.Await(p.ctx, t, `location.pathname + location.search === "/requests?from=2026-11-22T12%3A31%3A00Z&to=2026-11-22T12%3A32%3A00Z"`)
+	p.click("nav a", "Now")
+	browsertest.Evaluate[bool](p.ctx, t, `(() => { const hit = at => document.querySelector(".plot [data-at='2026-11-22T" + at + ":00Z'] .hit");
+		hit("12:20").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true})); hit("12:10").dispatchEvent(new PointerEvent("pointerup", {bubbles: true})); return true })()`)
+	browsertest.Await(p.ctx, t, `location.pathname === "/requests" && new URLSearchParams(location.search).get("from") === "2026-11-22T12:10:00Z" && new URLSearchParams(location.search).get("to") === "2026-11-22T12:21:00Z"`)
+}

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,23 +58,23 @@ func (s *site) refusals(r *http.Request, p access.Person) (view, error) {
 		v.Dims = append(v.Dims, choice{"By " + by, refusalsURL(by, v.Team, q.Get("span")), by == v.By})
 	}
 	v.Spans = []choice{{"Last hour", refusalsURL(v.By, v.Team, ""), !day}, {"Last 24 hours", refusalsURL(v.By, v.Team, "day"), day}}
-	rows := url.Values{"from": {query.From.UTC().Format(time.RFC3339)}, "refusal": {"any"}}
+	rows := url.Values{"refusal": {"any"}}
 	if v.Team != "" {
 		rows.Set("team", v.Team)
 	}
-	v.AllURL = "/requests?" + rows.Encode()
+	v.AllURL = requestsURL(query.From, time.Time{}, rows)
+	v.Figure = refusedFigure(&found, maps.Clone(rows))
 	parameter := map[string]string{"reason": "refusal", "limit": "limited", "rule": "rule", "model": "model"}[v.By]
 	for i, g := range found.Groups {
 		row := refusedRow{g, groupClasses[min(i, len(groupClasses)-1)], v.AllURL}
 		if g.Name != "" {
 			rows.Set(parameter, g.Name)
-			row.URL = "/requests?" + rows.Encode()
+			row.URL = requestsURL(query.From, time.Time{}, rows)
 			rows.Del(parameter)
 			rows.Set("refusal", "any")
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Figure = refusedFigure(&found)
 	return view{page: "refusals", title: "Refusals", data: v, back: &crumb{"Requests", "/requests"}}, nil
 }
 
@@ -86,8 +88,8 @@ func refusalsURL(by, team, span string) string {
 	return "/refusals?" + values.Encode()
 }
 
-// refusedFigure draws refusals over time, the most frequent groups apart.
-func refusedFigure(r *figures.Refused) figure {
+// refusedFigure draws refusals over time, the most frequent groups apart. fit selects their requests.
+func refusedFigure(r *figures.Refused, fit url.Values) figure {
 	apart := min(len(r.Groups), len(groupClasses)-1)
 	if len(r.Groups) == len(groupClasses) {
 		apart = len(groupClasses)
@@ -107,7 +109,7 @@ func refusedFigure(r *figures.Refused) figure {
 			}
 		}
 		at := r.From.Add(time.Duration(n) * r.Step)
-		list[n] = column{Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
+		list[n] = column{At: at, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
 	}
 	f := figure{columns: newColumns(list, groupClasses...), Label: fmt.Sprintf("Refusals every %s", stepName(r.Step))}
 	for i := range apart {
@@ -117,7 +119,7 @@ func refusedFigure(r *figures.Refused) figure {
 		f.Legend = append(f.Legend, legend{groupClasses[apart], "others"})
 	}
 	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
-	f.From, f.Mid, f.To = moment(formClock, r.From), moment(formClock, r.From.Add(time.Duration(steps/2)*r.Step)), moment(formClock, r.From.Add(time.Duration(steps)*r.Step))
+	f.Below = below(steps, func(i int) template.HTML { return moment(formClock, r.From.Add(time.Duration(i)*r.Step)) })
 	return f
 }
 

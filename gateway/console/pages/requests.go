@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -23,8 +24,10 @@ type requestsView struct {
 	Asked map[string]string // the parameters of the filter, without spaces around them
 	Wrong map[string]string // what is wrong with one
 	More  string
-	Any   bool // a filter is set
-	Rest  bool // one of the fields that are folded is
+	Any   bool  // a filter is set
+	Rest  bool  // one of the fields that are folded is
+	Kept  int64 // of All refused requests that the filter asks for
+	All   int64 // 0: the filter asks for others, or all are kept
 }
 
 // requests lists the newest requests.
@@ -49,6 +52,9 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Page = list
+	if filter.Suggest {
+		v.count(r.Context(), s, p, filter)
+	}
 	if list.Next != "" {
 		query := url.Values{"after": {list.Next}}
 		for name, value := range v.Asked {
@@ -59,6 +65,35 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 		v.More = "/requests?" + query.Encode()
 	}
 	return view{page: "requests", title: "Requests", data: v, live: filter.Cursor == ""}, nil
+}
+
+// count says how many refused requests there were, if the filter asks for refused ones of some time and maybe a team.
+func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f recent.Filter) {
+	for name, value := range v.Asked {
+		if value != "" && !slices.Contains([]string{"team", "refusal", "from", "to"}, name) {
+			return
+		}
+	}
+	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
+		if q.To.IsZero() {
+			q.To = s.Deps.Now()
+		}
+		found, err := s.Figures.Refused(ctx, p, q)
+		if err != nil {
+			return // the list is there
+		}
+		for _, g := range found.Groups {
+			if f.Refusal == g.Name {
+				v.Kept, v.All = g.Count, g.All
+			}
+		}
+		if f.Refusal == recent.AnyRefusal {
+			v.Kept, v.All = int64(found.Kept), found.All
+		}
+	}
+	if v.All <= v.Kept {
+		v.All = 0
+	}
 }
 
 // foldedFilters are the fields of the filter that are shown when they are asked for, or one is used.

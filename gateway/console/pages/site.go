@@ -32,6 +32,7 @@ type view struct {
 	status  int // 0: 200
 	data    any
 	live    bool     // the page's block "live" is sent again whenever it changes
+	liveURL string   // of the page that has the same block, if it is not this one
 	sources []string // further sources of pictures
 	to      string   // where to go instead
 	back    *crumb   // the page above; nil: none
@@ -160,7 +161,7 @@ func newFrame(v view, r *http.Request, p access.Person, in unit.Currency) frame 
 		Title: v.title, Person: p, Role: roleName(p.Role), Currency: in.Word,
 		Done: done[r.URL.Query().Get("done")], Back: v.back, Data: v.data,
 	}
-	if v.live {
+	if f.LiveURL = v.liveURL; v.live {
 		f.LiveURL = r.URL.RequestURI()
 	}
 	here := r.URL.Path // or the page above

@@ -89,7 +89,10 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
 	v.MoreKeys = int64(len(f.ByKey) - len(v.ByKey))
 	v.KeysURL = "/money?" + url.Values{"team": {id}, "by": {"key"}}.Encode()
-	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, unit.Currency{})
+	ofDay := func(day string) string {
+		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: id}, "model")
+	}
+	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency(), ofDay), daysFigure(f.Days, limit.Requests, unit.Currency{}, ofDay)
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
 		query.Set("from", f.Days[0].Name)

@@ -42,7 +42,16 @@ func (s teamPages) newTeam(_ *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	return formPage(formView{New: true, Groups: teamForm()}, 0)
+	return formPage(formView{New: true, Groups: s.emptyForm()}, 0)
+}
+
+// emptyForm is the form of a team, with the defaults in force.
+func (s teamPages) emptyForm() []group {
+	groups := teamForm()
+	if s.Defaults != nil {
+		inForce(groups, s.Defaults())
+	}
+	return groups
 }
 
 // createTeam adds a team to the directory.
@@ -50,7 +59,7 @@ func (s teamPages) createTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	v := formView{New: true, ID: strings.TrimSpace(r.PostFormValue("id")), Groups: teamForm()}
+	v := formView{New: true, Groups: s.emptyForm(), ID: strings.TrimSpace(r.PostFormValue("id"))}
 	v.Reason = r.PostFormValue("reason")
 	typed(v.Groups, r.PostForm)
 	_, err := s.Teams.Create(r.Context(), actor(r, p), teams.Spec{ID: v.ID, Members: read(v.Groups, nil)})
@@ -85,7 +94,7 @@ func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spe
 	case t.Owner == teams.OwnerFile:
 		return formView{}, t, errOfFile
 	}
-	v := formView{ID: t.ID, Version: t.ETag(), Groups: teamForm()}
+	v := formView{ID: t.ID, Version: t.ETag(), Groups: s.emptyForm()}
 	fill(v.Groups, t.Members)
 	for name := range t.Members {
 		known := false

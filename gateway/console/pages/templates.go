@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
@@ -78,6 +79,12 @@ var functions = template.FuncMap{
 	"moment":  func(t *time.Time) template.HTML { return moment(formMinute, *t) },
 	"minute":  func(t time.Time) template.HTML { return moment(formMinute, t) },
 	"until":   until,
+	"name":    name,
+	"who":     func(name string) string { return strings.TrimPrefix(name, "oidc:") },
+	"agent":   agent,
+	"slug":    func(words string) string { return strings.ToLower(strings.ReplaceAll(words, " ", "-")) },
+	"unitof":  func(name string) unit.Name { return unit.Name(strings.Split(name, ".")[1]) },
+	"utc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
 	"day":     dayText,
 	"seg":     url.PathEscape,
@@ -98,6 +105,43 @@ func moneyFunctions(m unit.Money) template.FuncMap {
 		"amount": func(name unit.Name, n int64) template.HTML { return amount(m, name, n) },
 		"charge": func(m unit.Money, a unit.Amounts) template.HTML { return money(m, a[unit.Spend], 4) },
 	}
+}
+
+// agent names the browser and the system of a user agent; other programs by their first word.
+func agent(text string) string {
+	name := func(words ...string) string {
+		for i := 0; i < len(words); i += 2 {
+			if _, rest, found := strings.Cut(text, words[i]); found {
+				version, _, _ := strings.Cut(rest, ".")
+				if strings.Trim(version, "0123456789") == "" && strings.HasSuffix(words[i], "/") && version != "" {
+					return words[i+1] + " " + version
+				}
+				return words[i+1]
+			}
+		}
+		return ""
+	}
+	browser := name("Edg/", "Edge", "OPR/", "Opera", "Firefox/", "Firefox", "Chrome/", "Chrome", "Version/", "Safari")
+	if browser == "" {
+		word, _, _ := strings.Cut(text, " ")
+		return word
+	}
+	if system := name("Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS X", "macOS", "CrOS", "ChromeOS", "Linux", "Linux"); system != "" {
+		return browser + " on " + system
+	}
+	return browser
+}
+
+// A name of more characters than longName may be broken into lines.
+const longName = 11
+
+// name writes a name. A long one takes what room its table has, in several lines if it must.
+func name(text string) template.HTML {
+	class := "name"
+	if utf8.RuneCountInString(text) > longName {
+		class = "name long"
+	}
+	return template.HTML(`<bdi class="` + class + `">` + template.HTMLEscapeString(text) + `</bdi>`) //nolint:gosec // it is escaped
 }
 
 // dotted allows line breaks after the dots and underscores of a name.

@@ -10,20 +10,20 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// Blame says on whose side the cause is.
+// Blame is the side that caused the end of a request.
 type Blame string
 
-// The sides.
+// The sides. A client’s connection that breaks is on the client’s side.
 const (
 	NoBlame   Blame = ""        // the request was answered
-	Request   Blame = "request" // the request is not as it must be
+	Request   Blame = "request" // the request itself is faulty, or may not be made
 	Limit     Blame = "limit"   // a limit of the team, its key, its tag, the house or an account
 	Service   Blame = "service" // the service, or the way to it
 	Gateway   Blame = "gateway" // Sluice itself, or its Redis
 	ClientWay Blame = "client"  // the client left, or its connection broke
 )
 
-// Words says it in a sentence; empty: nobody is to blame.
+// Words returns a sentence about the side. It is empty for NoBlame.
 func (b Blame) Words() string {
 	return map[Blame]string{
 		Request: "The request is at fault.", Limit: "A limit refused it.", Service: "The service, or the way to it, failed.",
@@ -31,19 +31,21 @@ func (b Blame) Words() string {
 	}[b]
 }
 
-// Answer says why.
+// Answer is why a request ended as it did.
 type Answer struct {
 	Sentence string `json:"sentence"` // the message that the client got; if it is not known, what the name of the refusal means
 	Blame    Blame  `json:"blame"`
 	Advice   string `json:"advice"` // what the client can do; empty: nothing is wrong
 }
 
-// Of answers for a request.
+// Of returns why a request ended as it did.
 func Of(r *recent.Request) Answer {
 	row, known := refusals[r.Refusal]
 	switch {
 	case r.Refusal != "" && !known: // of a later version, perhaps
 		row = refusal{Gateway, "Sluice refused it.", "Give the request's id to the gateway's operators."}
+	case r.Refusal == "admit/account" && r.Status == http.StatusServiceUnavailable:
+		row = allOut
 	case r.Refusal != "":
 	case r.Status == statusClientLeft:
 		return Answer{"The client left before the answer was written.", ClientWay, "Look at the client's own timeout; a repetition with the same Idempotency-Key gets the first answer."}
@@ -64,12 +66,15 @@ func Of(r *recent.Request) Answer {
 // statusClientLeft is the status of a request whose client left before the answer.
 const statusClientLeft = 499
 
-// refusal is what the name of one says of every request.
+// refusal is what is true of every request with the refusal.
 type refusal struct {
 	blame  Blame
-	means  string // in place of the message, if that is not known
+	means  string // the sentence if the message is not known
 	advice string
 }
+
+// allOut is admit/account with status 503; with 429 it is a limit.
+var allOut = refusal{Service, "The service refuses all work of the accounts.", "Nothing at the client helps. Operators: look at Accounts for the reason."}
 
 // refusals are those of package gateway. A test compares the two.
 var refusals = map[string]refusal{

@@ -45,6 +45,8 @@ func TestAnswers(t *testing.T) {
 		{recent.Request{Status: 429, Refusal: "admit/quota"}, "A quota was used up.", Limit}, // of an older replica
 		{recent.Request{Status: 429, Refusal: "admit/later"}, "Sluice refused it.", Gateway},
 		{recent.Request{Status: 502, Refusal: "forward/unreachable", Reason: "no route."}, "no route.", Service},
+		{recent.Request{Status: 429, Refusal: "admit/account", Reason: "Asked again in 3 s."}, "Asked again in 3 s.", Limit},
+		{recent.Request{Status: 503, Refusal: "admit/account", Reason: "The service refuses them."}, "The service refuses them.", Service},
 		{recent.Request{Status: 499}, "The client left before the answer was written.", ClientWay},
 		{recent.Request{Status: 500, Upstream: 500}, "The service answered 500 itself; Sluice passed it on unchanged.", Service},
 		{recent.Request{Status: 400, Upstream: 400}, "The service answered 400 itself; Sluice passed it on unchanged.", Request},

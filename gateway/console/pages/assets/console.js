@@ -16,16 +16,49 @@
       const text = forms[time.dataset.form].format(new Date(time.dateTime)).replace(" at ", ", ");
       if (time.textContent !== text) time.textContent = text;
     }
+    for (const said of root.querySelectorAll("[data-at]")) {
+      const title = said.querySelector("title") ?? said;
+      title.textContent = title.textContent.replace(/^\d\d:\d\d UTC/, forms.clock.format(new Date(said.dataset.at)));
+    }
   }
 
-  // The column under the pointer says its figures in the chart's caption.
-  document.addEventListener("pointerover", (event) => {
-    const column = event.target.closest?.(".plot g");
-    const chart = event.target.closest?.(".chart");
+  // The column under the pointer, or the one that the arrow keys choose, says its figures in the chart's caption.
+  let chosen = -1; // among all columns
+  const columns = () => [...document.querySelectorAll(".column")];
+  function read(column) {
+    chosen = columns().indexOf(column);
+    for (const other of document.querySelectorAll(".column.read")) other.classList.remove("read");
+    column?.classList.add("read");
     for (const reading of document.querySelectorAll(".reading")) {
-      const text = column && chart.contains(reading) ? column.querySelector("title").textContent : "";
+      const text = column && column.closest(".chart").contains(reading) ? column.querySelector("title").textContent : "";
       if (reading.textContent !== text) reading.textContent = text;
     }
+  }
+  const columnOf = (event) => event.target.closest?.(".column");
+  document.addEventListener("pointerover", (event) => read(columnOf(event)));
+  document.addEventListener("keydown", (event) => {
+    const chart = event.target.closest?.(".plot svg");
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!chart) return;
+    const own = [...chart.querySelectorAll(".column")], at = own.indexOf(columns()[chosen]);
+    if (event.key === "Enter" && own[at]?.href) location.href = own[at].href.baseVal;
+    if (!step) return;
+    event.preventDefault();
+    read(own[at < 0 ? (step < 0 ? own.length - 1 : 0) : Math.min(Math.max(at + step, 0), own.length - 1)]);
+  });
+
+  // Dragging over columns opens what all of them count: from the first one's beginning to the last one's end.
+  let first;
+  document.addEventListener("dragstart", (event) => { if (columnOf(event)) event.preventDefault(); });
+  document.addEventListener("pointerdown", (event) => { first = columnOf(event); });
+  document.addEventListener("pointerup", (event) => {
+    const ends = [first, columnOf(event)].filter((c) => c?.href).map((c) => new URL(c.href.baseVal, location));
+    if (ends.length < 2 || first === columnOf(event) || first.parentNode !== columnOf(event).parentNode) return;
+    const [from, to] = ["from", "to"].map((name) => ends.map((end) => end.searchParams.get(name)).sort());
+    if (!from[0] || !to[1]) return;
+    ends[0].searchParams.set("from", from[0]);
+    ends[0].searchParams.set("to", to[1]);
+    location.href = ends[0];
   });
 
   document.addEventListener("click", (event) => {
@@ -48,7 +81,10 @@
 
   localize(document);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
-  document.addEventListener("htmx:sse:after:message", () => localize(document));
+  document.addEventListener("htmx:sse:after:message", () => {
+    localize(document);
+    if (chosen >= 0) read(columns()[chosen]);
+  });
 
   // A live part that does not come is old: the page says so. If the session or what the page shows is gone, the page is opened again and
   // leads to the login or says that; only once, because a proxy may refuse the live part alone. A stream that breaks off is taken up

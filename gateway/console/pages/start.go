@@ -1,0 +1,79 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
+)
+
+// startView shows how a program begins with a key, and its first request.
+type startView struct {
+	Team, ID string
+	Snippets []snippet
+	First    *recent.Request // the newest one with the key; nil: none yet
+	Asked    bool            // whether there was one could be read
+}
+
+// snippet is something to paste.
+type snippet struct{ Name, Text string }
+
+// start shows how to begin with a key; the key itself is shown where it is made.
+func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
+	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
+	if err != nil {
+		return view{}, err
+	}
+	id := r.PathValue("key")
+	v := s.startOf(r, p, &t, id)
+	return view{page: "start", title: "Start with key " + id, data: v, live: true, back: &crumb{id, keyURL(t.ID, id)}}, nil
+}
+
+// startOf is what to paste for a team, and the newest request with a key.
+func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id string) startView {
+	v := startView{Team: t.ID, ID: id}
+	page, err := s.Figures.RequestList(r.Context(), p, recent.Filter{Teams: []string{t.ID}, Key: id, Size: 1})
+	if v.Asked = err == nil; v.Asked && len(page.Requests) > 0 {
+		v.First = &page.Requests[0]
+	}
+	base, model := "https://sluice.example", "MODEL"
+	if s.Gateway != nil {
+		base = s.Gateway(r.Host)
+	}
+	for _, pattern := range t.Words("models") {
+		if !strings.Contains(pattern, "*") {
+			model = pattern
+			break
+		}
+	}
+	fill := strings.NewReplacer("BASE", base, "MODEL", model)
+	for _, one := range snippets {
+		v.Snippets = append(v.Snippets, snippet{one.Name, fill.Replace(one.Text)})
+	}
+	return v
+}
+
+// snippets are requests of a small text in the forms that teams use most; MODEL stays where the team has no single model. The key is in a
+// variable, so that it stands once on the page that shows it.
+var snippets = []snippet{
+	{"curl, OpenAI’s interface", `curl BASE/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
+  -d '{"model":"MODEL","messages":[{"role":"user","content":"What is a sluice?"}]}'`},
+	{"curl, the service’s own interface", `curl BASE/api/v1/services/aigc/text-generation/generation -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
+  -d '{"model":"MODEL","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}'`},
+	{"Python, after pip install openai", `import os
+from openai import OpenAI
+
+client = OpenAI(base_url="BASE/v1", api_key=os.environ["SLUICE_KEY"])
+answer = client.chat.completions.create(model="MODEL", messages=[{"role": "user", "content": "What is a sluice?"}])
+print(answer.choices[0].message.content)`},
+	{"JavaScript, after npm install openai", `import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: "BASE/v1", apiKey: process.env.SLUICE_KEY });
+const answer = await client.chat.completions.create({ model: "MODEL", messages: [{ role: "user", content: "What is a sluice?" }] });
+console.log(answer.choices[0].message.content);`},
+}
+
+// startURL is the address of the page that shows how to begin with a key.
+func startURL(team, key string) string { return keyURL(team, key) + "/start" }
