@@ -112,7 +112,7 @@ func (p *passage) end() error {
 		return refusal.Stopped()
 	case p.r.Context().Err() != nil:
 		return nil
-	case isRefusal(p.failed): // its key was revoked while it waited
+	case !errors.Is(p.failed, turn.ErrLate) && !errors.Is(p.failed, turn.ErrFull): // its key was revoked while it waited
 		return p.failed
 	}
 	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).Of(p.out.Scope)
@@ -155,11 +155,6 @@ func scarceOf(err error) []turn.Refusal {
 		return refused.Scarce
 	}
 	return nil
-}
-
-func isRefusal(err error) bool {
-	_, ok := errors.AsType[*refusal.Refusal](err)
-	return ok
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.
