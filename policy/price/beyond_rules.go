@@ -41,7 +41,9 @@ func (p *Price) edits(s *Size) bool {
 	if s.Word != "" {
 		return policy.IsEditSize(s.Word)
 	}
-	holdsAll := func(other Size) bool { return other.UpToPixels >= policy.MaxEditPixels && other.UpToPixels < s.UpToPixels }
+	holdsAll := func(other Size) bool {
+		return other.UpToPixels >= policy.MaxEditPixels && other.UpToPixels < s.UpToPixels
+	}
 	return s.UpToPixels >= policy.MinEditPixels && !slices.ContainsFunc(p.Images, holdsAll)
 }
 
