@@ -113,7 +113,7 @@ func TestSignOnInABrowser(t *testing.T) {
 	if status := press(tab, t, `a[href^="/login/oidc"]`, nil); status != http.StatusOK {
 		t.Errorf("the login: %d", status)
 	}
-	if text := textIn(tab, t); !strings.Contains(text, "oidc:kilgore@kilgore.trout") || !strings.Contains(text, "operator") {
+	if text := textIn(tab, t); !strings.Contains(text, "kilgore@kilgore.trout") || !strings.Contains(text, "operator") {
 		t.Errorf("after the login: %s", text)
 	}
 	if code := h.stop(); code != exitClean {
@@ -125,9 +125,9 @@ func TestSignOnWithDex(t *testing.T) {
 	front := newDexFront(t)
 	const members = "teams:\n  - id: search\n    members: [authors]\n  - id: ads\n    members: [kilgore@kilgore.trout]\n  - id: maps\n    members: [readers]\n"
 	for about, tt := range map[string]struct{ setting, says string }{
-		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", signedIn("oidc:kilgore@kilgore.trout", "operator")},
-		"a viewer":     {"SLUICE_OIDC_VIEWERS=Kilgore@Kilgore.Trout", signedIn("oidc:kilgore@kilgore.trout", "viewer")},
-		"a member":     {"SLUICE_OIDC_OPERATORS=readers", signedIn("oidc:kilgore@kilgore.trout", "member")},
+		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", signedIn("kilgore@kilgore.trout", "operator")},
+		"a viewer":     {"SLUICE_OIDC_VIEWERS=Kilgore@Kilgore.Trout", signedIn("kilgore@kilgore.trout", "viewer")},
+		"a member":     {"SLUICE_OIDC_OPERATORS=readers", signedIn("kilgore@kilgore.trout", "member")},
 		"without role": {"SLUICE_TEAMS_FILE=" + write(t, someTeams), "your groups give you no rights here"},
 	} {
 		h := front.serving(t, "SLUICE_TEAMS_FILE="+write(t, members), tt.setting)

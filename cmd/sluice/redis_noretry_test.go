@@ -175,9 +175,9 @@ func TestARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	manyTeams := "teams:\n"
 	for n := range 50 {
-		manyTeams += fmt.Sprintf("  - id: team%d\n    rates: {requests: {per: 1s, limit: 20}}\n", n)
+		manyTeams += fmt.Sprintf("  - id: team%d\n    rates: {requests: {per: 1s, limit: 80}}\n", n)
 	}
-	const forgets, small = "Redis appends to no file", "maxmemory of Redis is 64MiB, and the teams of the teams file may need 167MiB"
+	const forgets, small = "Redis appends to no file", "maxmemory of Redis is 64MiB, and the teams of the teams file may need 176MiB"
 	appends, snapshot := []string{"--appendonly", "yes"}, func(s *redisServer) {
 		s.do("BGSAVE")
 		wait(t, "the snapshot is taken", func() bool {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/gateway/admin"
@@ -56,7 +57,15 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return view{page: "money", title: "Money", data: v, status: http.StatusBadRequest}, nil
 	}
 	v.Presets = presets(q, s.Deps.Now())
+	v.Before = before(q)
+	var beside sync.WaitGroup // both wait for Redis at the same time
+	beside.Go(func() {
+		if was, err := s.Figures.Money(r.Context(), p, v.Before); err == nil {
+			v.Was = &was
+		}
+	})
 	m, err := s.Figures.Money(r.Context(), p, q)
+	beside.Wait()
 	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
 		v.Wait = faultOf(err).Sentence()
 		return view{page: "money", title: "Money", data: v, status: http.StatusServiceUnavailable}, nil
@@ -64,10 +73,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v.Money, v.Before = m, before(q)
-	if was, err := s.Figures.Money(r.Context(), p, v.Before); err == nil {
-		v.Was = &was
-	}
+	v.Money = m
 	v.Figure = daysFigure(m.Days, limit.Spend, s.Currency(), func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: q.Team}, q.By)
 	}, v.daysBefore()...)
