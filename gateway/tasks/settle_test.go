@@ -19,7 +19,7 @@ func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
 		tasks := New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
 			Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Logger: slog.New(slog.DiscardHandler),
 			Charge: func(_ context.Context, c *limit.Charge) { c.Taken(first) },
-			Label:  func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos }, Cover: func(text string) string { return text },
+			Label:  func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos }, Cover: func(text string) string { return text }, Shown: func(account string) string { return account },
 		})
 		answer := cache.Answer{Task: "t1", Status: cache.Succeeded}
 		claim := cache.Claim{Team: "search", Task: "t1", Created: time.Now(), Answer: cache.Answer{Task: "t1", Status: cache.Pending}, Hold: cache.Hold{ID: "h", Images: 2}}

@@ -559,17 +559,18 @@ func TestARequestThatChangesKeepsItsTurn(t *testing.T) {
 		begun, order := time.Now(), make(chan string, 3)
 		later := func(name string, moves bool) {
 			r := served("x", 1, time.Minute, 1, "a")
+			now := r
 			if moves {
 				r.Check = func() (*turn.Request, error) {
-					if len(r.Ways) == 1 && r.Ways[0].ID == "a" && moved.Load() {
-						*r = *served("x", 1, time.Minute, 1, "b")
-						return r, nil
+					if !moved.Load() {
+						return nil, nil
 					}
-					return nil, nil
+					now = served("x", 1, time.Minute, 1, "b")
+					return now, nil
 				}
 			}
 			go func() {
-				if _, err := s.Pass(t.Context(), r, s.try(r)); err != nil {
+				if _, err := s.Pass(t.Context(), r, func(awaited turn.Awaited) turn.Answer { return s.try(now)(awaited) }); err != nil {
 					t.Error(name, err)
 				}
 				order <- fmt.Sprintf("%s %v", name, time.Since(begun).Round(time.Second))
