@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sluice/gateway/console/access"
@@ -14,11 +15,11 @@ import (
 // adding has the sums of all days after some calls.
 type adding struct {
 	pages.Figures
-	questions *int
+	questions *atomic.Int64
 }
 
 func (a adding) Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error) {
-	if *a.questions--; *a.questions >= 0 {
+	if a.questions.Add(-1) >= 0 {
 		return figures.Money{}, &figures.AddingError{Missing: 100, Days: 400}
 	}
 	return a.Figures.Money(ctx, p, q)
@@ -26,7 +27,8 @@ func (a adding) Money(ctx context.Context, p access.Person, q figures.MoneyQuery
 
 // TestMoneyIsAddedUp: while past days are added up, Money and its file report that, with Retry-After; afterwards they are complete.
 func TestMoneyIsAddedUp(t *testing.T) {
-	g, questions := day(12), 2
+	g, questions := day(12), atomic.Int64{}
+	questions.Store(3) // two for the page, which asks for the days before, too
 	deps := g.deps()
 	deps.Figures = adding{deps.Figures, &questions}
 	site := pages.New(deps)
