@@ -138,7 +138,7 @@ func TestEmbeddingsAreGoverned(t *testing.T) {
 	fronted(t).ask("POST", frontEmbeddings, frontTexts).wantsOpenAI(t, 404, "not_found_error", "NotFound", "")
 }
 
-// What the service refuses, or answers in a form that nobody knows, is an error in OpenAI's form.
+// What the service refuses, or answers in an unknown form, is an error in OpenAI's form.
 func TestEmbeddingsFail(t *testing.T) {
 	h := fronted(t, embedding, answering(429, `{"code":"Throttling","message":"slow down"}`))
 	h.ask("POST", frontEmbeddings, frontTexts).wantsOpenAI(t, 429, "rate_limit_error", "Throttling", "")

@@ -127,7 +127,7 @@ func (p *passage) late() error {
 	return refused
 }
 
-// tells reports whether the last try says what stands in the way: nobody waits for that, or what it was refused for ends before.
+// tells reports whether the last try says what stands in the way: no other request waits for that, or what it was refused for ends sooner.
 func (p *passage) tells() bool {
 	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }

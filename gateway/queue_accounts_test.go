@@ -75,7 +75,7 @@ func TestOneAccountsQueueKeepsNobodyFromAnother(t *testing.T) {
 	}
 }
 
-// A request that goes on with another account overtakes nobody who waits for that: its answer is the first account's.
+// A request that goes on with another account does not overtake those that wait for that account: its answer is the first account's.
 func TestAFailoverOvertakesNobody(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault  simulator.FaultError

@@ -154,7 +154,7 @@ func TestPicturesOfTasksStay(t *testing.T) {
 			if !strings.Contains(string(before), service.URL) || strings.Contains(string(before), "/sluice/v1/") {
 				t.Errorf("the answer was altered: %s", before)
 			}
-			service.Close() // a day later nobody has them but the store
+			service.Close() // a day later only the store has them
 			if i := slices.IndexFunc(variables, func(v string) bool { return strings.HasPrefix(v, "SLUICE_REDIS_URL=") }); i < 0 {
 				m.stop() // and what was in memory is gone
 				m.house = serving(t, service.URL, environ[len(environ)-len(variables)-5:]...)

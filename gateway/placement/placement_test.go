@@ -177,7 +177,7 @@ func resultOf(search *placement.Search) string {
 	return fmt.Sprint(v.Reason, " ", v.Wait)
 }
 
-// Where a probe finds no room, nobody hears that the account may be asked: he would probe, and find no room. Where the team's own limit refuses
+// Where a probe finds no room, no waiting request is told that the account may be asked: it would probe, and find no room. Where the team's own limit refuses
 // it, those of other teams need not wait for the next one.
 func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -177,7 +177,7 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 	}
 }
 
-// change replaces what a request that waits asks for. It is tried as soon as nobody is before it.
+// change replaces what a request that waits asks for. It is tried as soon as no other request is before it.
 func (q *Queue) change(w *Waiter, r *Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
