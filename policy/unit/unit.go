@@ -16,7 +16,7 @@ type Unit struct {
 	Name      Name
 	Rate      bool  // a team and the upstream account may have a token bucket of it
 	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
-	AtOnce    int64 // of what requests make, and say how much: one may need that much, so no replica's share of a bucket is smaller; 0: they make none
+	AtOnce    int64 // of what requests make: one may need so much, so no replica's share of a bucket is smaller; 0: they make none
 	Money     bool  // amounts count in a part of the currency: see [Money]
 
 	Charged string // description of the metric "sluice.<name>" of the amounts that were charged; empty: other metrics have them
