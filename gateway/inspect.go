@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/gateway/billing"
 	"sluice/gateway/media"
 	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
@@ -74,14 +73,14 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 	case s.route.opaque():
 		return nil
 	case len(s.body) > 0 || r.Method != http.MethodGet && r.Method != http.MethodDelete:
-		q, err := n.read(s)
-		if err == nil {
+		q, err := forms.Read(s.route.reads, n.headers.policyCall(s), n.config.Embeddings, s.body)
+		if s.Kind = string(q.Kind); err == nil {
 			return n.price(s, &q)
 		}
 		if fault, ok := errors.AsType[*forms.Fault](err); ok {
-			row := refusal.Body
-			if s.route.reads == forms.Embeddings {
-				row = refusal.Rules
+			row := refusal.Rules
+			if s.route.prefix {
+				row = refusal.Body
 			}
 			return refusal.New(row).Say("%s.", fault.Error()).At(fault.Field)
 		}
@@ -90,15 +89,6 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).At("model")
 	}
 	return nil
-}
-
-// read reads what is governed.
-func (n *inspection) read(s *requestState) (policy.Request, error) {
-	if s.route.reads == forms.Embeddings {
-		s.Kind = string(policy.KindEmbeddings)
-		return forms.ReadEmbeddings(n.config.Embeddings, s.body)
-	}
-	return forms.Read(s.route.reads, n.headers.policyCall(s), s.body)
 }
 
 // refuseLoose is the refusal of a body that two parsers could read differently.
@@ -112,14 +102,11 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	if err := mayUseModel(s, s.team, s.limits); err != nil {
 		return err
 	}
-	s.terms.Look(s.teams.Prices, s.Model, billing.DayOf(s.Time))
+	s.terms.Begin(s.teams.Prices, q, s.Time)
 	if s.terms.Price == nil {
 		if err := unpaid(s); err != nil {
 			return err
 		}
-	}
-	if policy.IsSize(q.Size) {
-		s.terms.Size = q.Size
 	}
 	s.inputTokens, s.guessed, s.stream = q.TextLength, q.Guessed, q.Stream
 	if s.Span.Recording() {

@@ -132,7 +132,7 @@ func (s *requestState) ending() billing.Ending {
 	return billing.Ending{
 		Reading: &s.reading, Status: s.UpstreamStatus, Reached: s.exchange.Reached, Whole: s.exchange.Whole, Clean: s.exchange.Clean,
 		Forwarded: s.route.opaque() || nameless(s), Governed: s.route.reads.Governed(), Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
-		Embeds:   kind == policy.KindEmbeddings,
+		Embeds:   kind.IsInput(),
 		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat || s.route.reads.Governed(), // a guess is a chat that may have made images
 		Pictures: s.size[limit.Images] > 0 && !s.guessed, Held: s.size, Input: s.inputTokens,
 	}

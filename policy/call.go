@@ -37,6 +37,9 @@ const (
 	KindOther       Kind = "other"       // an extra forwarded path; package forms reads what must be read there
 )
 
+// IsInput reports whether all tokens of such a request are input: its answer is no text.
+func (k Kind) IsInput() bool { return k == KindEmbeddings }
+
 // Pattern matches model names. * matches any run of characters, also an empty one; other characters match themselves. Names are
 // compared decoded and case-sensitively, as the service does.
 type Pattern string

@@ -123,7 +123,7 @@ func oneOf(f field, words ...string) check {
 	})
 }
 
-// noneOf demands that the member is absent.
+// noneOf demands that the member is absent where the row's condition holds.
 func noneOf(f field, allowed string) check {
 	return of(f, allowed, func(value) bool { return false })
 }

@@ -150,13 +150,6 @@ func choice() check {
 	}
 }
 
-// never objects to every request that meets the row's condition and has the member.
-func never(f field, allowed string) check {
-	return check{allowed: allowed, field: f, find: func(q *Request) offence {
-		return offends(q.facts.values[f].given())
-	}}
-}
-
 // schema demands the schema of a response format of type json_schema.
 func schema() check {
 	return check{allowed: "an object", field: fieldResponseType, find: func(q *Request) offence {

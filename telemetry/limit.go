@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"log/slog"
-	"strconv"
 
 	"sluice/policy/unit"
 )
@@ -37,8 +36,6 @@ func (l *Limit) texts() [5]struct{ name, text string } {
 	return [5]struct{ name, text string }{{"name", l.Name}, {"scope", l.Scope}, {"of", l.Of}, {"unit", l.Unit}, {"per", l.Per}}
 }
 
-func (l *Limit) isMoney() bool { return l.Unit == string(unit.Table[unit.Spend].Name) }
-
 // append writes the limit in JSON; money is in the currency.
 func (l *Limit) append(b []byte) []byte {
 	b = append(b, '{')
@@ -48,11 +45,7 @@ func (l *Limit) append(b []byte) []byte {
 		}
 	}
 	for _, m := range l.amounts() {
-		if b = appendName(b, m.name); l.isMoney() {
-			b = appendFloat(b, l.Money.InWhole(unit.Name(l.Unit), m.n))
-		} else {
-			b = strconv.AppendInt(b, m.n, 10)
-		}
+		b = appendAmount(appendName(b, m.name), l.Money, unit.Name(l.Unit), m.n)
 	}
 	return append(b, '}')
 }
@@ -65,11 +58,7 @@ func (l *Limit) attr(name string) slog.Attr {
 		}
 	}
 	for _, m := range l.amounts() {
-		if l.isMoney() {
-			attrs = append(attrs, slog.Float64(m.name, l.Money.InWhole(unit.Name(l.Unit), m.n)))
-		} else {
-			attrs = append(attrs, slog.Int64(m.name, m.n))
-		}
+		attrs = append(attrs, amountAttr(m.name, l.Money, unit.Name(l.Unit), m.n))
 	}
 	return slog.GroupAttrs(name, attrs...)
 }

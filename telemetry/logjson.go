@@ -125,18 +125,21 @@ func appendCost(b []byte, c *Cost) []byte {
 		return append(b, "null"...)
 	}
 	b = append(b, '{')
-	for i := range unit.Table {
-		b = appendName(b, string(unit.Table[i].Name))
-		if u := &unit.Table[i]; u.Money {
-			b = appendFloat(b, c.Money.InWhole(u.Name, c.Amounts[i]))
-		} else {
-			b = strconv.AppendInt(b, c.Amounts[i], 10)
-		}
+	for i, name := range unit.Names {
+		b = appendAmount(appendName(b, string(name)), c.Money, name, c.Amounts[i])
 	}
 	if c.Flag != "" {
 		b = appendQuoted(appendName(b, "flag"), c.Flag)
 	}
 	return append(b, '}')
+}
+
+// appendAmount writes an amount of a unit, money in the currency.
+func appendAmount(b []byte, m unit.Money, of unit.Name, n int64) []byte {
+	if m.Behind(of) > 0 {
+		return appendFloat(b, m.InWhole(of, n))
+	}
+	return strconv.AppendInt(b, n, 10)
 }
 
 // AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it. It shortens overlong texts of the record and

@@ -93,17 +93,21 @@ func (c *Cost) attr(name string) slog.Attr {
 		return slog.Any(name, nil)
 	}
 	var amounts []slog.Attr
-	for i, u := range unit.Table {
-		if u.Money {
-			amounts = append(amounts, slog.Float64(string(u.Name), c.Money.InWhole(u.Name, c.Amounts[i])))
-		} else {
-			amounts = append(amounts, slog.Int64(string(u.Name), c.Amounts[i]))
-		}
+	for i, of := range unit.Names {
+		amounts = append(amounts, amountAttr(string(of), c.Money, of, c.Amounts[i]))
 	}
 	if c.Flag != "" {
 		amounts = append(amounts, slog.String("flag", c.Flag))
 	}
 	return slog.GroupAttrs(name, amounts...)
+}
+
+// amountAttr is an amount of a unit, money in the currency.
+func amountAttr(name string, m unit.Money, of unit.Name, n int64) slog.Attr {
+	if m.Behind(of) > 0 {
+		return slog.Float64(name, m.InWhole(of, n))
+	}
+	return slog.Int64(name, n)
 }
 
 // Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.

@@ -20,7 +20,7 @@ import (
 // adjustCommand is sluice adjust.
 type adjustCommand struct {
 	Team    string     `required:"" placeholder:"T" help:"The team's id."`
-	Unit    teams.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
+	Unit    teams.Unit `required:"" placeholder:"U" help:"${units}."`
 	Delta   string     `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
 	Day     string     `placeholder:"D" help:"The day in UTC that it counts on, such as 2026-11-12, of the 400 that the ledger keeps; the running one if absent."`
 	Account string     `placeholder:"A" help:"The account at the service whose use it corrects, by its id in the accounts file; main if absent."`

@@ -93,7 +93,7 @@ func New(deps Deps) http.Handler {
 func (d Deps) route(path string) http.HandlerFunc {
 	switch name, isProfile := strings.CutPrefix(path, "/debug/pprof/"); {
 	case path == "/healthz":
-		return d.health
+		return func(w http.ResponseWriter, r *http.Request) { d.answer(w, r, http.StatusOK, "ok") }
 	case path == "/readyz":
 		return d.ready
 	case path == "/metrics" && d.Metrics != nil:
@@ -106,10 +106,6 @@ func (d Deps) route(path string) http.HandlerFunc {
 		return profile(name)
 	}
 	return nil
-}
-
-func (d Deps) health(w http.ResponseWriter, r *http.Request) {
-	d.answer(w, r, http.StatusOK, "ok")
 }
 
 func (d Deps) ready(w http.ResponseWriter, r *http.Request) {

@@ -147,12 +147,7 @@ func cellsOf(list []invoice.Cell) (cells []cell) {
 }
 
 // units are those that both sides have, as indices of amounts.
-func (r *Reconciliation) units() []int {
-	if !r.Counted {
-		return []int{limit.Spend}
-	}
-	return []int{limit.Spend, limit.Tokens, limit.Images}
-}
+func (r *Reconciliation) units() []int { return append([]int{limit.Spend}, r.Quantities()...) }
 
 func (r *Reconciliation) money(n int64) string { return r.Money.Written(unit.Names[limit.Spend], n) }
 

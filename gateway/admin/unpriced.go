@@ -28,9 +28,9 @@ func Unpriced(ctx context.Context, ledger interface {
 	}
 	models := map[string]bool{}
 	for i := range rows {
-		row := &rows[i]
-		counts := row.Used[limit.Tokens] > 0 || row.Used[limit.Images] > 0
-		if counts && row.Model != "" && row.Model != limit.AdjustedModel && file.Prices.For(row.Model, today.Day) == nil {
+		row := rows[i]
+		row.Used[limit.Requests], row.Used[limit.Spend] = 0, 0
+		if slices.Max(row.Used[:]) > 0 && row.Model != "" && row.Model != limit.AdjustedModel && file.Prices.For(row.Model, today.Day) == nil {
 			models[row.Model] = true
 		}
 	}

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -64,8 +63,6 @@ func (r *UsageRow) cells(columns []string, shown, size func(string) string) []st
 	return cells
 }
 
-func asItIs(text string) string { return text }
-
 // amounts name the amounts behind unit, used and estimated.
 func (d Division) amounts() []string {
 	if d == ByKind {
@@ -89,7 +86,7 @@ func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, asItIs), amounts, by.amountsOf(r)))
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, func(size string) string { return size }), amounts, by.amountsOf(r)))
 	}
 	out.Flush()
 	return out.Error()
@@ -125,12 +122,17 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 
 // WriteText writes the report for people: the table, the raises, and what is left of the limits of keys.
 func (u *UsageReport) WriteText(w io.Writer, by Division) error {
-	return cmp.Or(u.WriteTable(w, by), u.writeRaises(w), u.writeKeys(w))
+	err := u.WriteTable(w, by)
+	for _, text := range [...]string{u.raisesText(), u.keysText()} {
+		if text != "" && err == nil {
+			_, err = fmt.Fprintln(w, text)
+		}
+	}
+	return err
 }
 
-// writeKeys writes a line for each limit of a key.
-func (u *UsageReport) writeKeys(w io.Writer) error {
-	text := ""
+// keysText has a line for each limit of a key.
+func (u *UsageReport) keysText() (text string) {
 	for i := range u.Keys {
 		k := &u.Keys[i]
 		per, until := "a "+k.Period, "until"
@@ -139,16 +141,11 @@ func (u *UsageReport) writeKeys(w io.Writer) error {
 		}
 		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per, k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
 	}
-	if text == "" {
-		return nil
-	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	return text
 }
 
-// writeRaises writes a line for each quota that has raises: what it has by itself, and each raise.
-func (u *UsageReport) writeRaises(w io.Writer) error {
-	text := ""
+// raisesText has a line for each quota that has raises: what it has by itself, and each raise.
+func (u *UsageReport) raisesText() (text string) {
 	for i := range u.Raises {
 		a := &u.Raises[i]
 		if before := max(i-1, 0); i == 0 || u.Raises[before].Team != a.Team || u.Raises[before].Unit != a.Unit || u.Raises[before].Period != a.Period {
@@ -156,11 +153,7 @@ func (u *UsageReport) writeRaises(w io.Writer) error {
 		}
 		text += fmt.Sprintf(" + %s until %s, %s", a.Amount, a.Until.Format(time.RFC3339), Printable(a.Reason))
 	}
-	if text == "" {
-		return nil
-	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	return text
 }
 
 // usageSum is what a team used of a unit.

@@ -23,7 +23,7 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 		if i == 0 || !row.ofRow(&u.Rows[i-1]) {
 			requests = 0
 		}
-		if i == 0 || !sameUse(&u.Rows[i-1], row) {
+		if i == 0 || !row.ofRow(&u.Rows[i-1]) || row.Kind != u.Rows[i-1].Kind { // pictures of all sizes are one use
 			all = append(all, invoice.Use{
 				Team: row.Team, Account: row.Account, Model: cmp.Or(row.Model, string(row.Endpoint)), Kind: row.Kind, Correction: row.isCorrection(),
 			})
@@ -69,11 +69,6 @@ func (u *UsageReport) rounded(row *UsageRow, requests int64) int64 {
 // isCorrection reports whether the row is of sluice adjust. A client may call a model like that of corrections, but it has another endpoint.
 func (r *UsageRow) isCorrection() bool {
 	return r.Model == limit.AdjustedModel && r.Endpoint == policy.EndpointOther
-}
-
-// sameUse reports whether two rows are of one use. Pictures of all sizes are.
-func sameUse(a, b *UsageRow) bool {
-	return a.ofRow(b) && a.Kind == b.Kind
 }
 
 // ofRow reports whether two rows are of one row of the ledger.

@@ -5,16 +5,17 @@ import (
 
 	"sluice/cache"
 	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/policy/price"
 )
 
-// Keep notes in what a task holds how its pictures are priced, whatever the prices are at its end.
-func (t *Terms) Keep(hold *cache.Hold) {
-	if hold.Size = t.Size; t.Price == nil {
+// Keep notes in what a task holds its amounts, and how its pictures are priced, whatever the prices are at its end.
+func (t *Terms) Keep(hold *cache.Hold, held *limit.Amounts) {
+	if hold.Images, hold.Size = held[limit.Images], t.Size; t.Price == nil {
 		return
 	}
 	hold.Whole, _ = json.Marshal(t.Price) // names and numbers always encode
-	one := asked(1, t.Size)
+	one := price.Asked(1, t.Size)
 	bill, _ := price.Of(t.Price, &one)
 	hold.Price = bill.Total()
 }
@@ -40,7 +41,9 @@ func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
 }
 
 // HeldByTask is the bill of as many pictures as a task holds.
-func HeldByTask(hold *cache.Hold) price.Bill { return OfTask(hold, asked(hold.Images, hold.Size)) }
+func HeldByTask(hold *cache.Hold) price.Bill {
+	return OfTask(hold, price.Asked(hold.Images, hold.Size))
+}
 
 // Forwarded reports whether a task was made on a forwarded path whose bodies are not read.
 func Forwarded(hold *cache.Hold) bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/cache"
+	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/telemetry/meter"
 )
@@ -64,8 +65,8 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 		t.Errorf("%s holds %d", text, held.Total())
 	}
 
-	terms, kept := Terms{Price: &sized, Size: "2K"}, cache.Hold{ID: "h", Endpoint: "image", Images: 3}
-	if terms.Keep(&kept); !reflect.DeepEqual(kept, ours) {
+	terms, kept := Terms{Price: &sized, Size: "2K"}, cache.Hold{ID: "h", Endpoint: "image"}
+	if terms.Keep(&kept, &limit.Amounts{limit.Images: 3}); !reflect.DeepEqual(kept, ours) {
 		t.Errorf("kept as %+v, want %+v", kept, ours)
 	}
 }

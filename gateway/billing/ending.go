@@ -85,11 +85,7 @@ func (e *Ending) complete() bool { return e.Reading.Complete || e.Clean && e.Rea
 // TellsAll reports whether the answer to a creation is whole and has all that was made, so that no task needs to be queried: it
 // names none, or shows that the task has ended.
 func (e *Ending) TellsAll() bool {
-	_, known := e.Reading.Images()
-	if _, tokens := e.Reading.Usage.Tokens(); e.Governed && tokens {
-		known = true
-	}
-	return known && e.complete() && (e.Reading.TaskID == "" && !e.Unclaimable || e.taskEnded())
+	return Tells(e.Reading, e.Governed, true) && e.complete() && (e.Reading.TaskID == "" && !e.Unclaimable || e.taskEnded())
 }
 
 // taskEnded reports whether a whole answer that names a task shows that it has ended, without an error before. A stream that
@@ -109,10 +105,8 @@ func (e *Ending) taskFailed() bool {
 func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 	read := e.Reading
 	complete := e.complete()
-	_, tokens := read.Usage.Tokens()
-	count, images := read.Images()
-	images = images && (e.Pictures || count > 0) // no images in a text answer is not a usage
-	switch known := tokens || images; {
+	_, images := read.Images()
+	switch known := Tells(read, true, e.Pictures); { // no images in a text answer is not a usage
 	case known && complete:
 		t.charge(c, e.used(t))
 		return telemetry.FlagExact
@@ -121,7 +115,7 @@ func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 	case !complete && !known && read.Frames == 0:
 		return telemetry.FlagUnknown // cut before any content
 	case e.Pictures && !images && complete: // the images were not counted: as many as were held
-		t.charge(c, asked(e.Held[limit.Images], t.Size))
+		t.charge(c, price.Asked(e.Held[limit.Images], t.Size))
 	case e.Pictures:
 		t.charge(c, e.used(t))
 	default:

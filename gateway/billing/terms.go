@@ -26,6 +26,14 @@ func DayOf(t time.Time) int {
 	return year*10_000 + int(month)*100 + day
 }
 
+// Begin notes what a request asks for, and looks up the price at its arrival.
+func (t *Terms) Begin(prices price.List, q *policy.Request, at time.Time) {
+	if policy.IsSize(q.Size) {
+		t.Size = q.Size
+	}
+	t.Look(prices, q.Model, DayOf(at))
+}
+
 // Look looks up the price of a model on a day.
 func (t *Terms) Look(prices price.List, model string, day int) {
 	if day != t.Day {
@@ -40,6 +48,13 @@ func (t *Terms) charge(c *limit.Charge, used price.Usage) {
 	t.Contradicts = t.Contradicts || contradicts
 }
 
+// Tells reports whether an answer says what was used: tokens, if they count, or what was made; makes: also that it is nothing.
+func Tells(r *meter.Reading, tokens, makes bool) bool {
+	n, made := r.Images()
+	_, text := r.Usage.Tokens()
+	return made && (makes || n > 0) || tokens && text
+}
+
 // UsageOf is what an answer says that a request used. Tokens count for requests of text alone. size is the size of a picture as the
 // request named it: the answer may not say it, and says it in pixels where prices may have the request's word.
 func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
@@ -47,7 +62,7 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 	if n, _ := r.Images(); n > 0 {
 		used.Images = n
 		if used.Pixels, used.Size = u.Size(); used.Pixels == 0 && used.Size == "" {
-			used = asked(n, size)
+			used = price.Asked(n, size)
 		}
 		used.Asked = size
 	}
@@ -73,11 +88,6 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 		*part.count, _ = u.Get(part.of)
 	}
 	return used
-}
-
-// asked is a usage of so many pictures of the size that a request names.
-func asked(images int64, size string) price.Usage {
-	return price.Usage{Images: images, Pixels: policy.Pixels(size), Asked: size}
 }
 
 // mostContradictions bounds the models whose contradictions are logged: clients may send any name.

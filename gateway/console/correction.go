@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/policy/limit"
+	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -35,7 +36,7 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	day, kept := c.day(now)
 	switch {
 	case !slices.Contains(teams.Units[:], c.Unit):
-		return refused("unit", "no such unit", "requests, tokens, images or spend")
+		return refused("unit", "no such unit", strictyaml.AnyOf(teams.Units[:]))
 	case !ok || delta == 0:
 		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
 	case !kept:

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -45,11 +47,7 @@ var posts = map[string]string{
 
 // covers reports whether a word means an endpoint: its own, EndpointModels, or the empty word for every endpoint.
 func covers(word, endpoint string) bool {
-	switch endpoint {
-	case EndpointText, EndpointMultimodal, EndpointImage, EndpointSynthesis, EndpointEmbeddings:
-		return word == "" || word == endpoint || word == EndpointModels
-	}
-	return word == "" || word == endpoint
+	return word == "" || word == endpoint || word == EndpointModels && slices.Contains(slices.Collect(maps.Values(posts)), endpoint)
 }
 
 // route is the endpoint of a path, and the task that the path names.

@@ -82,10 +82,7 @@ func read(body []byte) meter.Reading {
 
 // billAt is the bill of a task that ended in a state, and whether it is estimated.
 func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
-	_, known := reading.Images()
-	if _, tokens := reading.Usage.Tokens(); claim.Hold.Governed && tokens { // of a path that may make anything
-		known = true
-	}
+	known := billing.Tells(reading, claim.Hold.Governed, true) // of a path that may make anything, tokens too
 	if !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
 		return billing.HeldByTask(&claim.Hold), true
 	}

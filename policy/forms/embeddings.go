@@ -19,8 +19,8 @@ var (
 	placeTexts      = strictjson.NewNames(map[string]strictjson.Field{"texts": fieldTexts})
 )
 
-// ReadEmbeddings reads a body in the form [Embeddings], with an error as of [Read].
-func ReadEmbeddings(bounds Bounds, body []byte) (q policy.Request, err error) {
+// readEmbeddings is [Read] for the form [Embeddings].
+func readEmbeddings(bounds Bounds, body []byte) (q policy.Request, err error) {
 	r := readers.Get().(*strictjson.Reader)
 	defer func() {
 		r.Reset(nil)

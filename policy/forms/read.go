@@ -53,15 +53,16 @@ func named(own map[string]strictjson.Field) *strictjson.Names {
 
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
 
-// Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form. The error
-// is a [*strictjson.Error] if the body is not one strict JSON object, or a [*Fault].
-func Read(form Form, call policy.Call, body []byte) (policy.Request, error) {
-	var q policy.Request
-	var err error
-	if form == Native {
+// Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form, and bounds
+// are those of [Embeddings]. The error is a [*strictjson.Error] if the body is not one strict JSON object, or a [*Fault].
+func Read(form Form, call policy.Call, bounds Bounds, body []byte) (q policy.Request, err error) {
+	switch form {
+	case Embeddings:
+		return readEmbeddings(bounds, body)
+	case Native:
 		q, err = policy.Read(&policy.Families{}, call, body)
 		q.Release()
-	} else {
+	default:
 		q, err = read(places[form], body)
 	}
 	q.Kind = policy.KindOther

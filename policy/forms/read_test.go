@@ -45,7 +45,7 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 		},
 		"bounds of another type count as absent": {forms.Messages, policy.Call{}, `{"model":"m","max_tokens":-1,"n":"x"}`, policy.Request{Model: "m", N: 1}},
 	} {
-		q, err := forms.Read(tt.form, tt.call, []byte(tt.body))
+		q, err := forms.Read(tt.form, tt.call, forms.Bounds{}, []byte(tt.body))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -60,7 +60,7 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 // What is used in the background is in another answer.
 func TestRequestsInTheBackgroundAreRefused(t *testing.T) {
 	for body, want := range map[string]error{`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":false}`: nil} {
-		if _, err := forms.Read(forms.Responses, policy.Call{}, []byte(body)); !errors.Is(err, want) {
+		if _, err := forms.Read(forms.Responses, policy.Call{}, forms.Bounds{}, []byte(body)); !errors.Is(err, want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -101,7 +101,7 @@ func FuzzRead(f *testing.F) {
 			if !form.Governed() {
 				continue
 			}
-			q, err := forms.Read(form, policy.Call{}, []byte(body))
+			q, err := forms.Read(form, policy.Call{}, forms.Bounds{}, []byte(body))
 			var fault *strictjson.Error
 			if err != nil && !errors.Is(err, forms.ErrModel) && !errors.Is(err, forms.ErrBackground) && !errors.As(err, &fault) {
 				t.Errorf("%s: %v", form, err)

@@ -118,11 +118,16 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 }
 
 // units are those that are compared, as indices of amounts.
-func (r *Report) units() []int {
-	if r.Counted {
-		return []int{limit.Tokens, limit.Images, limit.Spend}
+func (r *Report) units() []int { return append(r.Quantities(), limit.Spend) }
+
+// Quantities are those that quantities are compared in.
+func (r *Report) Quantities() (units []int) {
+	for u := range unit.Table {
+		if r.Counted && u != limit.Requests && u != limit.Spend {
+			units = append(units, u)
+		}
 	}
-	return []int{limit.Spend}
+	return units
 }
 
 // divided divides use of unknown kind that has both tokens and pictures, as bills of Sluice's own are read. The money is with the tokens.

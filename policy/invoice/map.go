@@ -212,8 +212,6 @@ func (m *Map) kindOf(word string) string {
 
 // unitOf is the unit of limits that a kind is counted in.
 func unitOf(kind string) int {
-	if kind == imageKind {
-		return limit.Images
-	}
-	return limit.Tokens
+	k, _ := price.KindOf(kind)
+	return k.Unit()
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // State is a team's state in one form of the store at one moment, with the decision about a hold.
@@ -106,7 +107,7 @@ func (s *State) Judge(t *Terms, h *Hold) Verdict {
 // allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
-		if scope := t.Of(k); scope.Set && h.Amounts[Images] > 0 && !t.Shadow {
+		if scope := t.Of(k); scope.Set && !t.Shadow {
 			if fault, never := h.neverOf(scope); never {
 				return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
 			}
@@ -130,13 +131,18 @@ func (h *Hold) neverOutside(from, to ScopeKind) (Verdict, bool) {
 
 // neverOf is NeverFits for a scope.
 func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
-	if r := &s.Rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
-		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
+	if !h.Amounts.Make() {
+		return Standing{}, false
+	}
+	for u := range s.Rates {
+		if r := &s.Rates[u]; unit.Table[u].AtOnce > 0 && r.Limit > 0 && h.Amounts[u] > r.Burst {
+			return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
+		}
 	}
 	for q, limit := range s.Quotas {
-		if unit := q / 2; h.Amounts[Images] > 0 && (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
+		if u := q / 2; (unit.Table[u].AtOnce > 0 || u == Spend) && limit != None && h.Amounts[u] > limit {
 			period := teams.Periods[q%2]
-			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
+			return Standing{Unit: teams.Units[u], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}
 	}
 	return Standing{}, false

@@ -32,11 +32,9 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 			addText(&a, q, team, key, p)
 		}
 	case policy.KindOther:
-		if q.Images > 0 {
-			a = imagesOf(q, p)
-		}
+		a = imagesOf(q, p)
 		addText(&a, q, team, key, p) // what a path makes is not known: a request could avoid the token limit by mentioning pictures
-	case policy.KindText, policy.KindChat, policy.KindEmbeddings:
+	default:
 		addText(&a, q, team, key, p)
 	}
 	return a
@@ -44,7 +42,8 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 
 // imagesOf is the cost of a request's images.
 func imagesOf(q *policy.Request, p *price.Price) Amounts {
-	bill, _ := price.Of(p, &price.Usage{Images: int64(q.Images), Pixels: policy.Pixels(q.Size), Asked: q.Size})
+	asked := price.AskedBy(q)
+	bill, _ := price.Of(p, &asked)
 	return AmountsOf(&bill)
 }
 
@@ -62,7 +61,7 @@ func addText(a *Amounts, q *policy.Request, team *teams.Team, key *teams.KeyLimi
 // outputOf estimates the answer: n times the maximum, and the thinking, which the maximum does not bound.
 func outputOf(q *policy.Request) (out, thinking int64) {
 	out = absentMaxTokens
-	if q.Kind == policy.KindEmbeddings {
+	if q.Kind.IsInput() {
 		return 0, 0
 	}
 	if q.MaxTokens.Set {
@@ -101,10 +100,7 @@ func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit teams.Unit) int
 func AmountsOf(bill *price.Bill) Amounts {
 	a := Amounts{Requests: 1, Spend: bill.Total()}
 	for k := range bill {
-		of := Tokens
-		if price.Kind(k) == price.Image {
-			of = Images
-		}
+		of := price.Kind(k).Unit()
 		a[of] = min(a[of]+bill[k].Quantity, teams.MaxAmount)
 	}
 	return a

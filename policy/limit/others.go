@@ -43,7 +43,7 @@ func (s *Scope) holds(amounts *Amounts) Amounts {
 	a := *amounts
 	for q, most := range s.Quotas {
 		u := q / 2
-		if most == None || !unit.Table[u].Estimated || u == Spend && amounts[Images] > 0 {
+		if most == None || !unit.Table[u].Estimated || u == Spend && amounts.Make() {
 			continue
 		}
 		a[u] = min(a[u], max(most/4, 1))

@@ -25,11 +25,7 @@ func (r *Row) Parts() (list []Part) {
 	rest[Requests], doubt[Requests] = 0, 0
 	for l := range r.Kinds.Lines() {
 		p := Part{Kind: l.Kind, Size: l.Size, Rate: l.Rate}
-		unit := Tokens
-		if l.Kind == price.Image {
-			unit = Images
-		}
-		p.Used[unit], p.Used[Spend] = l.Quantity, l.Amount
+		p.Used[l.Kind.Unit()], p.Used[Spend] = l.Quantity, l.Amount
 		rest = rest.Minus(p.Used)
 		list = append(list, p)
 	}
@@ -57,8 +53,8 @@ func (r *Row) kindEntries(m unit.Money) (entries []Entry) {
 	}
 	for _, p := range r.Parts() {
 		of := len(entries)
-		for _, u := range [...]int{Tokens, Images} {
-			if p.Used[u] != 0 {
+		for u, n := range p.Used {
+			if n != 0 && u != Spend {
 				entries = append(entries, r.entry(m, u, &p.Used, &p.Estimated))
 			}
 		}

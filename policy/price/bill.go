@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 
+	"sluice/policy"
 	"sluice/policy/unit"
 )
 
@@ -24,6 +25,14 @@ type Usage struct {
 	Size   string // as the answer spells it; empty: it does not
 	Asked  string // the size as the request spells it; empty: it names none
 }
+
+// Asked is the usage of so many pictures of the size that a request names.
+func Asked(images int64, size string) Usage {
+	return Usage{Images: images, Pixels: policy.Pixels(size), Asked: size}
+}
+
+// AskedBy is the usage of what a request asks to be made.
+func AskedBy(q *policy.Request) Usage { return Asked(int64(q.Images), q.Size) }
 
 // Line is an item of a bill.
 type Line struct {

@@ -54,7 +54,7 @@ func (k ByKind) Lines() iter.Seq[Line] {
 			}
 			l := Line{Kind: p.kind, Size: p.size, Quantity: p.quantity, Rate: Mixed, Amount: p.amount()}
 			if p.zeros != anyRate {
-				l.Rate = p.fullRate()
+				l.Rate = mulDiv(p.rate, powers[p.zeros], 0, 1)
 			}
 			if !yield(l) {
 				return

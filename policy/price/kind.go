@@ -1,6 +1,10 @@
 package price
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/policy/unit"
+)
 
 // Kind is what an item of a bill is for, an index of Table.
 type Kind int
@@ -58,10 +62,18 @@ func KindOf(name string) (Kind, bool) {
 	return Kind(max(i, 0)), i >= 0
 }
 
+// Unit is the unit of limits that the kind is counted in, an index of [unit.Table]. Prices of tokens are for a million of them.
+func (k Kind) Unit() int {
+	if k == Image {
+		return unit.Images
+	}
+	return unit.Tokens
+}
+
 // per is how many of a kind its price is for.
 func (k Kind) per() int64 {
-	if k == Image {
-		return 1
+	if k.Unit() == unit.Tokens {
+		return 1_000_000
 	}
-	return 1_000_000
+	return 1
 }

@@ -15,7 +15,7 @@ func SizeText(size string) string {
 	switch {
 	case err != nil || pixels < 1:
 		return strings.ReplaceAll(size, "*", " × ")
-	case square(pixels):
+	case side(pixels)*side(pixels) == pixels:
 		side := strconv.FormatInt(side(pixels), 10)
 		return "up to " + side + " × " + side
 	case pixels < megapixel/100:
@@ -28,8 +28,6 @@ const megapixel = 1_000_000
 
 // side is that of the largest square of at most so many pixels.
 func side(pixels int64) int64 { return int64(math.Sqrt(float64(pixels))) }
-
-func square(pixels int64) bool { return side(pixels)*side(pixels) == pixels }
 
 // megapixels writes pixels without trailing zeros.
 func megapixels(pixels int64) string {

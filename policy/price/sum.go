@@ -32,7 +32,7 @@ func (s *Sum) Add(k ByKind) {
 
 // ByKind packs the sum.
 func (s *Sum) ByKind() ByKind {
-	slices.SortFunc(s.parts, part.compare)
+	slices.SortFunc(s.parts, func(p, q part) int { return cmp.Or(cmp.Compare(p.kind, q.kind), strings.Compare(p.size, q.size)) })
 	b := make([]byte, 0, 16*len(s.parts))
 	for i := range s.parts {
 		b = s.parts[i].append(b)
@@ -121,7 +121,7 @@ func partOf(l *Line) part {
 }
 
 // rounds reports whether amounts of the rate may have been rounded up.
-func (p *part) rounds() bool { return p.kind != Image && p.zeros < 6 }
+func (p *part) rounds() bool { return p.kind.per() > 1 && p.zeros < 6 }
 
 // amount is what the line costs.
 func (p *part) amount() int64 {
@@ -131,13 +131,11 @@ func (p *part) amount() int64 {
 		return p.rest
 	case p.rounds():
 		return mulDiv(p.quantity, p.rate, p.rest, powers[6-p.zeros])
-	case p.kind != Image:
+	case p.kind.per() > 1:
 		zeros -= 6
 	}
 	return mulDiv(mulDiv(p.quantity, p.rate, 0, 1), powers[zeros], 0, 1)
 }
-
-func (p *part) fullRate() int64 { return mulDiv(p.rate, powers[p.zeros], 0, 1) }
 
 // join adds another line of the same kind and size.
 func (p *part) join(q *part) {
@@ -146,8 +144,4 @@ func (p *part) join(q *part) {
 		return
 	}
 	*p = part{kind: p.kind, size: p.size, zeros: anyRate, quantity: bounded(p.quantity + q.quantity), rest: bounded(p.amount() + q.amount())}
-}
-
-func (p part) compare(q part) int {
-	return cmp.Or(cmp.Compare(p.kind, q.kind), strings.Compare(p.size, q.size))
 }

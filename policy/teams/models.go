@@ -105,10 +105,8 @@ func readAliases(n strictyaml.Node) (all []Alias) {
 			places[i].Refuse(a.Model, "a model of the service, not another alias")
 		}
 		if slices.ContainsFunc(all[:i], func(o Alias) bool { return o.Pattern.Match(string(a.Pattern)) }) {
-			places[i].Warn(shownPattern(a.Pattern) + " is never used: an alias above it matches the same names")
+			places[i].Warn("the alias " + strictyaml.Shown(string(a.Pattern)) + " is never used: an alias above it matches the same names")
 		}
 	}
 	return all
 }
-
-func shownPattern(p policy.Pattern) string { return "the alias " + strictyaml.Shown(string(p)) }

@@ -10,20 +10,11 @@ import (
 	"sluice/policy"
 	"sluice/policy/price"
 	"sluice/policy/strictyaml"
+	"sluice/policy/unit"
 )
 
 // everyDay is behind the first day of every price.
 const everyDay = math.MaxInt
-
-// tokenKinds are the kinds whose price is for a million tokens.
-var tokenKinds = func() (kinds []price.Kind) {
-	for k := range price.Kind(price.Kinds) {
-		if k != price.Image {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}()
 
 // day is a day as the ledger numbers it, 20261101.
 var day = strictyaml.Form[int]{Allowed: "a day in UTC such as 2026-11-01", Parse: func(text string) (int, bool) {
@@ -51,13 +42,12 @@ func readPrices(n strictyaml.Node) (all price.List) {
 }
 
 func readPrice(n strictyaml.Node) (p price.Price) {
-	fields := []strictyaml.Field{
+	fields := append([]strictyaml.Field{
 		strictyaml.Must("model", strictyaml.One(&p.Pattern, modelPattern)),
 		strictyaml.May("from", strictyaml.One(&p.From, day)),
-		rateField(&p.Rates, price.Image),
-		strictyaml.May("images", several("sizes", func(item strictyaml.Node) { p.Images = append(p.Images, readSize(item, p.Images)) })),
-	}
-	rates := append(tokenFields(&p.Rates),
+	}, priceFields(&p.Rates, false)...)
+	fields = append(fields, strictyaml.May("images", several("sizes", func(item strictyaml.Node) { p.Images = append(p.Images, readSize(item, p.Images)) })))
+	rates := append(priceFields(&p.Rates, true),
 		strictyaml.May("above", several("borders", func(item strictyaml.Node) { p.Above = append(p.Above, readBorder(item, p.Above)) })))
 	given := n.Fields(append(fields, rates...)...)
 	if delete(given, "from"); len(given) == 1 && given["model"] {
@@ -68,7 +58,7 @@ func readPrice(n strictyaml.Node) (p price.Price) {
 
 // readBorder reads the rates of requests with a long input. It warns of a border that is not above those before it.
 func readBorder(n strictyaml.Node, before []price.Border) (b price.Border) {
-	rates := tokenFields(&b.Rates)
+	rates := priceFields(&b.Rates, true)
 	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, MaxAmount)))}, rates...)...)
 	if len(given) == 1 && given["input"] {
 		n.Fault(strictyaml.Fault{Given: "no price", Allowed: namesOf(rates)})
@@ -116,20 +106,18 @@ func several(of string, read func(strictyaml.Node)) func(strictyaml.Node) {
 	}
 }
 
-// tokenFields are the prices of a million tokens of each kind.
-func tokenFields(rates *price.Rates) (fields []strictyaml.Field) {
-	for _, k := range tokenKinds {
-		fields = append(fields, rateField(rates, k))
+// priceFields are the prices of each kind: of those that count tokens, or of the others.
+func priceFields(rates *price.Rates, tokens bool) (fields []strictyaml.Field) {
+	for k := range price.Kind(price.Kinds) {
+		if (k.Unit() == unit.Tokens) == tokens {
+			fields = append(fields, strictyaml.May(price.Table[k].Member, func(v strictyaml.Node) {
+				if n, ok := strictyaml.Read(v, amount(v)); ok {
+					rates.Set(k, n)
+				}
+			}))
+		}
 	}
 	return fields
-}
-
-func rateField(rates *price.Rates, k price.Kind) strictyaml.Field {
-	return strictyaml.May(price.Table[k].Member, func(v strictyaml.Node) {
-		if n, ok := strictyaml.Read(v, amount(v)); ok {
-			rates.Set(k, n)
-		}
-	})
 }
 
 // namesOf renders the names of fields as alternatives.

@@ -1,7 +1,6 @@
 package teams
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -220,11 +219,4 @@ func (t *Team) RaisesOf(unit Unit, period Period) (list []Raise, base int64) {
 		}
 	}
 	return without(t.Raises, func(r Raise) bool { return !r.Of(unit, period) }), base
-}
-
-// sortRaises orders raises for a list: by team, and the one that ends first in front.
-func sortRaises(list []Raise) {
-	slices.SortFunc(list, func(a, b Raise) int {
-		return cmp.Or(cmp.Compare(a.Team, b.Team), a.Until.Compare(b.Until), cmp.Compare(a.ID, b.ID))
-	})
 }

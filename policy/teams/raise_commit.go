@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -60,7 +61,9 @@ func CommitRaise(ctx context.Context, store Store, order Order, change RaiseChan
 
 // withRaises is the state with other raises, of which the entry of the change has the digest.
 func (s State) withRaises(list []Raise, entry *Entry) State {
-	sortRaises(list)
+	slices.SortFunc(list, func(a, b Raise) int { // by team, and the one that ends first in front
+		return cmp.Or(cmp.Compare(a.Team, b.Team), a.Until.Compare(b.Until), cmp.Compare(a.ID, b.ID))
+	})
 	if s.Raises = []byte("[]"); len(list) > 0 {
 		s.Raises = strictyaml.Encode(list)
 	}

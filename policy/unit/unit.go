@@ -16,7 +16,7 @@ type Unit struct {
 	Name      Name
 	Rate      bool  // a team and the upstream account may have a token bucket of it
 	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
-	AtOnce    int64 // no replica's share of a bucket is smaller, because one request may need that much; 0: 1
+	AtOnce    int64 // of what requests make: one may need so much, so no replica's share of a bucket is smaller; 0: they make none
 	Money     bool  // amounts count in a part of the currency: see [Money]
 
 	Charged string // description of the metric "sluice.<name>" of the amounts that were charged; empty: other metrics have them
@@ -67,6 +67,16 @@ func (a Amounts) Valid() bool {
 		}
 	}
 	return true
+}
+
+// Make reports whether a request of these amounts makes something: then its money is exact.
+func (a *Amounts) Make() bool {
+	for i, n := range a {
+		if n > 0 && Table[i].AtOnce > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Bound brings every amount into the range that is counted exactly, so that a wrong number from upstream cannot

@@ -49,32 +49,22 @@ func (f Field) String() string { return fieldNames[f] }
 
 // fieldAt names the usage number at a path below usage, fieldCount if it is not a known one.
 func fieldAt(path []byte) Field {
-	switch string(path) {
-	case "input_tokens":
-		return InputTokens
-	case "output_tokens":
-		return OutputTokens
-	case "total_tokens":
-		return TotalTokens
-	case "image_count":
-		return ImageCount
-	case "image_tokens", "input_tokens_details.image_tokens", "prompt_tokens_details.image_tokens":
-		return ImageTokens
-	case "video_tokens", "input_tokens_details.video_tokens", "prompt_tokens_details.video_tokens":
-		return VideoTokens
-	case "audio_tokens", "input_tokens_details.audio_tokens", "prompt_tokens_details.audio_tokens":
-		return AudioTokens
-	case "cached_tokens", "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens":
-		return CachedTokens
-	case "cache_creation_input_tokens", "prompt_tokens_details.cache_creation_input_tokens",
-		"input_tokens_details.cache_creation_input_tokens":
-		return CacheCreationTokens
-	case "reasoning_tokens", "output_tokens_details.reasoning_tokens", "completion_tokens_details.reasoning_tokens":
-		return ReasoningTokens
-	case "width":
-		return Width
-	case "height":
-		return Height
+	first, last := InputTokens, fieldCount-1
+	details, name, nested := bytes.Cut(path, []byte("."))
+	switch string(details) {
+	case "input_tokens_details", "prompt_tokens_details":
+		first, last = ImageTokens, CacheCreationTokens
+	case "output_tokens_details", "completion_tokens_details":
+		first, last = ReasoningTokens, ReasoningTokens
+	default:
+		if name = details; nested {
+			return fieldCount
+		}
+	}
+	for f := first; f <= last; f++ {
+		if string(name) == fieldNames[f] {
+			return f
+		}
 	}
 	return fieldCount
 }
