@@ -20,6 +20,9 @@ type fieldBody struct {
 
 // One request takes no more than three times its own length, whatever its fields contain; what is refused costs nothing.
 func TestMemoryOfLongFields(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures hundreds of requests of some MiB, one after the other")
+	}
 	const most = 3.0
 	for about, kind := range fieldBodies(t) {
 		for _, field := range kind.fields {

@@ -106,6 +106,7 @@ func TestAFailoverOvertakesNobody(t *testing.T) {
 
 // A request waits for the first of its accounts that has room: for a rate, or for the end of a pause, after which it probes.
 func TestARequestWaitsForAnyOfItsAccounts(t *testing.T) {
+	parallel(t)
 	for name, tt := range map[string]struct {
 		lines []string
 		first int // requests before
@@ -118,6 +119,7 @@ func TestARequestWaitsForAnyOfItsAccounts(t *testing.T) {
 		"a pause of the only one":          {[]string{"id: a, weight: 0", "id: b"}, 1, "2", "b:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			parallel(t)
 			h, clock := shared(t, tt.lines)
 			if tt.pause != "" {
 				h.sim.SetFault(throttled("b", tt.pause))
@@ -279,6 +281,7 @@ func TestEachAccountHasItsRateOfCancels(t *testing.T) {
 
 // A request that waits counts as running: its repetition is told so, and later gets its task.
 func TestARepetitionOfWhatWaits(t *testing.T) {
+	parallel(t)
 	h, clock := shared(t, []string{"id: a, rates: [{requests: {per: 3s, limit: 1}}]", `id: b, models: ["other-*"]`})
 	h.asks(1)
 	keyed := append([]string{"Idempotency-Key", "once", "Prefer", "wait=30"}, async...)
@@ -297,6 +300,7 @@ func TestARepetitionOfWhatWaits(t *testing.T) {
 
 // A wait may be longer than a client has for its request, and than one write to it may take.
 func TestAWaitBeyondTheClientsTimes(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) {
 		p.config.WriteTimeout, p.readTime = time.Second, time.Second
 		p.limits = []string{"rates: {requests: {per: 3s, limit: 1}}"}

@@ -70,6 +70,7 @@ func queueOf(r reading) int {
 // A rate of a team, of its key or of the account, and places in flight, are waited for if the client or the team says so, for as long as the
 // client says.
 func TestRequestsWaitTheirTurn(t *testing.T) {
+	parallel(t)
 	const rate = "{requests: {per: 3s, limit: 1}}"
 	for _, tt := range []struct {
 		about, limits, teams, prefer string
@@ -86,6 +87,7 @@ func TestRequestsWaitTheirTurn(t *testing.T) {
 		{about: "the house", teams: "house: {quotas: {requests: {day: 1}}}\n", prefer: "wait=60", refused: "admit/house"},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
+			parallel(t)
 			h := build(t, func(p *plan) {
 				if p.limits = strings.Split(tt.limits, "\n    "); tt.limits == "" {
 					p.limits = nil
@@ -207,6 +209,7 @@ func TestWhatHasItsPlaceDoesNotWaitForIt(t *testing.T) {
 
 // While one waits for the account, one of another team that does not wait is refused, and may wait behind it.
 func TestNoneOvertakesWhatWaits(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) { p.teams = "account: [{requests: {per: 10s, limit: 10, burst: 1}}]\n" })
 	h.ask("POST", textPath, textBody)
 	waits := h.later("POST", textPath, textBody, "Prefer", "wait=30")
@@ -287,6 +290,7 @@ func TestAKeysLimitsAreWaitedFor(t *testing.T) {
 
 // Repetitions of a refusal that is remembered are refused unread, but not those that may wait for what it is about.
 func TestARememberedRefusalIsWaitedFor(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) { p.limits = []string{"rates: {requests: {per: 3s, limit: 1}}"} })
 	h.ask("POST", textPath, textBody)
 	h.ask("POST", textPath, textBody).wants(t, 429, "admit/rate", "Throttling.RateQuota")
@@ -297,6 +301,7 @@ func TestARememberedRefusalIsWaitedFor(t *testing.T) {
 
 // Clients of OpenAI's interface wait as well, and so do creations, streams and forwarded paths.
 func TestEveryGenerationWaits(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) {
 		p.config.OpenAI, p.config.ForwardPaths = true, pathsOf("services/other")
 		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, embeddings, other]", "queue: {wait: 5s}"}

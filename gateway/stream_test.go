@@ -122,6 +122,7 @@ func TestStreamsOfEvents(t *testing.T) {
 
 // A stream with a token ends when the token has expired, and every stream when the gateway drains.
 func TestStreamsEndWithTheirToken(t *testing.T) {
+	parallel(t)
 	s := buildEvents(t)
 	_, ended := s.open("a.b.c")
 	s.tokens.expired.Store(true)

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,10 +89,11 @@ func (f front) launch(t *testing.T, program string, args []string, dir, address 
 	run := exec.Command(program, args...)
 	said := newTranscript()
 	run.Stdout, run.Stderr, run.Env, run.Dir = said, said, append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir), dir
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, run.Start())
 	over := make(chan struct{})
 	go func() { _ = run.Wait(); close(over) }()
-	t.Cleanup(func() { _ = run.Process.Signal(os.Interrupt); <-over })
+	t.Cleanup(func() { _ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL); <-over }) // with its workers; asked to stop, some wait for connections
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
@@ -141,15 +143,22 @@ func through(t *testing.T, to *url.URL, certificates string, more ...string) out
 
 // The files of deploy/ingress let through what clients send and wait for, also where clients have certificates.
 func TestTheFilesForAnIngressLetEverythingThrough(t *testing.T) {
+	t.Parallel()
 	service, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_TRUSTED_PROXIES=127.0.0.0/8")
-	defer h.stop()
+	t.Cleanup(func() {
+		if n := len(service.Requests()); n != 0 {
+			t.Errorf("the service got %d requests", n)
+		}
+	})
 	certificates, silence := certificates(t), "10s"
 	if os.Getenv("LONG") != "" {
 		silence = "65s"
 	}
 	for _, f := range fronts {
 		t.Run(f.program, func(t *testing.T) {
+			t.Parallel()
+			h := serving(t, upstream.URL, "SLUICE_TRUSTED_PROXIES=127.0.0.0/8") // of its own: it bounds the trials at once
+			t.Cleanup(func() { h.stop() })
 			got := through(t, f.start(t, h.public, certificates), certificates, "--silence", silence)
 			if got.code != exitClean || strings.Count(got.stdout, "ok: ") != 7 || !strings.Contains(got.stdout, "through "+f.names) {
 				t.Errorf("%+v", got)
@@ -163,13 +172,11 @@ func TestTheFilesForAnIngressLetEverythingThrough(t *testing.T) {
 			}
 		})
 	}
-	if n := len(service.Requests()); n != 0 {
-		t.Errorf("the service got %d requests", n)
-	}
 }
 
 // Check names the setting of the program that is wrong.
 func TestCheckNamesTheWrongSettingOfAnIngress(t *testing.T) {
+	t.Parallel()
 	_, service := newService(t, simulator.Config{})
 	h := serving(t, service.URL, "SLUICE_TRUSTED_PROXIES=127.0.0.0/8")
 	t.Cleanup(func() { h.stop() })

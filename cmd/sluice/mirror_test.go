@@ -120,7 +120,7 @@ func (m *mirrored) waitFor(got *delivered, task string) (told toldOf) {
 
 // Pictures are kept byte for byte before their task's success is told, and are its team's also when the service, and Sluice, know the task no longer.
 func TestPicturesOfTasksStay(t *testing.T) {
-
+	t.Parallel()
 	for about, form := range map[string]func(t *testing.T) []string{
 		"a bucket, and Redis": func(t *testing.T) []string {
 			return []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_MIRROR_URL=" + storetest.New(t).URL(), "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret}
@@ -133,6 +133,7 @@ func TestPicturesOfTasksStay(t *testing.T) {
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
+			t.Parallel()
 			got, receiver := receiving(t)
 			_, service := newService(t, simulator.Config{})
 			variables := form(t)
@@ -191,6 +192,7 @@ func TestPicturesOfTasksStay(t *testing.T) {
 
 // While the store is away polls and settlements go on, and afterwards nothing is lost, which the day's verification shows.
 func TestAStoreThatIsAwayHoldsUpNoPoll(t *testing.T) {
+	t.Parallel()
 	server := storetest.New(t)
 	server.Stop()
 	got, receiver := receiving(t)

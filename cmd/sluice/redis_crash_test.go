@@ -37,7 +37,7 @@ func startBinary(t *testing.T, binary string, environ []string) *gatewayProcess 
 	said := newTranscript()
 	p := &gatewayProcess{cmd: exec.Command(binary), log: said}
 	p.cmd.Args = []string{"sluice", "serve"}
-	p.cmd.Env = append(environ, "PATH="+os.Getenv("PATH"))
+	p.cmd.Env = append(environ, "PATH="+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=20") // otherwise under -race it takes a second to end
 	p.cmd.Stdout, p.cmd.Stderr = said, said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

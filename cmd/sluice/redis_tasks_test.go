@@ -73,30 +73,36 @@ func (r *taskReplicas) createAt(base string, n int) string {
 	request.Header.Set("Authorization", "Bearer test")
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Service-Async", "enable")
-	_, id := r.send(request)
+	_, id, _ := r.send(request)
 	return id
 }
 
 // poll polls a task at a replica and returns its state; empty: the replica was killed meanwhile.
 func (r *taskReplicas) poll(i int, id string) (state string) {
+	state, _ = r.pollAsking(i, id)
+	return state
+}
+
+// pollAsking is poll, and reports whether the replica queried upstream for it.
+func (r *taskReplicas) pollAsking(i int, id string) (state string, asked bool) {
 	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
 	if err != nil {
 		r.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer test")
-	state, _ = r.send(request)
-	return state
+	state, _, header := r.send(request)
+	return state, strings.Contains(header.Get("Cache-Status"), "fwd=uri-miss")
 }
 
-func (r *taskReplicas) send(request *http.Request) (state, id string) {
+func (r *taskReplicas) send(request *http.Request) (state, id string, header http.Header) {
 	answer, err := r.client.Do(request)
 	if err != nil {
-		return "", ""
+		return "", "", nil
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return "", ""
+		return "", "", nil
 	}
 	if answer.StatusCode != http.StatusOK {
 		r.Errorf("%s %s: %s %s", request.Method, request.URL.Path, answer.Status, text)
@@ -108,7 +114,7 @@ func (r *taskReplicas) send(request *http.Request) (state, id string) {
 		} `json:"output"`
 	}
 	_ = json.Unmarshal(text, &body)
-	return body.Output.State, body.Output.ID
+	return body.Output.State, body.Output.ID, answer.Header
 }
 
 // images returns the images charged in the ledger, and those held.

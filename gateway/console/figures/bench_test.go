@@ -92,7 +92,7 @@ func BenchmarkPages(b *testing.B) {
 	money := func(days int, by string) func(f *Figures) error {
 		return func(f *Figures) error {
 			now := clock()
-			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, ""})
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, "", nil})
 			return err
 		}
 	}

@@ -41,8 +41,9 @@ const (
 
 // book is the ledger of some days.
 type book struct {
-	rows map[int][]limit.Row
-	sums map[DayBy]Sum // of past days, for a person who sees all
+	rows   map[int][]limit.Row
+	sums   map[DayBy]Sum // of past days, for a person who sees all
+	totals map[int]Use   // that were asked for
 }
 
 // each iterates over a day's use by one of the [ways], without tags and keys that have no sum.
@@ -61,10 +62,18 @@ func (b *book) each(day int, by string) iter.Seq[*Row] {
 	}
 }
 
-func (b *book) total(day int) (u Use) {
+func (b *book) total(day int) Use {
+	u, added := b.totals[day]
+	if added {
+		return u
+	}
 	for row := range b.each(day, "endpoint") {
 		u.add(&row.Use)
 	}
+	if b.totals == nil {
+		b.totals = map[int]Use{}
+	}
+	b.totals[day] = u
 	return u
 }
 
@@ -248,8 +257,9 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 	byName := adder{}
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
-			use := useOf(&rows[i])
-			byName.add(nameOf(&rows[i], by), &use)
+			if use := useOf(&rows[i]); rows[i].Day >= days[0] && rows[i].Day <= days[len(days)-1] {
+				byName.add(nameOf(&rows[i], by), &use)
+			}
 		}
 	}
 	addRows(parted)

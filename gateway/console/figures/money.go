@@ -15,9 +15,10 @@ import (
 
 // MoneyQuery chooses what Money adds up.
 type MoneyQuery struct {
-	From, To string // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
-	By       string // day, team, model, endpoint, account, tag, key or kind, of which requests are none
-	Team     string // empty: all that the person sees
+	From, To string      // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
+	By       string      // day, team, model, endpoint, account, tag, key or kind, of which requests are none
+	Team     string      // empty: all that the person sees
+	Before   *MoneyQuery // days to compare with, in the same way and of the same team, read at the same time; nil: none
 }
 
 // ways are the ways to add up.
@@ -29,6 +30,7 @@ type Money struct {
 	Days  []Row // every day from From to To
 	Total Use
 	Month Month
+	Was   *Money // of the days to compare with, without a month; nil: there are none
 }
 
 // Month is the current month in UTC, in 10⁻⁹ of the currency.
@@ -46,42 +48,52 @@ const runRate = 7
 // Money adds up the spending. Its totals are those of sluice usage for the same days.
 func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m Money, err error) {
 	asked, ok := limit.Days(q.From, q.To)
+	var before []int
+	if ok && q.Before != nil {
+		before, ok = limit.Days(q.Before.From, q.Before.To)
+	}
 	if !ok || !slices.Contains(ways, q.By) {
 		return m, fmt.Errorf("%w: from %q to %q by %q", ErrQuery, q.From, q.To, q.By)
 	}
 	now := f.Deps.Now()
-	days := slices.Concat(asked, monthDays(now))
-	slices.Sort(days)
-	days = slices.Compact(days)
+	shown := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, asked))))
+	days := slices.Compact(slices.Sorted(slices.Values(slices.Concat(shown, monthDays(now)))))
 	var b book
 	var parted []limit.Row
 	var reading errgroup.Group
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, days, q.By); return err })
 	if parts[q.By] != limit.ScopeTeam {
-		reading.Go(func() (err error) { parted, err = f.parted(ctx, p, q.Team, q.By, asked); return err })
+		reading.Go(func() (err error) { parted, err = f.parted(ctx, p, q.Team, q.By, shown); return err })
 	}
 	if err := reading.Wait(); err != nil {
 		return m, err
 	}
-	totals := make(map[int]Use, len(days))
+	whole := q.Team == "" && p.SeesAll()
+	if m, err = f.sum(ctx, q.By, whole, &b, parted, asked); err == nil && before != nil {
+		var was Money
+		was, err = f.sum(ctx, q.By, whole, &b, parted, before)
+		m.Was = &was
+	}
+	m.Month = forecast(now, func(day int) int64 { return b.total(day).Used[limit.Spend] })
+	return m, err
+}
+
+// sum adds up some days of a book.
+func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int) (m Money, err error) {
 	for _, day := range days {
-		totals[day] = b.total(day)
+		m.Days = append(m.Days, Row{dayName(day), b.total(day)})
+		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
 	}
-	for _, day := range asked {
-		m.Days = append(m.Days, Row{dayName(day), totals[day]})
-		m.Total = m.Total.Plus(totals[day])
-	}
-	m.Month = forecast(now, func(day int) int64 { return totals[day].Used[limit.Spend] })
 	byName := adder{}
-	switch q.By {
+	switch by {
 	case "day":
 		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })
 		slices.Reverse(m.Rows)
 		return m, nil
 	case "tag", "key":
-		byName, err = f.byPart(ctx, q.By, q.Team == "" && p.SeesAll(), &b, parted, asked, m.Total)
+		byName, err = f.byPart(ctx, by, all, b, parted, days, m.Total)
 	default:
-		b.add(&byName, asked, q.By)
+		b.add(&byName, days, by)
 	}
 	m.Rows = byName.sorted()
 	return m, err

@@ -58,12 +58,13 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 					}
 					first := day.Draw(rt, "from")
 					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm), s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
+					before := s.Now().AddDate(0, 0, first-rapid.IntRange(0, 20).Draw(rt, "before")).Format(limit.DayForm)
 					for _, team := range []string{"", "search", "ads"} {
 						for _, by := range ways {
-							s.compare(rt, operator, MoneyQuery{from, to, by, team})
+							s.compare(rt, operator, MoneyQuery{from, to, by, team, &MoneyQuery{before, from, by, team, nil}})
 						}
 					}
-					s.compare(rt, member, MoneyQuery{from, to, "model", ""})
+					s.compare(rt, member, MoneyQuery{from, to, "model", "", &MoneyQuery{before, from, "model", "", nil}})
 					s.compareToday(rt)
 					s.Move(freshFor)
 				}
@@ -89,8 +90,23 @@ func teamsOf(team string) []string {
 	return []string{team}
 }
 
-// compare compares an answer of Money with the report.
+// compare compares an answer of Money with the report, and what it has of the days before.
 func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
+	got, err := s.figures.Money(s.Context(), p, q)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	s.same(rt, p, q, &got)
+	if (q.Before != nil) != (got.Was != nil) {
+		rt.Fatalf("%+v: the days before are %+v", q, got.Was)
+	}
+	if q.Before != nil {
+		s.same(rt, p, *q.Before, got.Was)
+	}
+}
+
+// same compares the use of some days with the report.
+func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 	days, _ := limit.Days(q.From, q.To)
 	team := q.Team
 	if p.Role == access.Member {
@@ -120,10 +136,6 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 		want = kindsOf(rows)
 	case parts[q.By] != limit.ScopeTeam:
 		want = s.parts(rt, teamsOf(team), days, wantTotal, q.By)
-	}
-	got, err := s.figures.Money(s.Context(), p, q)
-	if err != nil {
-		rt.Fatal(err)
 	}
 	gotRows, gotDays := uses{}, uses{}
 	for _, row := range got.Rows {
@@ -245,22 +257,22 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 		q    MoneyQuery
 		want error
 	}{
-		{"a foreign team", member, MoneyQuery{day, day, "day", "shop"}, ErrAbsent},
-		{"an unknown team", member, MoneyQuery{day, day, "day", "none"}, ErrAbsent},
-		{"nobody", access.Person{}, MoneyQuery{day, day, "day", "search"}, ErrAbsent},
-		{"an unknown way", operator, MoneyQuery{day, day, "colour", ""}, ErrQuery},
-		{"no days", operator, MoneyQuery{"x", day, "day", ""}, ErrQuery},
-		{"too many days", operator, MoneyQuery{"2024-01-01", day, "day", ""}, ErrQuery},
+		{"a foreign team", member, MoneyQuery{day, day, "day", "shop", nil}, ErrAbsent},
+		{"an unknown team", member, MoneyQuery{day, day, "day", "none", nil}, ErrAbsent},
+		{"nobody", access.Person{}, MoneyQuery{day, day, "day", "search", nil}, ErrAbsent},
+		{"an unknown way", operator, MoneyQuery{day, day, "colour", "", nil}, ErrQuery},
+		{"no days", operator, MoneyQuery{"x", day, "day", "", nil}, ErrQuery},
+		{"too many days", operator, MoneyQuery{"2024-01-01", day, "day", "", nil}, ErrQuery},
 	} {
 		if _, err := s.figures.Money(t.Context(), tt.p, tt.q); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
 	s.use("shop", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
-	if m, err := s.figures.Money(t.Context(), member, MoneyQuery{day, day, "team", ""}); err != nil || m.Total != (Use{}) || m.Month.Spent != 0 {
+	if m, err := s.figures.Money(t.Context(), member, MoneyQuery{day, day, "team", "", nil}); err != nil || m.Total != (Use{}) || m.Month.Spent != 0 {
 		t.Errorf("a member sees %+v, %v of another team", m, err)
 	}
-	if m, err := s.figures.Money(t.Context(), access.Person{}, MoneyQuery{day, day, "team", ""}); err != nil || m.Total != (Use{}) {
+	if m, err := s.figures.Money(t.Context(), access.Person{}, MoneyQuery{day, day, "team", "", nil}); err != nil || m.Total != (Use{}) {
 		t.Errorf("nobody sees %+v, %v", m, err)
 	}
 }
@@ -268,7 +280,7 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 // TestDaysThatMayChangeAreReadOnceInTwoSeconds, for all viewers.
 func TestDaysThatMayChangeAreReadOnceInTwoSeconds(t *testing.T) {
 	s := newStand(t, true)
-	q := MoneyQuery{s.Now().Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
+	q := MoneyQuery{s.Now().Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", "", nil}
 	for i, tt := range []struct {
 		what  string
 		moves time.Duration
@@ -322,7 +334,7 @@ func TestMoneyByTag(t *testing.T) {
 			{operator, "shop", "alpha 1 beta 1"},
 			{member, "", "alpha 1 without a tag 1"},
 		} {
-			m, err := s.figures.Money(t.Context(), tt.p, MoneyQuery{day, day, "tag", tt.team})
+			m, err := s.figures.Money(t.Context(), tt.p, MoneyQuery{day, day, "tag", tt.team, nil})
 			got, sum := names(m.Rows, func(r Row) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Requests]) }), Use{}
 			for _, row := range m.Rows {
 				sum = sum.Plus(row.Use)

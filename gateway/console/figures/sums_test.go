@@ -217,7 +217,7 @@ func TestSumsAreMadeAhead(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		running.Go(func() { f.Run(ctx) })
 		time.Sleep(20 * time.Second)
-		q := MoneyQuery{time.Now().AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), time.Now().Format(limit.DayForm), "team", ""}
+		q := MoneyQuery{time.Now().AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), time.Now().Format(limit.DayForm), "team", "", nil}
 		_, err := f.Money(t.Context(), operator, q)
 		if adding := (*AddingError)(nil); !errors.As(err, &adding) || adding.Missing < 100 || adding.Missing >= adding.Days {
 			t.Errorf("in between: %v", err)

@@ -27,7 +27,7 @@ func TestTeamHasItsTags(t *testing.T) {
 			t.Errorf("redis=%v: %s, %s, %v, %v", redis, got, f.TagKey, f.TagQuotas, err)
 		}
 		day := s.Now().Format(limit.DayForm)
-		m, err := s.figures.Money(t.Context(), operator, MoneyQuery{day, day, "tag", ""})
+		m, err := s.figures.Money(t.Context(), operator, MoneyQuery{day, day, "tag", "", nil})
 		rows := names(m.Rows, func(r Row) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Tokens]) })
 		if err != nil || rows != "beta 26 without a tag 24 alpha 10" {
 			t.Errorf("redis=%v: %s, %v", redis, rows, err)

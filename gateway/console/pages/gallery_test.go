@@ -295,7 +295,7 @@ func (g galleryFigures) Key(ctx context.Context, p access.Person, team, id strin
 }
 
 // Money divides the days among the teams in proportion to today's use, so that all sums agree.
-func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
+func (g galleryFigures) Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
 	requests, week := int64(0), int64(0)
 	for i, d := range g.days {
 		n := d.Used[limit.Requests]
@@ -334,6 +334,10 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 		m.Rows = keyUse()
 	}
 	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
+	if q.Before != nil {
+		was, _ := g.Money(ctx, p, *q.Before)
+		m.Was = &was
+	}
 	return m, nil
 }
 

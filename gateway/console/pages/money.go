@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sluice/gateway/admin"
@@ -32,11 +31,9 @@ type moneyView struct {
 	Error   string
 	Wait    string // why there are no figures yet
 	CSV     string
-	Focus   string             // the bill; empty: no currency
-	Before  figures.MoneyQuery // the days that it is compared with
-	Was     *figures.Money     // what was used then; nil: it cannot be read
-	IsMonth bool               // the days are those of the month so far
-	Command string             // that prints the same
+	Focus   string // the bill; empty: no currency
+	IsMonth bool   // the days are those of the month so far
+	Command string // that prints the same
 	Presets []choice
 	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
 	// MonthURL returns the address of the current month by day.
@@ -58,14 +55,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	}
 	v.Presets = presets(q, s.Deps.Now())
 	v.Before = before(q)
-	var beside sync.WaitGroup // both wait for Redis at the same time
-	beside.Go(func() {
-		if was, err := s.Figures.Money(r.Context(), p, v.Before); err == nil {
-			v.Was = &was
-		}
-	})
-	m, err := s.Figures.Money(r.Context(), p, q)
-	beside.Wait()
+	m, err := s.Figures.Money(r.Context(), p, v.MoneyQuery)
 	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
 		v.Wait = faultOf(err).Sentence()
 		return view{page: "money", title: "Money", data: v, status: http.StatusServiceUnavailable}, nil
@@ -238,7 +228,8 @@ func day(text string) string {
 }
 
 // before are the days to compare with: of the month before as many, if the first is the first of a month, else as many as there are.
-func before(q figures.MoneyQuery) figures.MoneyQuery {
+// It is nil if they have no names.
+func before(q figures.MoneyQuery) *figures.MoneyQuery {
 	from, _ := time.Parse(time.DateOnly, q.From)
 	to, _ := time.Parse(time.DateOnly, q.To)
 	first, last := from.Add(from.Sub(to)).AddDate(0, 0, -1), from.AddDate(0, 0, -1)
@@ -249,7 +240,10 @@ func before(q figures.MoneyQuery) figures.MoneyQuery {
 		}
 	}
 	q.From, q.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
-	return q
+	if _, ok := limit.Days(q.From, q.To); !ok {
+		return nil
+	}
+	return &q
 }
 
 func (v *moneyView) daysBefore() []figures.Row {
@@ -260,7 +254,7 @@ func (v *moneyView) daysBefore() []figures.Row {
 }
 
 // BeforeURL is the address of the days to compare with.
-func (v moneyView) BeforeURL() string { return moneyURL("/money", v.Before, v.By) }
+func (v moneyView) BeforeURL() string { return moneyURL("/money", *v.Before, v.By) }
 
 // BeforeSpan is those days, in words.
 func (v moneyView) BeforeSpan() string { return spanText(v.Before.From, v.Before.To) }

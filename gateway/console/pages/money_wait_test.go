@@ -28,7 +28,7 @@ func (a adding) Money(ctx context.Context, p access.Person, q figures.MoneyQuery
 // TestMoneyIsAddedUp: while past days are added up, Money and its file report that, with Retry-After; afterwards they are complete.
 func TestMoneyIsAddedUp(t *testing.T) {
 	g, questions := day(12), atomic.Int64{}
-	questions.Store(3) // two for the page, which asks for the days before, too
+	questions.Store(2)
 	deps := g.deps()
 	deps.Figures = adding{deps.Figures, &questions}
 	site := pages.New(deps)

@@ -148,7 +148,7 @@ func TestTheLongestWaitOfAllIsNamed(t *testing.T) {
 				}
 			}
 		})
-		if len(named) != 4 {
+		if len(named) != 4 && !testing.Short() {
 			b.Errorf("not every limit was named: %v", named)
 		}
 	})
