@@ -226,7 +226,7 @@ var mutations = []mutation{
 	{about: "a call refused for want of a slot gets another's task", file: "gateway/throttle.go", old: "case t.notes(r, s):\n\t\t\ts.full = t.refuseSlot(s, full)\n", new: ""},
 	{about: "refused calls are remembered for ever", file: "cache/outcomes.go", old: "	o.expireRefused()\n", new: ""},
 	{about: "a long answer takes nothing from the budget", file: "gateway/dialect/sending.go", old: "h.lost = !budget.Take(more)", new: "h.lost = false"},
-	{about: "memory is set aside for messages that are none", file: "gateway/dialect/chat/chat.go", old: "if c.found.messages > conversation.MostTurns {", new: "if false {"},
+	{about: "memory is set aside for messages that are none", file: "gateway/dialect/chat/chat.go", old: "if c.found.Turns > conversation.MostTurns {", new: "if false {"},
 	{about: "pieces that grow are the whole text", file: "gateway/conversation/mode.go", old: "m.grown >= grownEnough && m.agreed >= agreedEnough", new: "m.grown >= grownEnough"},
 	{about: "a picture that may have been made is made again", file: "gateway/admit.go", old: "s.repeats != nil && ending.Reached && ending.Doubtful()", new: "false"},
 	{about: "requests of different bodies are equal", file: "gateway/front.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
@@ -254,7 +254,7 @@ var mutations = []mutation{
 	{about: "in Redis a late first attempt makes a task beside its repetition", file: "cache/scripts/join.lua", old: "if late then --", new: "if false then --"},
 	{about: "a late call takes the name of a request that was given up", file: "cache/scripts/begin.lua", old: "== 1 then return 'ended' end", new: "== 2 then return 'ended' end"},
 	{about: "a late call joins for a picture that was given up", file: "cache/scripts/join.lua", old: "== 1 then return {'ended', ''} end", new: "== 2 then return {'ended', ''} end"},
-	{about: "a field of a form has any length", file: "gateway/openai/edits.go", old: "	if given > most {\n\t\treturn refuseLong(conversation.Brief(p.Name)", new: "	if false {\n\t\treturn refuseLong(conversation.Brief(p.Name)"},
+	{about: "a field of a form has any length", file: "gateway/openai/edits.go", old: "	if given > most {\n\t\treturn conversation.RefuseLong(", new: "	if false {\n\t\treturn conversation.RefuseLong("},
 	{about: "the head of a form's part has any length", file: "gateway/openai/form.go", old: "from.left = mostHead", new: "from.left = -1"},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && status == cache.Succeeded", new: "!known && status == cache.Failed"},
 
