@@ -278,6 +278,7 @@ var mutations = []mutation{
 	{about: "a member sees the requests of others", file: "gateway/console/figures/requests.go", old: "return !p.Sees(team) })", new: "return false })"},
 	{about: "a member sees the money of others", file: "gateway/console/figures/ledger.go", old: "case team != \"\" && !p.Sees(team):\n\t\treturn book", new: "case false:\n\t\treturn book"},
 	{about: "a sum of a day that may change is kept", file: "gateway/console/figures/ledger.go", old: "day >= kept && l.over(day, at)", new: "day >= kept"},
+	{about: "the ledger of a team that has changed is not read again", file: "policy/limit/redisstore/report_days.go", old: "now.seq != 0 && of.teams[s.team.id].of == now", new: "true"},
 	{about: "a sum of another version of the day is shown", file: "gateway/console/figures/sums.go", old: "sum.Version != versions[of.Day]", new: "false"},
 	{about: "a late change of the ledger is not noted", file: "policy/limit/redisstore/scripts/holds.lua", old: "if s.late and posts(s) then", new: "if false then"},
 	{about: "a late charge is one of a batch, which notes nothing", file: "policy/limit/redisstore/batch.go", old: "c.Held.Day >= young", new: "c.Held.Day > 0"},
