@@ -21,8 +21,8 @@ type Ledger interface {
 
 // House is the ledger of all teams, in Redis.
 type House interface {
-	// Days MUST return the ledger of a few days.
-	Days(ctx context.Context, days []int) (map[int]limit.DayRows, error)
+	// Days MUST return the ledger, or that of tags or keys, of a few days.
+	Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error)
 	// Versions MUST return for each of the days a number that changes with each change of its ledger more than a day after its end.
 	Versions(ctx context.Context, days []int) ([]uint64, error)
 }

@@ -230,7 +230,7 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 	at, sums := l.now(), map[DayBy]Sum{}
 	stale := slices.DeleteFunc(slices.Clone(days), func(day int) bool { return l.open[day] != nil && at.Sub(l.open[day].read) < freshFor })
 	if len(stale) > 0 {
-		read, err := l.all.Days(ctx, stale)
+		read, err := l.all.Days(ctx, limit.ScopeTeam, stale)
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +310,13 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	case l.kept == nil:
 		return nil, nil // byPart reads them
 	default:
-		q.Days, _ = l.split(days)
+		open, _ := l.split(days)
+		read, err := l.all.Days(ctx, q.By, open)
+		var rows []limit.Row
+		for _, of := range read {
+			rows = slices.Concat(rows, slices.Concat(of.Teams...))
+		}
+		return rows, err
 	}
 	if q.Teams != nil && len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil

@@ -207,7 +207,9 @@ func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
 	return make([]uint64, len(days)), nil
 }
 
-func (slowLedger) Days(context.Context, []int) (map[int]limit.DayRows, error) { return nil, nil }
+func (slowLedger) Days(context.Context, limit.ScopeKind, []int) (map[int]limit.DayRows, error) {
+	return nil, nil
+}
 
 // TestSumsAreMadeAhead: within two minutes of the start all days have their sums, the newest first, each made once; a reader
 // meanwhile is asked to wait. Later each is made again once a day.

@@ -17,9 +17,9 @@ func (l ledgers) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	return l.store.Rows(ctx, q)
 }
 
-// Days returns the ledger of all teams on each of a few days.
-func (l ledgers) Days(ctx context.Context, days []int) (map[int]limit.DayRows, error) {
-	return redisstore.Days(ctx, l.store, days)
+// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days.
+func (l ledgers) Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
+	return redisstore.Days(ctx, l.store, by, days)
 }
 
 // Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more

@@ -203,17 +203,23 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 		}
 		rows, err = all.read(ctx, list, q.Days)
 	}
-	switch q.By {
-	case limit.ScopeAccount:
-		rows = limit.ByAccount(rows)
-	case limit.ScopeTag, limit.ScopeKey:
-		rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
-		for i := range rows {
-			rows[i].SetInner(q.By, rows[i].Model)
-			rows[i].Model = ""
-		}
+	if q.By == limit.ScopeAccount {
+		return limit.ByAccount(rows), err
 	}
-	return rows, err
+	return innerRows(rows, q.By), err
+}
+
+// innerRows gives the rows of the ledger of tags or keys their names, which were read as models.
+func innerRows(rows []limit.Row, by limit.ScopeKind) []limit.Row {
+	if by != limit.ScopeTag && by != limit.ScopeKey {
+		return rows
+	}
+	rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
+	for i := range rows {
+		rows[i].SetInner(by, rows[i].Model)
+		rows[i].Model = ""
+	}
+	return rows
 }
 
 // newReading reads the ledger, or that of the scopes of a kind inside the team.

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// How many days of all teams are kept in memory, and how many rows of them: each takes about 250 bytes.
+// How many days of all teams are kept in memory of each ledger, and how many rows of them: each takes about 250 bytes.
 const (
 	mostDays = 5
 	mostKept = 100_000
@@ -37,13 +37,13 @@ type keptPart struct {
 	of   version
 }
 
-// Days returns the ledger of all teams on each of a few days. It usually makes two round trips, the versions and sizes, and what has changed;
+// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the versions and sizes, and what has changed;
 // one more if there is a team that this process did not know.
-func Days(ctx context.Context, r *Store, days []int) (map[int]limit.DayRows, error) {
-	k := &r.days
+func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
+	k := &r.days[by]
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all, now := newReading(r, limit.ScopeTeam, tripStep), map[string]version{}
+	all, now := newReading(r, by, tripStep), map[string]version{}
 	var scans []*dayScan
 	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		versions := make([]*redis.SliceCmd, len(teams))
@@ -61,9 +61,12 @@ func Days(ctx context.Context, r *Store, days []int) (map[int]limit.DayRows, err
 	if err != nil {
 		return nil, err
 	}
-	err = all.readScans(ctx, slices.DeleteFunc(slices.Clone(scans), func(s *dayScan) bool { return k.has(s, now[s.team.id]) }))
-	if err != nil {
+	fresh := slices.DeleteFunc(slices.Clone(scans), func(s *dayScan) bool { return k.has(s, now[s.team.id]) })
+	if err := all.readScans(ctx, fresh); err != nil {
 		return nil, err
+	}
+	for _, s := range fresh {
+		s.rows = innerRows(s.rows, by)
 	}
 	return k.update(days, scans, now), nil
 }

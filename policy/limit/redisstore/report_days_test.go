@@ -18,7 +18,7 @@ import (
 // days reads days of all teams, and compares them with the rows that reports have.
 func (f *form) days(days []int) map[int]limit.DayRows {
 	f.Helper()
-	got, err := Days(f.Context(), f.redis, days)
+	got, err := Days(f.Context(), f.redis, limit.ScopeTeam, days)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -84,11 +84,11 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 	}
 	w := &sniffer{sent: map[string]int{}}
 	f.client.(*redis.Client).AddHook(w)
-	if after, err := Days(t.Context(), f.redis, days); err != nil || w.sent["hscan"] != 0 || w.trips != 1 || after[day].State != before[day].State {
+	if after, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.trips != 1 || after[day].State != before[day].State {
 		t.Errorf("without a change it took %d round trips and read %d days (%v)", w.trips, w.sent["hscan"], err)
 	}
 	use(search, one)
-	if _, err := Days(t.Context(), f.redis, days); err != nil || w.sent["hscan"] != 1 {
+	if _, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 1 {
 		t.Errorf("after a change of one team's day it read %d days (%v)", w.sent["hscan"], err)
 	}
 	f.clock.Move(2 * time.Minute)

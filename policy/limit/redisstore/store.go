@@ -26,7 +26,7 @@ type Store struct {
 	today      dayNow
 	fields     fieldsNow
 	roll       roll
-	days       keptDays
+	days       [limit.TeamScopes]keptDays
 }
 
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
