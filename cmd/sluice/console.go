@@ -119,7 +119,7 @@ func (p consoleParts) figures() *figures.Figures {
 		},
 	}
 	if p.kept.redis != nil {
-		deps.Days, deps.Versions = figures.NewRedisSums(p.kept.redis), p.kept.versions
+		deps.Days, deps.House = figures.NewRedisSums(p.kept.redis), p.kept.ledger
 	}
 	return figures.New(deps)
 }

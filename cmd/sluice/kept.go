@@ -43,15 +43,15 @@ type kept struct {
 	cooling    roster.Shared    // what replicas know of throttled accounts at the service; nil: all is in memory
 	collector  *recent.Collector
 	reconciled *recent.Reconciled
-	redis      *redisclient.Client                                     // nil: all is in memory
-	remote     *gateway.Remote                                         // how the gateway may use Redis; nil as above
-	versions   func(ctx context.Context, days []int) ([]uint64, error) // of past days in Redis; nil as above
-	replicas   func() (alive, set int64)                               // nil as above
-	alive      func() int64                                            // how many replicas share the accounts
-	degraded   func() bool                                             // Redis is away, or does not know yet what teams spent meanwhile
-	outbox     events                                                  // events and their deliveries
-	works      mirror.Works                                            // tasks whose pictures wait to be stored
-	pictures   store.Store                                             // of tasks; nil: they are not stored
+	redis      *redisclient.Client       // nil: all is in memory
+	remote     *gateway.Remote           // how the gateway may use Redis; nil as above
+	ledger     figures.House             // of all teams, in Redis; nil as above
+	replicas   func() (alive, set int64) // nil as above
+	alive      func() int64              // how many replicas share the accounts
+	degraded   func() bool               // Redis is away, or does not know yet what teams spent meanwhile
+	outbox     events                    // events and their deliveries
+	works      mirror.Works              // tasks whose pictures wait to be stored
+	pictures   store.Store               // of tasks; nil: they are not stored
 	checks     []admin.Check
 }
 
@@ -145,7 +145,7 @@ func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.Fil
 	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = roster.NewRedis(client, s.RedisTimeout)
-	k.versions, k.alive, k.degraded = shared.Versions, shared.Alive, shared.Degraded
+	k.ledger, k.alive, k.degraded = shared, shared.Alive, shared.Degraded
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
 	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}

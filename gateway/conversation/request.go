@@ -20,47 +20,85 @@ const (
 	Few = 16
 )
 
+// Places are where the values of members go, by their names.
+type Places = []struct {
+	Name  string
+	Value *[]byte
+}
+
+// placeOf returns the place of a member; nil: it has none. There are few, so that this is faster than a map, which would be made for each object.
+func placeOf(places Places, name []byte) *[]byte {
+	for i := range places {
+		if places[i].Name == string(name) {
+			return places[i].Value
+		}
+	}
+	return nil
+}
+
 // Members reads the object that the body of a request is: its members into their places, and others by take, until that refuses one.
-func Members(body []byte, places map[string]*[]byte, take func(name, value []byte) error) error {
+func Members(body []byte, places Places, take func(name, value []byte) error) error {
 	r, err := Open(body)
 	if err != nil {
 		return err
 	}
-	var seen strictjson.Once
-	for err == nil && seen.Next(&r) {
-		if place := places[string(r.Name)]; place != nil {
-			*place = r.Value()
-			continue
-		}
-		name := r.Name
-		err = take(name, r.Value())
-	}
-	return End(&r, cmp.Or(err, RefusedName(&seen, r.Name)))
+	return End(&r, members(&r, places, take))
 }
 
-// Fields reads the members of an object into their places, and steps over others. what is the object in a refusal, such as "A message".
-func Fields(r *strictjson.Reader, what string, places map[string]*[]byte) error {
+// Fields does so with an object inside the body. A nil take steps over others. what is the object in a refusal, such as "A message".
+func Fields(r *strictjson.Reader, what string, places Places, take func(name, value []byte) error) error {
 	if r.Kind() != '{' {
 		return BadRequest("", "%s must be an object.", what)
 	}
 	r.Open('{')
-	var seen strictjson.Once
-	for seen.Next(r) {
-		if place := places[string(r.Name)]; place != nil {
-			*place = r.Value()
-		}
-	}
-	return RefusedName(&seen, r.Name)
+	return members(r, places, take)
 }
 
-// HasPart reports whether an array of parts has one of this type.
-func HasPart(r *strictjson.Reader, kind string) (has bool) {
-	for r.Open('['); r.Element(); {
-		for r.Open('{'); r.Member(); {
-			has = string(r.Name) == "type" && rawjson.IsWord(r.Value(), kind) || has
+func members(r *strictjson.Reader, places Places, take func(name, value []byte) error) (err error) {
+	var seen strictjson.Once
+	for err == nil && seen.Next(r) {
+		name, place := r.Name, placeOf(places, r.Name)
+		switch value := r.Value(); {
+		case place != nil:
+			*place = value
+		case take != nil:
+			err = take(name, value)
 		}
 	}
-	return has
+	return cmp.Or(err, RefusedName(&seen, r.Name))
+}
+
+// Found is what must be known of the turns of a request before they are written.
+type Found struct {
+	Turns, Parts int
+	Images       bool // a part is a picture
+	Inputs       int  // bytes of the inputs of tools, which grow as they become JSON inside of a string
+}
+
+// Survey looks at an array of turns. picture is the type of the parts that are pictures.
+func Survey(turns []byte, picture string) (f Found) {
+	for r := rawjson.Array(turns); r.Element(); f.Turns++ {
+		f.look(&r, picture, false)
+	}
+	return f
+}
+
+// look looks at a turn or at a part, which may have parts.
+func (f *Found) look(r *strictjson.Reader, picture string, part bool) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
+		case "type":
+			f.Images = rawjson.IsWord(r.Value(), picture) && part || f.Images
+		case "input":
+			f.Inputs += len(r.Value())
+		case "content", "output":
+			if r.Kind() == '[' {
+				for r.Open('['); r.Element(); f.Parts++ {
+					f.look(r, picture, true)
+				}
+			}
+		}
+	}
 }
 
 // Each hands over the elements of an array. A refusal is of the element, by its place in the member.
@@ -131,12 +169,28 @@ func CheckModel(value []byte) error {
 	if !rawjson.IsString(value) || len(value) == 2 {
 		return BadRequest("model", "model: the name of a model is needed.")
 	}
-	if len(value)-2 > MostWord {
-		if given, _ := strictjson.Size(rawjson.Inside(value)); given > MostWord {
-			return RefuseLong("model", given, MostWord, "bytes")
-		}
+	return Bound("model", value, MostWord, Bytes)
+}
+
+// The units in which texts are bounded.
+const (
+	Bytes      = "bytes"
+	Characters = "characters"
+)
+
+// Bound refuses a string that is longer than most, in this unit. Other values pass.
+func Bound(name string, value []byte, most int, unit string) error {
+	if !rawjson.IsString(value) || len(value)-2 <= most {
+		return nil
 	}
-	return nil
+	given, characters := strictjson.Size(rawjson.Inside(value))
+	if unit == Characters {
+		given = characters
+	}
+	if given <= most {
+		return nil
+	}
+	return RefuseLong(name, given, most, unit)
 }
 
 // RefuseLong refuses a text that is longer than most, in this unit.

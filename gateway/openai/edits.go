@@ -83,13 +83,13 @@ func boundTexts(parts []Part, models *conversation.Models) error {
 
 // boundPart refuses a field of a form that is too long.
 func boundPart(p *Part) error {
-	most, characters := imageBound(p.Name)
+	most, unit := imageBound(p.Name)
 	given := len(p.Data)
-	if characters && given > most {
+	if unit == conversation.Characters && given > most {
 		given = utf8.RuneCount(p.Data)
 	}
 	if given > most {
-		return refuseLong(conversation.Brief(p.Name), given, most, characters)
+		return conversation.RefuseLong(conversation.Brief(p.Name), given, most, unit)
 	}
 	return nil
 }

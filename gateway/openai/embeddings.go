@@ -14,7 +14,7 @@ import (
 // body.
 func Embeddings(body []byte, models *conversation.Models) (*conversation.Request, error) {
 	var q embeddings
-	if err := conversation.Members(body, map[string]*[]byte{"model": &q.model, "input": &q.input}, q.member); err != nil {
+	if err := conversation.Members(body, conversation.Places{{"model", &q.model}, {"input", &q.input}}, q.member); err != nil {
 		return nil, err
 	}
 	if err := q.check(); err != nil {

@@ -28,8 +28,8 @@ type imageRequest struct {
 
 // bounded takes a member of a JSON request, unless it is too long.
 func (p *imageRequest) bounded(name, value []byte) error {
-	most, characters := imageBound(string(name))
-	if err := boundString(string(name), value, most, characters); err != nil {
+	most, unit := imageBound(string(name))
+	if err := conversation.Bound(string(name), value, most, unit); err != nil {
 		return err
 	}
 	return p.member(name, value)

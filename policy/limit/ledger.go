@@ -30,6 +30,12 @@ type Row struct {
 	Kinds     price.ByKind // the kinds of Used, where a bill said them: see [Row.Parts]. Empty in the ledger of tags
 }
 
+// DayRows is the ledger of all teams on one day.
+type DayRows struct {
+	Teams [][]Row // the rows of each team; they MUST NOT be changed
+	State uint64  // another one after each change, in the same process
+}
+
 // ledger is a team's use by day, model, endpoint and account.
 type ledger map[int]map[rowName]*Row
 

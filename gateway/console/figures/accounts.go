@@ -60,7 +60,7 @@ func (f *Figures) AccountList(ctx context.Context, p access.Person) (AccountList
 func (l *ledger) byAccount(ctx context.Context, p access.Person, at time.Time) (today, month *adder, err error) {
 	today, month = new(adder), new(adder)
 	days := lastDays(at, at.UTC().Day())
-	b, err := l.book(ctx, p, "", days, "account")
+	b, err := l.book(ctx, p, "", dates{spans: [][]int{days}}, "account")
 	if err == nil {
 		b.add(today, days[len(days)-1:], "account")
 		b.add(month, days, "account")

@@ -16,25 +16,6 @@ import (
 	"sluice/policy/teams"
 )
 
-// onAccounts did the work of each model on another account: that of m on main.
-type onAccounts struct {
-	Accounts
-	err error
-}
-
-func (o *onAccounts) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
-	rows, err := o.Accounts.Rows(ctx, q)
-	for i := range rows {
-		if rows[i].Model != "m" {
-			rows[i].Account = rows[i].Model
-		}
-	}
-	if o.err != nil {
-		err = o.err
-	}
-	return rows, err
-}
-
 // The page of accounts has each one's standing, its use today and this month, and what was used of accounts that are gone. The sums are
 // those of all teams, and of today the day's.
 func TestAccountList(t *testing.T) {
@@ -45,16 +26,16 @@ func TestAccountList(t *testing.T) {
 				if day > 0 {
 					s.Move(24 * time.Hour)
 				}
+				s.account = ""
 				s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 10, 0, 100})
-				s.use("shop", "spare", policy.EndpointText, false, limit.Amounts{1, 1, 0, 1000})
-				if day < 4 {
-					s.use("shop", "gone", policy.EndpointText, true, limit.Amounts{1, 2, 0, 7})
+				s.account = "spare"
+				s.use("shop", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 1000})
+				if s.account = "gone"; day < 4 {
+					s.use("shop", "m", policy.EndpointText, true, limit.Amounts{1, 2, 0, 7})
 				}
 			}
 			quotas := s.file.Team("search")
 			standings := []account.Standing{{ID: "spare", State: account.Out, Why: "Arrearage", Quotas: quotas}, {ID: "main", State: account.OK}, {ID: "idle", State: account.Draining}}
-			s.accounts = asAccounts{s.accounts, &onAccounts{Accounts: s.accounts}}
-			s.start()
 			s.figures.Standings = func() []account.Standing { return standings }
 			got, err := s.figures.AccountList(t.Context(), operator)
 			if err != nil || got.Unread != nil {
@@ -95,21 +76,19 @@ func TestAccountList(t *testing.T) {
 	}
 }
 
-// asAccounts has another ledger.
-type asAccounts struct {
+// withoutLedger has no ledger.
+type withoutLedger struct {
 	accounts
-	ledger *onAccounts
+	err error
 }
 
-func (a asAccounts) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
-	return a.ledger.Rows(ctx, q)
-}
+func (w withoutLedger) Rows(context.Context, limit.Query) ([]limit.Row, error) { return nil, w.err }
 
 // While the ledger is away the accounts are still shown; they are for people who see all teams.
 func TestAccountsWithoutTheLedger(t *testing.T) {
 	s := newStand(t, false)
 	away := errors.New("away")
-	s.accounts = asAccounts{s.accounts, &onAccounts{s.accounts, away}}
+	s.accounts = withoutLedger{s.accounts, away}
 	s.start()
 	if got, err := s.figures.AccountList(t.Context(), operator); err != nil || len(got.Accounts) != 0 {
 		t.Errorf("without accounts: %+v, %v", got, err)

@@ -1,11 +1,14 @@
 package figures
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
-	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,31 +24,49 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// The largest house: a thousand teams, and four hundred days of three models each. docs/performance.md has the figures.
+// The house of the bar: 300 teams, 60 models and 400 days; a thousand values of a tag a day. docs/performance.md has the figures. Each team uses
+// all models every day, or as many as BENCH_MODELS says.
 const (
-	benchTeams = 1000
-	benchDays  = limit.LedgerDays
+	benchTeams  = 300
+	benchModels = 60
+	benchTags   = 1000
+	benchDays   = limit.LedgerDays
+	benchReal   = 6 // days that are in the ledger; the others are only in sums
 )
+
+func benchTeam(n int) string  { return fmt.Sprintf("team-%03d", n) }
+func benchModel(m int) string { return fmt.Sprintf("llm-%d-2026-01-%02d", m, m%28+1) }
 
 // fill writes the ledger as the scripts do.
 func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File {
 	b.Helper()
+	each, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_MODELS"), strconv.Itoa(benchModels)))
+	if err != nil {
+		b.Fatal(err)
+	}
 	file := &strings.Builder{}
 	fmt.Fprintln(file, "teams:")
 	for n := range benchTeams {
-		team := fmt.Sprintf("team-%03d", n)
+		team := benchTeam(n)
 		fmt.Fprintf(file, "  - {id: %s, quotas: {tokens: {day: 1000000}}}\n", team)
 		pipe := client.Pipeline()
 		pipe.SAdd(b.Context(), "sl1:teams", team)
-		for _, day := range lastDays(now, benchDays) {
-			values := []any{"day", day}
-			for m, model := range []string{"llm-plus", "llm-max", "gen2.6-image"} {
-				name := model + "|text|"
-				digest := sha1.Sum([]byte(model + "|text"))
-				values = append(values, string(digest[:6]), benchKinds(m))
-				values = append(values, name+"requests", 100+n+m, name+"tokens", 90_000+n, name+"spend", 72_000_000+day, name+"spend|estimated", m)
+		pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:quota", team), "epoch", 1, "seq", 1)
+		for _, day := range lastDays(now, benchReal) {
+			values, tags := []any{"day", day}, []any{"day", day}
+			for i := range each {
+				m := (n + i) % benchModels
+				name := benchModel(m) + "|text|"
+				digest := sha1.Sum([]byte(benchModel(m) + "|text"))
+				values = append(values, string(digest[:6]), benchKinds(m%3))
+				values = append(values, name+"requests", 100+n+m, name+"tokens", 90_000+n, name+"spend", 72_000_000+day, name+"spend|estimated", m+1)
+			}
+			for i := range benchTags / 100 {
+				name := fmt.Sprintf("project-%d||", (n*benchTags/100+i)%benchTags)
+				tags = append(tags, "#"+name[:len(name)-2], 1, name+"requests", 100+n, name+"tokens", 90_000+n, name+"spend", 72_000_000+day)
 			}
 			pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", team, day), values...)
+			pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d:tags", team, day), tags...)
 		}
 		if _, err := pipe.Exec(b.Context()); err != nil {
 			b.Fatal(err)
@@ -84,7 +105,7 @@ func BenchmarkPages(b *testing.B) {
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
 		b.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return New(Deps{
-			Teams: func() *teams.File { return file }, Accounts: accounts, Versions: accounts.Versions, Lately: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
+			Teams: func() *teams.File { return file }, Accounts: accounts, House: accounts, Lately: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
 			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
 		})
 	}
@@ -104,6 +125,8 @@ func BenchmarkPages(b *testing.B) {
 		{"Money of 400 days", money(benchDays, "team")},
 		{"Money of 400 days by model", money(benchDays, "model")},
 		{"Money of 400 days by kind", money(benchDays, "kind")},
+		{"Money of 400 days by day", money(benchDays, "day")},
+		{"Money of 400 days by tag", money(benchDays, "tag")},
 		{"Now", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
 		{"Teams", func(f *Figures) error { _, err := f.Lines(b.Context(), operator); return err }},
 		{"Team", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},
@@ -120,37 +143,71 @@ func BenchmarkPages(b *testing.B) {
 			}
 		})
 		f := open()
-		b.Run(page.name+"/next", func(b *testing.B) {
-			if err := page.read(f); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				ahead += freshFor
+		for _, change := range []int{0, benchTeams / 6} {
+			b.Run(fmt.Sprintf("%s/next,%d-changed", page.name, change), func(b *testing.B) {
 				if err := page.read(f); err != nil {
 					b.Fatal(err)
 				}
-			}
-		})
+				own := time.Duration(0)
+				for b.Loop() {
+					ahead += freshFor
+					use(b, client, clock(), change)
+					begun := processor(b)
+					if err := page.read(f); err != nil {
+						b.Fatal(err)
+					}
+					own += processor(b) - begun
+				}
+				b.ReportMetric(float64(own.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			})
+		}
 	}
 }
 
-// makeSums makes the sums of all past days, once.
+// use has some teams use more of a model today, as the scripts write it.
+func use(b *testing.B, client redis.UniversalClient, now time.Time, count int) {
+	b.Helper()
+	b.StopTimer()
+	defer b.StartTimer()
+	pipe := client.Pipeline()
+	for n := range count {
+		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:quota", benchTeam(n)), "seq", 1)
+		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", benchTeam(n), dayOf(now)), benchModel(n%benchModels)+"|text|requests", 1)
+	}
+	if _, err := pipe.Exec(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// processor is the processor's time that this process has taken.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// makeSums makes the sums of the past days of the ledger, once, and has those of the other days like them.
 func makeSums(b *testing.B, f *Figures) {
 	due, versions, err := f.due(b.Context())
-	renew := func(day int) {
-		sums, err := f.make(b.Context(), []int{day}, versions)
-		if err = errors.Join(err, f.kept.Save(b.Context(), sums)); err != nil {
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sums map[DayBy]Sum
+	for b.Loop() {
+		if sums, err = f.make(b.Context(), due[:1], versions); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for b.Loop() {
-		if err != nil || len(due) == 0 {
-			b.Fatalf("no day is due: %v", err)
-		}
-		renew(due[0])
-		due = due[1:]
-	}
 	for _, day := range due {
-		renew(day)
+		like := map[DayBy]Sum{}
+		for of, sum := range sums {
+			like[DayBy{day, of.By}] = sum
+		}
+		if err := f.kept.Save(b.Context(), like); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

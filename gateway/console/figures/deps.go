@@ -19,6 +19,14 @@ type Ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
+// House is the ledger of all teams, in Redis.
+type House interface {
+	// Days MUST return the ledger, or that of tags or keys, of a few days.
+	Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error)
+	// Versions MUST return for each of the days a number that changes with each change of its ledger more than a day after its end.
+	Versions(ctx context.Context, days []int) ([]uint64, error)
+}
+
 // Accounts hold what teams used and may still spend.
 type Accounts interface {
 	Ledger
@@ -59,10 +67,8 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper // of sums of past days; nil: the accounts are in this process
-	// Versions MUST return for each of the days a number that changes with each change of its ledger more than a day after its
-	// end. Nil without Days.
-	Versions func(ctx context.Context, days []int) ([]uint64, error)
+	Days     Keeper                                    // of sums of past days; nil: the accounts are in this process
+	House    House                                     // nil without Days
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // the process's faults, by the subjects of its checks; nil: none
 	// Pulse is what is wrong with the service as this replica knows it; nil: it is not known.
@@ -92,7 +98,7 @@ var (
 	ErrQuery  = errors.New("the query is not one that can be answered")
 )
 
-// Keeper keeps sums of past days, for all replicas.
+// Keeper keeps sums of past days and months, for all replicas.
 type Keeper interface {
 	// Load MUST return the sums that are kept.
 	Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error)

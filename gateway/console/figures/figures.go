@@ -1,7 +1,7 @@
 // Package figures reads what the console shows: traffic, limits, use, money, tasks and requests, as plain values.
 //
 // It computes them from what others keep: the accounts and the ledger of package limit, the tasks of package cache, the counts
-// and lines of package recent. It stores only sums of past days, which are read instead of the ledger's hash for each team and
+// and lines of package recent. It stores only sums of past days and months, which are read instead of the ledger's hash for each team and
 // day. It knows no HTTP.
 //
 // It promises that a person gets only what that person may see, that a foreign team gets the same answer as an unknown one, that
@@ -37,7 +37,7 @@ func New(deps Deps) *Figures {
 	}
 	return &Figures{
 		Deps: deps, traffic: traffic{deps: &deps, turns: make(chan struct{}, readings)},
-		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, versions: deps.Versions, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1)},
+		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, all: deps.House, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1)},
 	}
 }
 

@@ -18,9 +18,10 @@ import (
 	"sluice/policy/unit"
 )
 
-// The sums of a day are a hash in Redis, of [Sum]s by the way they are added up:
+// The sums of a day, or of a month, are a hash in Redis, of [Sum]s by the way they are added up:
 //
 //	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum
+//	sl1:days:<yyyymm>     hash    401 days    the same for a whole month, and day: the total of each day
 //	sl1:days:lead         string  10 s        the process that makes sums
 const (
 	sumsPrefix = "sl1:days:"
@@ -32,10 +33,10 @@ const (
 // commands of a pipeline.
 const inTrip = 50
 
-// DayBy names a sum: a day, yyyymmdd, and its dimension.
+// DayBy names a sum: a day, yyyymmdd, or a month, yyyymm, and its dimension.
 type DayBy struct {
 	Day int
-	By  string // of the [ways], without day
+	By  string // of the [ways]; only of months there is day
 }
 
 // summed are the ways to add up a day. Each has all use, except that tag and key have no row for use without one, and kind no requests.
@@ -50,9 +51,9 @@ type RedisSums struct {
 // NewRedisSums returns the sums in the Redis of a client, which the caller closes.
 func NewRedisSums(client redis.UniversalClient) *RedisSums { return &RedisSums{client, rand.Text()} }
 
-func sumsKey(day int) string { return sumsPrefix + strconv.Itoa(day) }
+func sumsKey(of int) string { return sumsPrefix + strconv.Itoa(of) }
 
-// Load returns the stored sums of days, in concurrent round trips.
+// Load returns the stored sums of days and months, in concurrent round trips.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	var mu sync.Mutex
 	var reading errgroup.Group
@@ -98,9 +99,9 @@ func (r *RedisSums) Lead(ctx context.Context, lasts time.Duration) (bool, error)
 	return r.client.SetNX(ctx, leadKey, r.name, lasts).Result()
 }
 
-// Sum is the use of one day.
+// Sum is the use of one day or month.
 type Sum struct {
-	Version uint64    // of the day's ledger that was summed
+	Version uint64    // of the ledger that was summed
 	Made    time.Time // to the second
 	Whole   bool      // false: there were too many names for a sum
 	rows    string    // repeated: a name, the use of each unit, and its estimated part

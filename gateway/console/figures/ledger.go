@@ -3,7 +3,9 @@ package figures
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,19 +21,20 @@ import (
 type ledger struct {
 	accounts Ledger
 	kept     Keeper // nil: the ledger is in this process
-	versions func(ctx context.Context, days []int) ([]uint64, error)
+	all      House
 	now      func() time.Time
 	late     time.Duration
 	wake     chan struct{} // a reader misses sums
 
 	mu   sync.Mutex // held while the days of all teams are read, so that readers share them
-	open map[int]openDay
+	open map[int]*openDay
 }
 
-// openDay is the ledger of all teams on a day that may change.
+// openDay is the ledger of all teams on a day that may change, and its sums, made when they are asked for.
 type openDay struct {
-	rows []limit.Row
+	limit.DayRows
 	read time.Time
+	sums map[string]Sum
 }
 
 const (
@@ -41,62 +44,101 @@ const (
 
 // book is the ledger of some days.
 type book struct {
-	rows   map[int][]limit.Row
-	sums   map[DayBy]Sum // of past days, for a person who sees all
-	totals map[int]Use   // that were asked for
+	rows   map[int][]limit.Row // of some teams
+	sums   map[DayBy]Sum       // of all teams, for a person who sees all: of days, and of whole months instead
+	totals map[int]Use         // that were asked for, or are of such months
 }
 
-// each iterates over a day's use by one of the [ways], without tags and keys that have no sum.
-func (b *book) each(day int, by string) iter.Seq[*Row] {
-	if sum, found := b.sums[DayBy{day, by}]; found {
-		return sum.Rows()
+// spans lists what the sums by one of the ways are of: whole months, and the other days.
+func (b *book) spans(days []int, by string) (list []int) {
+	for month, of := range byMonth(days) {
+		if _, found := b.sums[DayBy{month, by}]; found {
+			of = []int{month}
+		}
+		list = append(list, of...)
 	}
-	return func(yield func(*Row) bool) {
-		for i := range b.rows[day] {
-			for row := range rowsOf(&b.rows[day][i], by) {
-				if !yield(row) {
-					return
+	return list
+}
+
+// add adds up use by one of the [ways], without tags and keys that have no sum.
+func (b *book) add(to *adder, days []int, by string) {
+	for _, of := range b.spans(days, by) {
+		sum := b.sums[DayBy{of, by}]
+		for row := range sum.Rows() {
+			to.add(row.Name, &row.Use)
+		}
+		for i := range b.rows[of] {
+			to.addRow(&b.rows[of][i], by)
+		}
+	}
+}
+
+// total returns the use of a day.
+func (b *book) total(day int) (u Use) {
+	if b.totals == nil {
+		b.totals = map[int]Use{}
+		for of, sum := range b.sums {
+			if of.By == "day" { // of a month
+				for row := range sum.Rows() {
+					day, _ := strconv.Atoi(row.Name)
+					b.totals[day] = row.Use
 				}
 			}
 		}
 	}
-}
-
-func (b *book) total(day int) Use {
 	u, added := b.totals[day]
-	if added {
-		return u
+	if !added {
+		var all adder
+		b.add(&all, []int{day}, "endpoint")
+		for i := range all.rows {
+			u.add(&all.rows[i].Use)
+		}
+		b.totals[day] = u
 	}
-	for row := range b.each(day, "endpoint") {
-		u.add(&row.Use)
-	}
-	if b.totals == nil {
-		b.totals = map[int]Use{}
-	}
-	b.totals[day] = u
 	return u
 }
 
-func (b *book) add(to *adder, days []int, by string) {
-	for _, day := range days {
-		for row := range b.each(day, by) {
-			to.add(row.Name, &row.Use)
+// dates are days to be read.
+type dates struct {
+	spans  [][]int // that are added up, each in order
+	others []int   // of which only the totals are needed
+}
+
+// all lists the days, each once.
+func (d dates) all() []int { return sorted(append(slices.Concat(d.spans...), d.others...)) }
+
+// sorted returns days in order, each once.
+func sorted(days []int) []int { return slices.Compact(slices.Sorted(slices.Values(days))) }
+
+// byMonth iterates over days in order, month by month, with the month as yyyymm if it has all of its days, else 0.
+func byMonth(days []int) iter.Seq2[int, []int] {
+	return func(yield func(int, []int) bool) {
+		for rest := days; len(rest) > 0; {
+			month, n := rest[0]/100, 1
+			for n < len(rest) && rest[n]/100 == month {
+				n++
+			}
+			whole := time.Date(month/100, time.Month(month%100+1), 0, 0, 0, 0, 0, time.UTC).Day()
+			if n < whole {
+				month = 0
+			}
+			if !yield(month, rest[:n:n]) {
+				return
+			}
+			rest = rest[n:]
 		}
 	}
 }
 
-// rowsOf iterates over what a ledger row is summed as in one of the [ways], except by day: itself, or its kinds.
-func rowsOf(row *limit.Row, by string) iter.Seq[*Row] {
-	return func(yield func(*Row) bool) {
-		if by != "kind" {
-			yield(&Row{nameOf(row, by), useOf(row)})
-			return
-		}
-		for _, p := range row.Parts() {
-			if !yield(&Row{strings.TrimSpace(p.Kind.String() + " " + p.Size), Use{p.Used, p.Estimated}}) {
-				return
-			}
-		}
+// addRow adds a ledger row, or its kinds.
+func (a *adder) addRow(row *limit.Row, by string) {
+	if by != "kind" {
+		use := useOf(row)
+		a.add(nameOf(row, by), &use)
+		return
+	}
+	for _, p := range row.Parts() {
+		a.add(strings.TrimSpace(p.Kind.String()+" "+p.Size), &Use{p.Used, p.Estimated})
 	}
 }
 
@@ -132,20 +174,20 @@ func partOf(row *limit.Row) string {
 }
 
 // book reads days of one team, or of all teams that a person sees, for adding them up in one way.
-func (l *ledger) book(ctx context.Context, p access.Person, team string, days []int, by string) (book, error) {
+func (l *ledger) book(ctx context.Context, p access.Person, team string, d dates, by string) (book, error) {
 	switch {
 	case team != "" && !p.Sees(team):
 		return book{}, ErrAbsent
 	case team != "":
-		return l.rows(ctx, limit.Query{Teams: []string{team}, Days: days})
+		return l.rows(ctx, limit.Query{Teams: []string{team}, Days: d.all()})
 	case !p.SeesAll():
-		return l.rows(ctx, limit.Query{Teams: append([]string{}, p.Teams...), Days: days})
+		return l.rows(ctx, limit.Query{Teams: append([]string{}, p.Teams...), Days: d.all()})
 	case l.kept == nil:
-		return l.rows(ctx, limit.Query{Days: days})
+		return l.rows(ctx, limit.Query{Days: d.all()})
 	case by == "day" || by == "endpoint":
-		return l.house(ctx, days, "endpoint")
+		return l.house(ctx, d, "endpoint")
 	}
-	return l.house(ctx, days, "endpoint", by) // the first is for the totals
+	return l.house(ctx, d, "endpoint", by) // the first is for the totals
 }
 
 // rows reads rows of the ledger by their days.
@@ -162,45 +204,70 @@ func (l *ledger) rows(ctx context.Context, q limit.Query) (book, error) {
 }
 
 // house reads days of all teams.
-func (l *ledger) house(ctx context.Context, days []int, by ...string) (b book, err error) {
-	open, past := l.split(days)
+func (l *ledger) house(ctx context.Context, d dates, by ...string) (b book, err error) {
+	open, _ := l.split(d.all())
+	var past dates
+	_, past.others = l.split(d.others)
+	for _, span := range d.spans {
+		_, days := l.split(span)
+		past.spans = append(past.spans, days)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var today map[DayBy]Sum
 	var reading errgroup.Group
-	reading.Go(func() (err error) { b.rows, err = l.openDays(ctx, open); return err })
+	reading.Go(func() (err error) { today, err = l.openDays(ctx, open, by); return err })
 	reading.Go(func() (err error) { b.sums, err = l.sums(ctx, past, by); return err })
-	return b, reading.Wait()
+	if err := reading.Wait(); err != nil {
+		return book{}, err
+	}
+	maps.Copy(b.sums, today)
+	return b, nil
 }
 
-// openDays reads days that may change, unless they were read a moment ago.
-func (l *ledger) openDays(ctx context.Context, days []int) (map[int][]limit.Row, error) {
-	at, rows := l.now(), map[int][]limit.Row{}
-	var stale []int
+// openDays adds up days that may change. It reads them, unless that was done a moment ago, and adds up what has changed.
+func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
+	at, sums := l.now(), map[DayBy]Sum{}
+	stale := slices.DeleteFunc(slices.Clone(days), func(day int) bool { return l.open[day] != nil && at.Sub(l.open[day].read) < freshFor })
+	if len(stale) > 0 {
+		read, err := l.all.Days(ctx, limit.ScopeTeam, stale)
+		if err != nil {
+			return nil, err
+		}
+		if l.open == nil {
+			l.open = map[int]*openDay{}
+		}
+		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) })
+		for _, day := range stale {
+			if l.open[day] == nil || l.open[day].State != read[day].State {
+				l.open[day] = &openDay{DayRows: read[day], sums: map[string]Sum{}}
+			}
+			l.open[day].read = at
+		}
+	}
 	for _, day := range days {
-		if of := l.open[day]; at.Sub(of.read) < freshFor {
-			rows[day] = of.rows
-		} else {
-			stale = append(stale, day)
+		for _, way := range by {
+			if parts[way] == limit.ScopeTeam {
+				sums[DayBy{day, way}] = l.open[day].sum(way)
+			}
 		}
 	}
-	if len(stale) == 0 {
-		return rows, nil
-	}
-	b, err := l.rows(ctx, limit.Query{Days: stale})
-	if err != nil {
-		return nil, err
-	}
-	kept := map[int]openDay{} // without days that are no longer requested
-	for day, of := range l.open {
-		if at.Sub(of.read) < freshFor {
-			kept[day] = of
+	return sums, nil
+}
+
+func (d *openDay) sum(by string) Sum {
+	sum, made := d.sums[by]
+	if !made {
+		var a adder
+		for _, rows := range d.Teams {
+			for i := range rows {
+				a.addRow(&rows[i], by)
+			}
 		}
+		sum = newSum(0, d.read, a.rows, true)
+		d.sums[by] = sum
 	}
-	for _, day := range stale {
-		rows[day], kept[day] = b.rows[day], openDay{b.rows[day], at}
-	}
-	l.open = kept
-	return rows, nil
+	return sum
 }
 
 // split divides days into those that are read from the ledger each time and past ones. Sums are kept as long as the ledger
@@ -243,7 +310,13 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	case l.kept == nil:
 		return nil, nil // byPart reads them
 	default:
-		q.Days, _ = l.split(days)
+		open, _ := l.split(days)
+		read, err := l.all.Days(ctx, q.By, open)
+		var rows []limit.Row
+		for _, of := range read {
+			rows = slices.Concat(rows, slices.Concat(of.Teams...))
+		}
+		return rows, err
 	}
 	if q.Teams != nil && len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil
@@ -268,8 +341,8 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		if l.kept != nil {
 			_, rest = l.split(days)
 		}
-		rest = slices.DeleteFunc(slices.Clone(rest), func(day int) bool {
-			sum := b.sums[DayBy{day, by}]
+		rest = slices.DeleteFunc(b.spans(rest, by), func(of int) bool {
+			sum := b.sums[DayBy{of, by}]
 			for row := range sum.Rows() {
 				byName.add(row.Name, &row.Use)
 			}

@@ -3,7 +3,6 @@ package figures
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -56,14 +55,16 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		return m, fmt.Errorf("%w: from %q to %q by %q", ErrQuery, q.From, q.To, q.By)
 	}
 	now := f.Deps.Now()
-	shown := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, asked))))
-	days := slices.Compact(slices.Sorted(slices.Values(slices.Concat(shown, monthDays(now)))))
+	d := dates{spans: [][]int{asked, before}, others: monthDays(now)}
 	var b book
 	var parted []limit.Row
 	var reading errgroup.Group
-	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, days, q.By); return err })
+	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, d, q.By); return err })
 	if parts[q.By] != limit.ScopeTeam {
-		reading.Go(func() (err error) { parted, err = f.parted(ctx, p, q.Team, q.By, shown); return err })
+		reading.Go(func() (err error) {
+			parted, err = f.parted(ctx, p, q.Team, q.By, sorted(slices.Concat(asked, before)))
+			return err
+		})
 	}
 	if err := reading.Wait(); err != nil {
 		return m, err
@@ -146,18 +147,17 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 		return err
 	}
 	if ids == nil { // all with use on the days
-		used, err := f.book(ctx, p, "", days, "team")
+		used, err := f.book(ctx, p, "", dates{spans: [][]int{days}}, "team")
 		if err != nil {
 			return err
 		}
-		names := map[string]bool{}
-		for _, day := range days {
-			for row := range used.each(day, "team") {
-				names[row.Name] = true
+		var names adder
+		used.add(&names, days, "team")
+		for i := range names.rows {
+			if names.rows[i].Name != "" { // would be all teams
+				ids = append(ids, names.rows[i].Name)
 			}
 		}
-		delete(names, "") // would be all teams
-		ids = slices.Collect(maps.Keys(names))
 	}
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: []string{id}, Days: days})

@@ -35,7 +35,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				s := standOn(t, client)
 				defer s.close()
-				day := rapid.IntRange(-40, 0)
+				day := rapid.IntRange(-75, 0)
 				s.Move(time.Duration(-40*24) * time.Hour)
 				for range 2 {
 					for range rapid.IntRange(0, 12).Draw(rt, "charges") {

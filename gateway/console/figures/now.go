@@ -88,7 +88,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	var b book
 	var reading errgroup.Group
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err })
-	reading.Go(func() (err error) { b, err = f.book(ctx, p, "", []int{day}, "team"); return err })
+	reading.Go(func() (err error) { b, err = f.book(ctx, p, "", dates{spans: [][]int{{day}}}, "team"); return err })
 	if err := reading.Wait(); err != nil {
 		return nil, all, 0, err
 	}

@@ -57,7 +57,7 @@ type stand struct {
 	account, tag, key string // of the next charges
 	endpoint          policy.Endpoint
 	kept              Keeper
-	versions          func(ctx context.Context, days []int) ([]uint64, error)
+	house             House
 	client            redis.UniversalClient
 	close             func() // before the end of the test
 }
@@ -99,7 +99,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
 		s.close = sync.OnceFunc(func() { _ = f.Close(context.Background()) })
 		t.Cleanup(s.close)
-		s.accounts, s.versions = f, f.Versions
+		s.accounts, s.house = f, f
 	}
 	var err error
 	if s.file, err = teams.Parse([]byte(someTeams)); err != nil {
@@ -115,7 +115,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Versions: s.versions,
+		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, House: s.house,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 	"sluice/policy/limit"
 )
 
-// Sums of past days are kept. A change of such a day increments its version in the ledger, so that its sums are made again. They
-// are made ahead, by one replica at a time, one day after another, the newest first.
+// Sums of past days are kept, and of their months, so that a year is twelve sums. A change of such a day increments its version in the
+// ledger, so that its sums are made again, and those of its month from them. They are made ahead, by one replica at a time, one day after
+// another, the newest first.
 const (
 	patience  = 60 * time.Millisecond // how long a reader makes missing sums, before it is asked to retry
 	firstLook = 3 * time.Second       // after the start
@@ -34,18 +36,47 @@ func (e *AddingError) Error() string {
 	return fmt.Sprintf("the sums of %d of %d days are being made", e.Missing, e.Days)
 }
 
-// sums returns the sums of past days. It makes a few missing ones.
-func (l *ledger) sums(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
-	if len(days) == 0 {
-		return nil, nil
+// sums returns the sums of past days, of whole months instead of their days where a span has these. It makes a few missing ones.
+func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum, error) {
+	single, months := slices.Clone(d.others), map[int][]int{}
+	for _, days := range d.spans {
+		for month, of := range byMonth(days) {
+			if months[month] = of; month == 0 {
+				single = append(single, of...)
+			}
+		}
 	}
-	sums, versions, err := l.load(ctx, days, by)
+	delete(months, 0)
+	single = sorted(single)
+	if len(single)+len(months) == 0 {
+		return map[DayBy]Sum{}, nil
+	}
+	ofMonth := append(slices.Clone(by), "day")
+	sums, versions, err := l.load(ctx, single, months, ofMonth)
 	if err != nil {
 		return nil, err
 	}
-	missing := slices.DeleteFunc(slices.Clone(days), func(day int) bool {
-		return !slices.ContainsFunc(by, func(by string) bool { return isStale(sums, DayBy{day, by}, versions) })
-	})
+	var stale, apart []int // months, and days of months whose sums cannot be taken
+	for month, of := range months {
+		if lacks(sums, month, ofMonth, versions) {
+			stale = append(stale, month)
+		}
+		whole := true
+		for _, way := range ofMonth {
+			whole = whole && sums[DayBy{month, way}].Whole
+		}
+		if !whole || slices.Contains(stale, month) {
+			apart = append(apart, of...)
+		}
+	}
+	if len(apart) > 0 {
+		more, err := l.kept.Load(ctx, apart, by)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(sums, more)
+	}
+	missing := slices.DeleteFunc(sorted(slices.Concat(single, apart)), func(day int) bool { return !lacks(sums, day, by, versions) })
 	for begun, n := l.now(), 2; len(missing) > 0; n = min(2*n, readAtOnce) {
 		some := missing[:min(n, len(missing))]
 		made, err := l.make(ctx, some, versions)
@@ -60,10 +91,52 @@ func (l *ledger) sums(ctx context.Context, days []int, by []string) (map[DayBy]S
 			case l.wake <- struct{}{}:
 			default: // it will look
 			}
-			return nil, &AddingError{len(missing), len(days)}
+			return nil, &AddingError{len(missing), len(versions) - len(months)}
 		}
 	}
+	made := map[DayBy]Sum{}
+	for _, month := range stale {
+		maps.Copy(made, l.addUp(month, months[month], sums, ofMonth, versions))
+	}
+	if len(made) > 0 {
+		_ = l.kept.Save(ctx, made)
+		maps.Copy(sums, made)
+	}
+	maps.DeleteFunc(sums, func(of DayBy, sum Sum) bool { return months[of.Day] != nil && !sum.Whole }) // its days are there
 	return sums, nil
+}
+
+// addUp adds the sums of a month's days up. If a day has none, neither has the month.
+func (l *ledger) addUp(month int, days []int, sums map[DayBy]Sum, by []string, versions map[int]uint64) map[DayBy]Sum {
+	made := map[DayBy]Sum{}
+	for _, way := range by {
+		of, all, whole := way, adder{}, true
+		if way == "day" {
+			of = "endpoint"
+		}
+		for _, day := range days {
+			sum := sums[DayBy{day, of}]
+			whole = whole && sum.Whole && !isStale(sums, DayBy{day, of}, versions)
+			for row := range sum.Rows() {
+				name := row.Name
+				if way == "day" {
+					name = strconv.Itoa(day)
+				}
+				all.add(name, &row.Use)
+			}
+		}
+		if !whole {
+			all.rows = nil
+		}
+		slices.SortFunc(all.rows, compareName)
+		made[DayBy{month, way}] = newSum(versions[month], l.now(), all.rows, whole)
+	}
+	return made
+}
+
+// lacks reports whether a day or month has not all of some sums.
+func lacks(sums map[DayBy]Sum, of int, by []string, versions map[int]uint64) bool {
+	return slices.ContainsFunc(by, func(by string) bool { return isStale(sums, DayBy{of, by}, versions) })
 }
 
 // isStale reports whether a sum is missing, or is of another version of its day.
@@ -72,21 +145,30 @@ func isStale(sums map[DayBy]Sum, of DayBy, versions map[int]uint64) bool {
 	return !found || sum.Version != versions[of.Day]
 }
 
-// load reads the stored sums of days, and the days' versions.
-func (l *ledger) load(ctx context.Context, days []int, by []string) (sums map[DayBy]Sum, versions map[int]uint64, err error) {
-	var reading errgroup.Group
-	reading.Go(func() (err error) { sums, err = l.kept.Load(ctx, days, by); return err })
-	reading.Go(func() (err error) { versions, err = l.versionsOf(ctx, days); return err })
-	return sums, versions, reading.Wait()
-}
-
-func (l *ledger) versionsOf(ctx context.Context, days []int) (map[int]uint64, error) {
-	versions := make(map[int]uint64, len(days))
-	list, err := l.versions(ctx, days)
-	for i, version := range list {
-		versions[days[i]] = version
+// load reads the stored sums of days and of months, whose days are given, and the versions of all of these.
+func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by []string) (sums map[DayBy]Sum, versions map[int]uint64, err error) {
+	spans, all := slices.Clone(days), slices.Clone(days)
+	for month, of := range months {
+		spans, all = append(spans, month), append(all, of...)
 	}
-	return versions, err
+	all = sorted(all)
+	versions = make(map[int]uint64, len(all)+len(months))
+	var reading errgroup.Group
+	reading.Go(func() (err error) { sums, err = l.kept.Load(ctx, spans, by); return err })
+	reading.Go(func() error {
+		list, err := l.all.Versions(ctx, all)
+		for i, version := range list {
+			versions[all[i]] = version
+		}
+		return err
+	})
+	err = reading.Wait()
+	for month, of := range months {
+		for _, day := range of {
+			versions[month] += versions[day]
+		}
+	}
+	return sums, versions, err
 }
 
 // make adds up days of the ledger. The versions were read before.
@@ -116,9 +198,7 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 				if part := partOf(row); part != by && (part != "" || parts[by] != limit.ScopeTeam) {
 					continue
 				}
-				for of := range rowsOf(row, by) {
-					added[DayBy{row.Day, by}].add(of.Name, &of.Use)
-				}
+				added[DayBy{row.Day, by}].addRow(row, by)
 			}
 		}
 	}
@@ -153,9 +233,12 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 	case parts[by] != limit.ScopeTeam && len(rows) > mostParts:
 		rows, whole = nil, false
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) }) // days have much the same names
+	slices.SortFunc(rows, compareName)
 	return newSum(version, made, rows, whole)
 }
+
+// compareName puts the rows of sums in the order of their names: days have much the same ones.
+func compareName(a, b Row) int { return strings.Compare(a.Name, b.Name) }
 
 // run makes sums until ctx ends.
 func (l *ledger) run(ctx context.Context) {
@@ -188,12 +271,12 @@ func (l *ledger) maintain(ctx context.Context) time.Duration {
 	if leads, err := l.kept.Lead(ctx, leadFor); err != nil || !leads {
 		return leadFor
 	}
-	for _, day := range due {
+	for _, of := range due {
 		begun := l.now()
 		if !begun.Before(until) {
 			return leadsLess
 		}
-		sums, err := l.make(ctx, []int{day}, versions)
+		sums, err := l.renew(ctx, of, versions)
 		if err == nil {
 			err = l.kept.Save(ctx, sums)
 		}
@@ -209,26 +292,49 @@ func (l *ledger) maintain(ctx context.Context) time.Duration {
 	return leadFor
 }
 
-// due lists the past days whose sum is missing or of another version, and some whose sums are old. If a version changes
-// meanwhile, the sum is merely stale, and is made again.
+// renew makes the sums of a day from its ledger, or those of a month from its days.
+func (l *ledger) renew(ctx context.Context, of int, versions map[int]uint64) (map[DayBy]Sum, error) {
+	if of > 999999 {
+		return l.make(ctx, []int{of}, versions)
+	}
+	days := daysOf(of)
+	sums, err := l.kept.Load(ctx, days, summed)
+	return l.addUp(of, days, sums, append(slices.Clone(summed), "day"), versions), err
+}
+
+// due lists the past days whose sum is missing or of another version, and some whose sums are old; without the former also the months whose
+// sum is missing, of another version or not newer than those of its days. If a version changes meanwhile, the sum is merely stale, and is made again.
 func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, err error) {
 	_, past := l.split(lastDays(l.now(), limit.LedgerDays))
+	months := map[int][]int{}
+	for month, of := range byMonth(past) {
+		months[month] = of
+	}
+	delete(months, 0)
 	slices.Reverse(past)
 	newest := []string{"endpoint", "account"} // a version before has no sums by account
-	sums, versions, err := l.load(ctx, past, newest)
+	sums, versions, err := l.load(ctx, past, months, newest)
 	if err != nil {
 		return nil, nil, err
 	}
 	var aged []int
-	made := func(day int) time.Time { return sums[DayBy{day, "endpoint"}].Made }
+	made := func(of int) time.Time { return sums[DayBy{of, "endpoint"}].Made }
 	for _, day := range past {
 		switch {
-		case slices.ContainsFunc(newest, func(by string) bool { return isStale(sums, DayBy{day, by}, versions) }):
+		case lacks(sums, day, newest, versions):
 			list = append(list, day)
 		case l.now().Sub(made(day)) >= ageing:
 			aged = append(aged, day)
 		}
 	}
 	slices.SortStableFunc(aged, func(a, b int) int { return made(a).Compare(made(b)) })
-	return append(list, aged[:min(len(aged), agedOnce)]...), versions, nil
+	renewed := aged[:min(len(aged), agedOnce)]
+	if len(list) == 0 {
+		for month, days := range months {
+			if lacks(sums, month, newest, versions) || slices.ContainsFunc(days, func(day int) bool { return !made(month).After(made(day)) }) {
+				renewed = append(renewed, month)
+			}
+		}
+	}
+	return append(list, renewed...), versions, nil
 }

@@ -93,6 +93,15 @@ func dayOf(at time.Time) int {
 	return at.Year()*10000 + int(at.Month())*100 + at.Day()
 }
 
+// daysOf lists the days of a month, yyyymm.
+func daysOf(month int) (days []int) {
+	first := time.Date(month/100, time.Month(month%100), 1, 0, 0, 0, 0, time.UTC)
+	for day := first; day.Month() == first.Month(); day = day.AddDate(0, 0, 1) {
+		days = append(days, dayOf(day))
+	}
+	return days
+}
+
 // lastDays lists the days before a moment and its own, the oldest first.
 func lastDays(at time.Time, n int) []int {
 	days := make([]int, n)

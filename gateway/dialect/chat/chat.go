@@ -23,10 +23,10 @@ func Read(body []byte, models *conversation.Models) (*conversation.Request, erro
 type chat struct {
 	model      []byte
 	messages   []byte
-	found      survey // in the messages
-	options    []byte // stream_options
-	effort     []byte // reasoning_effort
-	thinking   bool   // enable_thinking is given, which overrules reasoning_effort
+	found      conversation.Found // in the messages
+	options    []byte             // stream_options
+	effort     []byte             // reasoning_effort
+	thinking   bool               // enable_thinking is given, which overrules reasoning_effort
 	stream     bool
 	usage      bool // stream_options.include_usage
 	limits     int  // how many of max_tokens and max_completion_tokens are given
@@ -40,8 +40,8 @@ type chat struct {
 // objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
 func (c *chat) read(body []byte) error {
 	var stream []byte
-	err := conversation.Members(body, map[string]*[]byte{
-		"model": &c.model, "messages": &c.messages, "stream": &stream, "stream_options": &c.options, "reasoning_effort": &c.effort,
+	err := conversation.Members(body, conversation.Places{
+		{"model", &c.model}, {"messages", &c.messages}, {"stream", &stream}, {"stream_options", &c.options}, {"reasoning_effort", &c.effort},
 	}, c.member)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *chat) read(body []byte) error {
 	if c.stream, err = conversation.Boolean("stream", stream); err != nil {
 		return err
 	}
-	c.found = surveyMessages(c.messages)
+	c.found = conversation.Survey(c.messages, "image_url")
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (c *chat) required() error {
 // write writes the service's request. size is the length of the client's body.
 func (c *chat) write(size int, models *conversation.Models) (*conversation.Request, error) {
 	r := &conversation.Request{Model: string(rawjson.Decoded(c.model)), Stream: c.stream, Dialect: &Answer{usage: c.usage}}
-	if c.found.messages > conversation.MostTurns {
+	if c.found.Turns > conversation.MostTurns {
 		return nil, conversation.BadRequest("messages", "messages: more than %d were given.", conversation.MostTurns)
 	}
 	if err := c.required(); err != nil {
@@ -193,7 +193,7 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 			p.Value = models.Lower(models.Service(r.Model), string(p.Name), p.Value, &c.warnings)
 		}
 	}
-	d, err := models.Draft(r, c.found.images, size+256+32*c.found.messages, 0)
+	d, err := models.Draft(r, c.found.Images, size+256+32*c.found.Turns, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -6,23 +6,6 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// survey is what must be known of the messages before they are written.
-type survey struct {
-	messages int
-	images   bool // a message has a part of the type image_url
-}
-
-func surveyMessages(messages []byte) (found survey) {
-	for r := rawjson.Array(messages); r.Element(); found.messages++ {
-		for r.Open('{'); r.Member(); {
-			if string(r.Name) == "content" && r.Kind() == '[' {
-				found.images = conversation.HasPart(&r, "image_url") || found.images
-			}
-		}
-	}
-	return found
-}
-
 // writeMessages writes the messages as turns. They keep their indexes, because refusals name them.
 func writeMessages(d *conversation.Draft, messages []byte) error {
 	return conversation.Each("messages", messages, func(r *strictjson.Reader) error {
@@ -38,39 +21,29 @@ type message struct {
 }
 
 func (m *message) write(r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "A message must be an object.")
-	}
 	m.draft.Open()
-	r.Open('{')
-	var seen strictjson.Once
-	for seen.Next(r) {
-		if err := m.member(r.Name, r); err != nil {
-			return err
-		}
+	if err := conversation.Fields(r, "A message", nil, m.member); err != nil {
+		return err
 	}
-	switch {
-	case seen.Fault != "":
-		return conversation.RefusedName(&seen, r.Name)
-	case !m.role:
+	if !m.role {
 		return conversation.BadRequest("role", "A message must have a role.")
 	}
 	m.draft.Close() // an assistant's message with tool calls may have no content
 	return nil
 }
 
-func (m *message) member(name []byte, r *strictjson.Reader) (err error) {
+func (m *message) member(name, value []byte) error {
 	switch string(name) {
 	case "role":
-		return m.readRole(r.Value())
+		return m.readRole(value)
 	case "content":
-		return writeContent(m.draft, r)
+		return writeContent(m.draft, value)
 	case "refusal", "function_call", "audio":
 		return conversation.BadRequest(string(name), "A message's %s is not supported.", name)
 	case "annotations", "parsed": // clients send an answer back with all its members
 		return nil
 	}
-	m.draft.Member(name, r.Value())
+	m.draft.Member(name, value)
 	return nil
 }
 
@@ -93,10 +66,10 @@ func (m *message) readRole(value []byte) error {
 }
 
 // writeContent writes a message's content.
-func writeContent(d *conversation.Draft, r *strictjson.Reader) error {
-	switch r.Kind() {
+func writeContent(d *conversation.Draft, value []byte) error {
+	switch rawjson.Kind(value) {
 	case '"':
-		d.Text(r.Value(), nil)
+		d.Text(value, nil)
 		d.EndContent()
 		return nil
 	case '[':
@@ -104,7 +77,7 @@ func writeContent(d *conversation.Draft, r *strictjson.Reader) error {
 		return conversation.BadRequest("content", "A message's content must be a string or an array of parts.")
 	}
 	d.Say()
-	err := conversation.Each("content", r.Value(), func(r *strictjson.Reader) error {
+	err := conversation.Each("content", value, func(r *strictjson.Reader) error {
 		var p part
 		return p.write(d, r)
 	})
@@ -122,17 +95,12 @@ type part struct {
 
 // read reads the members of a part, which is a text or an image.
 func (p *part) read(r *strictjson.Reader) error {
-	if r.Kind() != '{' {
-		return conversation.BadRequest("", "A part of a content must be an object.")
-	}
-	r.Open('{')
-	var seen strictjson.Once
-	for seen.Next(r) {
-		p.member(r.Name, r)
-	}
+	var object []byte // {url, detail}; the service has no counterpart of detail
+	err := conversation.Fields(r, "A part of a content", conversation.Places{{"type", &p.word}, {"text", &p.text}, {"image_url", &object}}, p.other)
+	p.url = rawjson.Find(object, "url")
 	switch image := rawjson.IsWord(p.word, "image_url"); {
-	case seen.Fault != "":
-		return conversation.RefusedName(&seen, r.Name)
+	case err != nil:
+		return err
 	case image && !rawjson.IsString(p.url):
 		return conversation.BadRequest("image_url", "image_url must be an object with a url.")
 	case image:
@@ -148,21 +116,9 @@ func (p *part) read(r *strictjson.Reader) error {
 	return conversation.BadRequest("type", "A part of a content must have a type.")
 }
 
-func (p *part) member(name []byte, r *strictjson.Reader) {
-	switch string(name) {
-	case "type":
-		p.word = r.Value()
-	case "text":
-		p.text = r.Value()
-	case "image_url": // {url, detail}; the service has no counterpart of detail
-		for r.Open('{'); r.Member(); {
-			if string(r.Name) == "url" {
-				p.url = r.Value()
-			}
-		}
-	default:
-		p.others.Add(name, r.Value())
-	}
+func (p *part) other(name, value []byte) error {
+	p.others.Add(name, value)
+	return nil
 }
 
 // write reads a part and adds it to the content.

@@ -6,42 +6,6 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// survey is what must be known of the messages before they are written.
-type survey struct {
-	blocks int // and messages
-	images bool
-	inputs int // bytes of the inputs of tools, which grow as they become JSON inside of a string
-}
-
-func surveyMessages(messages []byte) (found survey) {
-	for r := rawjson.Array(messages); r.Element(); found.blocks++ {
-		for r.Open('{'); r.Member(); {
-			if string(r.Name) == "content" && r.Kind() == '[' {
-				found.look(&r)
-			}
-		}
-	}
-	return found
-}
-
-// look looks into the blocks of a message or of a tool's result.
-func (s *survey) look(r *strictjson.Reader) {
-	for r.Open('['); r.Element(); s.blocks++ {
-		for r.Open('{'); r.Member(); {
-			switch string(r.Name) {
-			case "type":
-				s.images = rawjson.IsWord(r.Value(), "image") || s.images
-			case "input":
-				s.inputs += len(r.Value())
-			case "content":
-				if r.Kind() == '[' {
-					s.look(r)
-				}
-			}
-		}
-	}
-}
-
 // block is a block of a content, with raw values.
 type block struct {
 	word, text, source []byte
@@ -50,9 +14,16 @@ type block struct {
 }
 
 func (b *block) read(r *strictjson.Reader) error {
-	return conversation.Fields(r, "A block of a content", map[string]*[]byte{
-		"type": &b.word, "text": &b.text, "source": &b.source, "id": &b.id, "name": &b.name, "input": &b.input, "tool_use_id": &b.of, "content": &b.content,
-	})
+	return conversation.Fields(r, "A block of a content", conversation.Places{
+		{"type", &b.word},
+		{"text", &b.text},
+		{"source", &b.source},
+		{"id", &b.id},
+		{"name", &b.name},
+		{"input", &b.input},
+		{"tool_use_id", &b.of},
+		{"content", &b.content},
+	}, nil)
 }
 
 func (q *request) writeTurns(d *conversation.Draft) error {
@@ -69,7 +40,7 @@ func (q *request) writeTurns(d *conversation.Draft) error {
 
 func writeMessage(d *conversation.Draft, r *strictjson.Reader) error {
 	var role, content []byte
-	if err := conversation.Fields(r, "A message", map[string]*[]byte{"role": &role, "content": &content}); err != nil {
+	if err := conversation.Fields(r, "A message", conversation.Places{{"role", &role}, {"content", &content}}, nil); err != nil {
 		return err
 	}
 	switch {
@@ -133,8 +104,9 @@ func eachBlock(member string, content []byte, take func(b *block) error) error {
 	default:
 		return conversation.BadRequest(member, "%s must be a string or an array of blocks.", member)
 	}
+	var b block
 	return conversation.Each(member, content, func(r *strictjson.Reader) error {
-		var b block
+		b = block{}
 		if err := b.read(r); err != nil {
 			return err
 		}

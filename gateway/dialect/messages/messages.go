@@ -36,8 +36,8 @@ func read(body []byte, models *conversation.Models, bounded bool) (*conversation
 // request is a request in Anthropic's terms. Values are raw; nil: absent.
 type request struct {
 	model, system, messages []byte
-	found                   survey // in the messages
-	most                    []byte // max_tokens
+	found                   conversation.Found // in the messages
+	most                    []byte             // max_tokens
 	temperature, topP, topK []byte
 	stop                    []byte // stop_sequences
 	thinking                []byte
@@ -51,9 +51,19 @@ type request struct {
 
 func (q *request) read(body []byte) error {
 	var stream []byte
-	err := conversation.Members(body, map[string]*[]byte{
-		"model": &q.model, "system": &q.system, "messages": &q.messages, "max_tokens": &q.most, "temperature": &q.temperature, "top_p": &q.topP,
-		"top_k": &q.topK, "stop_sequences": &q.stop, "thinking": &q.thinking, "tools": &q.toolList, "tool_choice": &q.choice, "stream": &stream,
+	err := conversation.Members(body, conversation.Places{
+		{"model", &q.model},
+		{"system", &q.system},
+		{"messages", &q.messages},
+		{"max_tokens", &q.most},
+		{"temperature", &q.temperature},
+		{"top_p", &q.topP},
+		{"top_k", &q.topK},
+		{"stop_sequences", &q.stop},
+		{"thinking", &q.thinking},
+		{"tools", &q.toolList},
+		{"tool_choice", &q.choice},
+		{"stream", &stream},
 	}, unsent)
 	if err != nil {
 		return err
@@ -80,7 +90,7 @@ func (q *request) check() error {
 	if rawjson.Kind(q.messages) != '[' {
 		return conversation.BadRequest("messages", "messages: an array of messages is needed.")
 	}
-	if q.found = surveyMessages(q.messages); q.found.blocks > conversation.MostTurns {
+	if q.found = conversation.Survey(q.messages, "image"); q.found.Turns+q.found.Parts > conversation.MostTurns {
 		return conversation.BadRequest("messages", "messages: more than %d messages and blocks were given.", conversation.MostTurns)
 	}
 	switch kind := rawjson.Find(q.thinking, "type"); {
@@ -103,7 +113,7 @@ func (q *request) thinks() bool {
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
 	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream, Dialect: new(Answer)}
 	q.most = models.Lower(models.Service(r.Model), "max_tokens", q.most, &q.warnings)
-	d, err := models.Draft(r, q.found.images, size+512+128*(q.found.blocks+len(q.tools))+2*q.found.inputs, 0)
+	d, err := models.Draft(r, q.found.Images, size+512+128*(q.found.Turns+q.found.Parts+len(q.tools))+2*q.found.Inputs, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +161,9 @@ func (q *request) readTools() error {
 func (q *request) readTool(r *strictjson.Reader) error {
 	var kind []byte
 	var it conversation.Tool
-	err := conversation.Fields(r, "A tool", map[string]*[]byte{
-		"type": &kind, "name": &it.Name, "description": &it.Description, "input_schema": &it.Parameters,
-	})
+	err := conversation.Fields(r, "A tool", conversation.Places{
+		{"type", &kind}, {"name", &it.Name}, {"description", &it.Description}, {"input_schema", &it.Parameters},
+	}, nil)
 	switch {
 	case err != nil:
 		return err

@@ -6,33 +6,6 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// survey is what must be known of the input before it is written.
-type survey struct {
-	items  int
-	images bool // an item has a part of the type input_image
-	inputs int  // bytes of the inputs of custom tools, which grow as they become JSON inside of a string
-}
-
-func surveyInput(input []byte) (found survey) {
-	if rawjson.IsString(input) {
-		found.items = 1
-		return found
-	}
-	for r := rawjson.Array(input); r.Element(); found.items++ {
-		for r.Open('{'); r.Member(); {
-			switch string(r.Name) {
-			case "content", "output":
-				if r.Kind() == '[' {
-					found.images = conversation.HasPart(&r, "input_image") || found.images
-				}
-			case "input":
-				found.inputs += len(r.Value())
-			}
-		}
-	}
-	return found
-}
-
 // turns writes items as turns. Calls of tools, and the message before them, are one turn of the assistant.
 type turns struct {
 	draft *conversation.Draft
@@ -73,10 +46,17 @@ type inputItem struct {
 }
 
 func (it *inputItem) read(r *strictjson.Reader) error {
-	return conversation.Fields(r, "An item", map[string]*[]byte{
-		"type": &it.word, "role": &it.role, "content": &it.content, "call_id": &it.id, "name": &it.name, "namespace": &it.namespace,
-		"arguments": &it.arguments, "input": &it.customInput, "output": &it.output,
-	})
+	return conversation.Fields(r, "An item", conversation.Places{
+		{"type", &it.word},
+		{"role", &it.role},
+		{"content", &it.content},
+		{"call_id", &it.id},
+		{"name", &it.name},
+		{"namespace", &it.namespace},
+		{"arguments", &it.arguments},
+		{"input", &it.customInput},
+		{"output", &it.output},
+	}, nil)
 }
 
 func (t *turns) writeItem(it *inputItem) error {
@@ -165,7 +145,7 @@ func (t *turns) content(member string, value []byte) error {
 // part writes a part: a text or a picture.
 func (t *turns) part(r *strictjson.Reader) error {
 	var word, text, url, file []byte
-	err := conversation.Fields(r, "A part of a content", map[string]*[]byte{"type": &word, "text": &text, "image_url": &url, "file_id": &file})
+	err := conversation.Fields(r, "A part of a content", conversation.Places{{"type", &word}, {"text", &text}, {"image_url", &url}, {"file_id", &file}}, nil)
 	switch kind, picture := rawjson.Decoded(word), rawjson.IsWord(word, "input_image"); {
 	case err != nil:
 		return err

@@ -23,7 +23,7 @@ func Read(body []byte, models *conversation.Models) (*conversation.Request, erro
 // request is a request in OpenAI's terms. Values are raw; nil: absent.
 type request struct {
 	model, instructions, input []byte
-	found                      survey // in the input
+	found                      conversation.Found // in the input
 	toolList                   []byte
 	tools                      tools
 	choice                     []byte // as the service has it
@@ -38,10 +38,19 @@ type request struct {
 // read reads a request. Members that it does not know are refused: none would reach the service.
 func (q *request) read(body []byte) error {
 	var stream, text, reasoning []byte
-	err := conversation.Members(body, map[string]*[]byte{
-		"model": &q.model, "instructions": &q.instructions, "input": &q.input, "stream": &stream, "tools": &q.toolList, "tool_choice": &q.choice,
-		"max_output_tokens": &q.most, "temperature": &q.temperature, "top_p": &q.topP, "parallel_tool_calls": &q.parallel,
-		"text": &text, "reasoning": &reasoning,
+	err := conversation.Members(body, conversation.Places{
+		{"model", &q.model},
+		{"instructions", &q.instructions},
+		{"input", &q.input},
+		{"stream", &stream},
+		{"tools", &q.toolList},
+		{"tool_choice", &q.choice},
+		{"max_output_tokens", &q.most},
+		{"temperature", &q.temperature},
+		{"top_p", &q.topP},
+		{"parallel_tool_calls", &q.parallel},
+		{"text", &text},
+		{"reasoning", &reasoning},
 	}, unsent)
 	if err != nil {
 		return err
@@ -115,7 +124,7 @@ func (q *request) check() error {
 	case q.format != nil && rawjson.Kind(q.format) != '{':
 		return conversation.BadRequest("text.format", "text.format: an object is needed.")
 	}
-	if q.found = surveyInput(q.input); q.found.items > conversation.MostTurns {
+	if q.found = conversation.Survey(q.input, "input_image"); q.found.Turns > conversation.MostTurns {
 		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
 	}
 	if err := q.tools.read(q.toolList); err != nil {
@@ -129,7 +138,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream}
 	q.most = models.Lower(models.Service(r.Model), "max_output_tokens", q.most, &q.warnings)
 	echoed := 2*len(q.format) + 512
-	d, err := models.Draft(r, q.found.images, size+256+128*q.found.items+2*q.found.inputs+q.tools.room(), echoed)
+	d, err := models.Draft(r, q.found.Images, size+256+128*max(q.found.Turns, 1)+2*q.found.Inputs+q.tools.room(), echoed)
 	if err != nil {
 		return nil, err
 	}

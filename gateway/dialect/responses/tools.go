@@ -39,10 +39,15 @@ func (t *tools) readEach(list, namespace []byte) error {
 func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	it := tool{namespace: namespace}
 	var word, inner, format []byte
-	err := conversation.Fields(r, "A tool", map[string]*[]byte{
-		"type": &word, "name": &it.name, "description": &it.native.Description, "parameters": &it.native.Parameters, "strict": &it.native.Strict,
-		"format": &format, "tools": &inner,
-	})
+	err := conversation.Fields(r, "A tool", conversation.Places{
+		{"type", &word},
+		{"name", &it.name},
+		{"description", &it.native.Description},
+		{"parameters", &it.native.Parameters},
+		{"strict", &it.native.Strict},
+		{"format", &format},
+		{"tools", &inner},
+	}, nil)
 	kind := rawjson.Decoded(word)
 	switch {
 	case err != nil:

@@ -17,6 +17,11 @@ func (l ledgers) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	return l.store.Rows(ctx, q)
 }
 
+// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days.
+func (l ledgers) Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
+	return redisstore.Days(ctx, l.store, by, days)
+}
+
 // Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more
 // than a day after the day's end.
 func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {

@@ -48,6 +48,22 @@ func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limi
 }
 
 func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row, error) {
+	if err := all.readScans(ctx, scans); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(scans, func(a, b *dayScan) int {
+		return cmp.Or(strings.Compare(a.team.id, b.team.id), cmp.Compare(a.day, b.day))
+	})
+	rows := make([]limit.Row, 0, all.count)
+	for _, s := range scans {
+		limit.SortRows(s.rows)
+		rows = append(rows, s.rows...)
+	}
+	return rows, nil
+}
+
+// readScans reads days, each with its rows in any order.
+func (all *reading) readScans(ctx context.Context, scans []*dayScan) error {
 	for rest := scans; len(rest) > 0; {
 		n, fields := 1, rest[0].size
 		for n < len(rest) && fields+rest[n].size <= all.step {
@@ -56,21 +72,15 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 		}
 		for some := slices.Clone(rest[:n]); len(some) > 0; some = slices.DeleteFunc(some, func(s *dayScan) bool { return s.ended }) {
 			if err := all.readSome(ctx, some); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		rest = rest[n:]
 	}
-	slices.SortFunc(scans, func(a, b *dayScan) int {
-		return cmp.Or(strings.Compare(a.team.id, b.team.id), cmp.Compare(a.day, b.day))
-	})
-	rows := make([]limit.Row, 0, all.count)
 	for _, s := range scans {
 		s.addKinds()
-		limit.SortRows(s.rows)
-		rows = append(rows, s.rows...)
 	}
-	return rows, nil
+	return nil
 }
 
 // readEvery reads the ledger of all teams.
@@ -193,17 +203,23 @@ func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err 
 		}
 		rows, err = all.read(ctx, list, q.Days)
 	}
-	switch q.By {
-	case limit.ScopeAccount:
-		rows = limit.ByAccount(rows)
-	case limit.ScopeTag, limit.ScopeKey:
-		rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
-		for i := range rows {
-			rows[i].SetInner(q.By, rows[i].Model)
-			rows[i].Model = ""
-		}
+	if q.By == limit.ScopeAccount {
+		return limit.ByAccount(rows), err
 	}
-	return rows, err
+	return innerRows(rows, q.By), err
+}
+
+// innerRows gives the rows of the ledger of tags or keys their names, which were read as models.
+func innerRows(rows []limit.Row, by limit.ScopeKind) []limit.Row {
+	if by != limit.ScopeTag && by != limit.ScopeKey {
+		return rows
+	}
+	rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
+	for i := range rows {
+		rows[i].SetInner(by, rows[i].Model)
+		rows[i].Model = ""
+	}
+	return rows
 }
 
 // newReading reads the ledger, or that of the scopes of a kind inside the team.

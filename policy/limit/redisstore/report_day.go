@@ -15,6 +15,9 @@ const (
 	heldPart      = "|held"
 )
 
+// fieldsOfRow is how many fields a row has at least, usually: requests, tokens, spend, its kinds.
+const fieldsOfRow = 4
+
 // dayScan is how far a day of a team has been read.
 type dayScan struct {
 	team         *team
@@ -69,7 +72,7 @@ func (all *reading) rowAt(s *dayScan, of string, split int) int {
 	at, known := s.at[of]
 	if !known {
 		if at = len(s.rows); s.at == nil {
-			s.at = make(map[string]int, s.size/8)
+			s.at, s.rows = make(map[string]int, s.size/fieldsOfRow), make([]limit.Row, 0, s.size/fieldsOfRow+1)
 		}
 		s.at[of] = at
 		row := limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])}

@@ -26,6 +26,7 @@ type Store struct {
 	today      dayNow
 	fields     fieldsNow
 	roll       roll
+	days       [limit.TeamScopes]keptDays
 }
 
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
