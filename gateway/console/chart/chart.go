@@ -5,8 +5,10 @@
 package chart
 
 import (
+	"fmt"
 	"html/template"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -27,13 +29,18 @@ type Column struct {
 	Runs  bool      // its time is not over
 }
 
-// Series are the parts of all columns that stand for the same.
-type Series struct{ Class, Name string }
+// Series are the parts of all columns that stand for the same, drawn as one path.
+type Series struct {
+	Class, Name string
+	Path        string // written by [New]
+}
 
 // Figure is a chart with its words.
 type Figure struct {
 	Width, Height int // of the view box
 	Bars          []Bar
+	Series        []Series        // in the order of drawing
+	Hatch         string          // the path over columns whose time is not over; empty: none
 	Linked        bool            // a column is a link
 	Top           float64         // the value at the upper edge, a round number; 0: nothing to draw
 	Label         string          // what it shows, for those who do not see it
@@ -42,21 +49,16 @@ type Figure struct {
 	Legend        []Series
 }
 
-// Bar is one column.
+// Bar is one column and where it begins.
 type Bar struct {
-	X, Width int
-	Parts    []Part
-	Behind   []Part // the ghost; nil: none
+	X int
 	Column
 }
-
-// Part is one part of a column; the lengths are numbers as SVG has them.
-type Part struct{ Class, Y, Height string }
 
 // New computes a chart. name writes what stands below the beginning of a column, whose number it gets; the right edge is that of one
 // more. Whole values have whole numbers at the axis.
 func New(label string, list []Column, whole bool, name func(column int) template.HTML, series ...Series) Figure {
-	f := Figure{Width: max(len(list), 1) * step, Height: height, Label: label, Legend: series}
+	f := Figure{Width: max(len(list), 1) * step, Height: height, Label: label}
 	for _, one := range list {
 		sum := 0.0
 		for _, value := range one.Parts {
@@ -65,9 +67,35 @@ func New(label string, list []Column, whole bool, name func(column int) template
 		f.Top = max(f.Top, sum, one.Ghost)
 	}
 	f.Top = roundUp(f.Top)
+	ghost, paths := "", make([]strings.Builder, len(series))
 	for i, one := range list {
+		x := i * step
 		f.Linked = f.Linked || one.URL != ""
-		f.Bars = append(f.Bars, Bar{i * step, step - gap, f.stack(one.Parts, series), f.stack([]float64{one.Ghost}, []Series{{Class: "ghost"}}), one})
+		f.Bars = append(f.Bars, Bar{x, one})
+		if one.Ghost > 0 {
+			ghost += box(x, step, height, max(one.Ghost/f.Top*height, 1))
+		}
+		if one.Runs {
+			f.Hatch += fmt.Sprintf("M%d 4", x) + strings.Repeat(fmt.Sprintf("h%dm-%d 8", step-gap, step-gap), height/8)
+		}
+		bottom := float64(height)
+		for n := range min(len(one.Parts), len(series)) {
+			if value := one.Parts[n]; value > 0 {
+				high := max(value/f.Top*height, 1) // visible, however small
+				paths[n].WriteString(box(x, step-gap, bottom, high))
+				bottom = max(bottom-high, 0)
+			}
+		}
+	}
+	if ghost != "" {
+		f.Series = append(f.Series, Series{Class: "ghost", Path: ghost})
+	}
+	for n := range series {
+		series[n].Path = paths[n].String()
+	}
+	f.Series, f.Legend = append(f.Series, series...), series
+	if f.Hatch != "" {
+		f.Legend = append(f.Legend, Series{Class: "run", Name: "still running"})
 	}
 	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
 	if whole && math.Mod(f.Top, 2) != 0 {
@@ -82,16 +110,7 @@ func New(label string, list []Column, whole bool, name func(column int) template
 	return f
 }
 
-// stack lays the parts of one column on each other. Parts above zero are visible, however small.
-func (f *Figure) stack(values []float64, series []Series) (parts []Part) {
-	bottom := float64(height)
-	for i, value := range values {
-		if value <= 0 || i >= len(series) {
-			continue
-		}
-		high := max(value/f.Top*height, 1)
-		bottom -= high
-		parts = append(parts, Part{series[i].Class, coordinate(max(bottom, 0)), coordinate(high)})
-	}
-	return parts
+// box is the path of a rectangle that stands on bottom.
+func box(x, width int, bottom, high float64) string {
+	return fmt.Sprintf("M%d %sh%dV%sh-%dz", x, coordinate(bottom), width, coordinate(max(bottom-high, 0)), width)
 }

@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 )
 
 func TestColumnsAreStackedAndScaled(t *testing.T) {
-	list := []Column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b"}, {Title: "c", Parts: []float64{0, 0.001}}}
+	list := []Column{{Title: "a", Parts: []float64{3, 1}}, {Title: "b", Ghost: 2}, {Title: "c", Parts: []float64{0, 0.001}, Runs: true}}
 	c := New("", list, true, place, Series{Class: "used"}, Series{Class: "estimated"})
-	want := []Bar{
-		{X: 0, Width: 8, Column: list[0], Parts: []Part{{Class: "used", Y: "25", Height: "75"}, {Class: "estimated", Y: "0", Height: "25"}}},
-		{X: 10, Width: 8, Column: list[1]},
-		{X: 20, Width: 8, Column: list[2], Parts: []Part{{Class: "estimated", Y: "99", Height: "1"}}},
+	want := []Series{
+		{Class: "ghost", Path: "M10 100h10V50h-10z"},
+		{Class: "used", Path: "M0 100h8V25h-8z"},
+		{Class: "estimated", Path: "M0 25h8V0h-8zM20 100h8V99h-8z"},
 	}
-	if diff := cmp.Diff(want, c.Bars); diff != "" || c.Top != 4 || c.Width != 30 {
+	if diff := cmp.Diff(want, c.Series); diff != "" || c.Top != 4 || c.Width != 30 || len(c.Bars) != 3 || c.Bars[2].X != 20 || !strings.HasPrefix(c.Hatch, "M20 4h8m-8 8h8") {
 		t.Errorf("top %v, width %d, %s", c.Top, c.Width, diff)
 	}
 	if empty := New("", nil, true, place); empty.Top != 0 || empty.Width != 10 {
@@ -108,10 +109,13 @@ func TestNothingIsDrawnOutside(t *testing.T) {
 			t.Fatalf("%+v", b)
 		}
 		parts := rapid.SliceOf(rapid.Float64Range(-5, 1e12)).Draw(t, "parts")
-		for _, bar := range New("", []Column{{Parts: parts}}, false, place, Series{Class: "a"}, Series{Class: "b"}, Series{Class: "c"}).Bars {
-			for _, r := range bar.Parts {
-				if value(t, r.Y) < 0 || value(t, r.Height) < 0 || value(t, r.Height) > height {
-					t.Fatalf("%+v", bar)
+		for _, one := range New("", []Column{{Parts: parts}}, false, place, Series{}, Series{}, Series{}).Series {
+			for box := range strings.SplitSeq(strings.TrimSuffix(one.Path, "z"), "z") {
+				if _, edges, drawn := strings.Cut(box, "M0 "); drawn {
+					bottom, top, _ := strings.Cut(edges, "h8V")
+					if top = strings.TrimSuffix(top, "h-8"); value(t, top) < 0 || value(t, bottom) > height || value(t, top) > value(t, bottom) {
+						t.Fatal(box)
+					}
 				}
 			}
 		}

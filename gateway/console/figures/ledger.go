@@ -69,7 +69,8 @@ func (b *book) total(day int) (u Use) {
 }
 
 func (b *book) add(to *adder, days []int, by string) {
-	for _, day := range days {
+	for n, day := range days {
+		to.on(n)
 		for row := range b.each(day, by) {
 			to.add(row.Name, &row.Use)
 		}
@@ -244,11 +245,12 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 
 // byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
 // part by part: there may be a million rows in each.
-func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int, total Use) (adder, error) {
-	byName := adder{}
+func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted []limit.Row, days []int, total Use) error {
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
 			use := useOf(&rows[i])
+			day, _ := slices.BinarySearch(days, rows[i].Day)
+			byName.on(day)
 			byName.add(nameOf(&rows[i], by), &use)
 		}
 	}
@@ -260,6 +262,8 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		}
 		rest = slices.DeleteFunc(slices.Clone(rest), func(day int) bool {
 			sum := b.sums[DayBy{day, by}]
+			n, _ := slices.BinarySearch(days, day)
+			byName.on(n)
 			for row := range sum.Rows() {
 				byName.add(row.Name, &row.Use)
 			}
@@ -268,7 +272,7 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		for part := range slices.Chunk(rest, readAtOnce) {
 			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, By: parts[by]})
 			if err != nil {
-				return byName, err
+				return err
 			}
 			addRows(rows)
 		}
@@ -278,6 +282,9 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		of := &byName.rows[i].Use
 		rest = Use{rest.Used.Minus(of.Used), rest.Estimated.Minus(of.Estimated)}
 	}
+	kept := byName.days
+	byName.days = nil // no day of the rest is known
 	byName.add(without(by), &rest)
-	return byName, nil
+	byName.days = kept
+	return nil
 }

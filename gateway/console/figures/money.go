@@ -25,11 +25,15 @@ var ways = []string{"day", "team", "model", "endpoint", "account", "tag", "key",
 
 // Money is the spending that a query selects.
 type Money struct {
-	Rows  []Row // by spend, the largest first; by day the newest first
-	Days  []Row // every day from From to To
+	Rows  []Row     // by spend, the largest first; by day the newest first
+	Days  []Row     // every day from From to To
+	Apart [][]int64 // the spend of the first rows, at most [MostApart], on each of Days; nil, or a nil row: not known
 	Total Use
 	Month Month
 }
+
+// MostApart is of how many rows Money has the spend by day.
+const MostApart = 5
 
 // Month is the current month in UTC, in 10⁻⁹ of the currency.
 type Month struct {
@@ -72,18 +76,21 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		m.Total = m.Total.Plus(totals[day])
 	}
 	m.Month = forecast(now, func(day int) int64 { return totals[day].Used[limit.Spend] })
-	byName := adder{}
+	byName := adder{days: &spendDays{days: len(asked)}}
 	switch q.By {
 	case "day":
 		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })
 		slices.Reverse(m.Rows)
 		return m, nil
 	case "tag", "key":
-		byName, err = f.byPart(ctx, q.By, q.Team == "" && p.SeesAll(), &b, parted, asked, m.Total)
+		err = f.byPart(ctx, &byName, q.By, q.Team == "" && p.SeesAll(), &b, parted, asked, m.Total)
 	default:
 		b.add(&byName, asked, q.By)
 	}
 	m.Rows = byName.sorted()
+	for i := range min(len(m.Rows), MostApart) {
+		m.Apart = append(m.Apart, byName.spend(m.Rows[i].Name))
+	}
 	return m, err
 }
 

@@ -337,6 +337,16 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	return m, nil
 }
 
+	if q.By == "day" {
+		return m, nil
+	}
+	for i := range min(len(m.Rows), figures.MostApart) {
+		apart := make([]int64, len(m.Days))
+		for n, d := range m.Days {
+			apart[n] = int64(float64(d.Used[limit.Spend]) * float64(m.Rows[i].Used[limit.Spend]) / float64(m.Total.Used[limit.Spend]))
+		}
+		m.Apart = append(m.Apart, apart)
+	}
 // kindRows divides use by kind.
 func kindRows(total figures.Use) (rows []figures.Row) {
 	if total == (figures.Use{}) {

@@ -97,7 +97,7 @@ func (v *keyView) addUse(in unit.Currency) {
 		}
 	}
 	slices.Reverse(v.Used)
-	v.Spend, v.Requests = daysFigure(v.Days, limit.Spend, in, nil), daysFigure(v.Days, limit.Requests, unit.Currency{}, nil)
+	v.Spend, v.Requests = (&daily{days: v.Days, of: limit.Spend, in: in, today: dayToday(v.At)}).figure(), (&daily{days: v.Days, of: limit.Requests, today: dayToday(v.At)}).figure()
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 

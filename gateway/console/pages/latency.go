@@ -135,7 +135,7 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 	name := whatNames[slices.Index(recent.Whats, recent.What(v.What))]
 	label := fmt.Sprintf("%s of %s in ms, in steps of %s", name, v.Of, stepName(q.Step))
 	v.Figure = chart.New(label, list, false, func(i int) template.HTML { return moment(formClock, q.From.Add(time.Duration(i)*q.Step)) },
-		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"}, chart.Series{Class: "b", Name: "99 of 100"})
+		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"}, chart.Series{Class: "s3", Name: "99 of 100"})
 }
 
 // taskTimes are the queue and run times of tasks in the last hour by model, for people who see all teams; nil: none, or they cannot be read.

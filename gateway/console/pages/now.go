@@ -92,10 +92,8 @@ func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
 		}
 		most = max(most, x.Requests)
 	}
-	f := chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true, func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
+	return chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true, func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
 		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"}, chart.Series{Class: "c", Name: "failed at the service"})
-	f.Legend = append(f.Legend, chart.Series{Class: "run", Name: "still running"})
-	return f
 }
 
 // requestsURL is the address of the requests of some time that fit; to may be zero.

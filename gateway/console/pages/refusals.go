@@ -110,7 +110,7 @@ func refusedFigure(r *figures.Refused, fit url.Values) chart.Figure {
 			}
 		}
 		at := r.From.Add(time.Duration(n) * r.Step)
-		list[n] = chart.Column{At: at, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
+		list[n] = chart.Column{At: at, Runs: n == steps-1, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
 	}
 	var series []chart.Series
 	for i := range apart {

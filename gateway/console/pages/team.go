@@ -13,7 +13,6 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
-	"sluice/policy/unit"
 )
 
 type teamView struct {
@@ -93,7 +92,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	ofDay := func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: id}, "model")
 	}
-	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency(), ofDay), daysFigure(f.Days, limit.Requests, unit.Currency{}, ofDay)
+	v.Spend, v.Requests = (&daily{days: f.Days, of: limit.Spend, in: s.Currency(), today: dayToday(v.At), link: ofDay}).figure(), (&daily{days: f.Days, of: limit.Requests, today: dayToday(v.At), link: ofDay}).figure()
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
 		query.Set("from", f.Days[0].Name)

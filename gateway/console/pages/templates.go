@@ -206,6 +206,9 @@ func spanText(from, to string) string {
 	return first.Format(withYear) + " to " + last.Format(withYear)
 }
 
+// dayToday is the running day, in UTC, as the ledger names it.
+func dayToday(now time.Time) string { return midnight(now).Format(time.DateOnly) }
+
 // midnight returns the start of a moment's day, in UTC.
 func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
