@@ -247,6 +247,9 @@ func (g galleryFigures) Lines(context.Context, access.Person) (map[string]figure
 	for _, line := range figured(g.list) {
 		lines[line.ID] = line.TeamUse
 	}
+	if len(g.now.House) > 0 {
+		lines[""] = figures.TeamUse{Nearest: nearOf(&g.now.House[1])}
+	}
 	return lines, nil
 }
 
@@ -334,9 +337,6 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 		m.Rows = keyUse()
 	}
 	slices.SortFunc(m.Rows, func(a, b figures.Row) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
-	return m, nil
-}
-
 	if q.By == "day" {
 		return m, nil
 	}
@@ -347,6 +347,9 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 		}
 		m.Apart = append(m.Apart, apart)
 	}
+	return m, nil
+}
+
 // kindRows divides use by kind.
 func kindRows(total figures.Use) (rows []figures.Row) {
 	if total == (figures.Use{}) {

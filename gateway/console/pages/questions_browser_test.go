@@ -109,13 +109,13 @@ func TestIsSomethingWrong(t *testing.T) {
 	}
 }
 
-// TestWhoIsNearALimit: Teams by the nearest quota, with per cent, the fullest first.
+// TestWhoIsNearALimit: Teams by the nearest limit, with per cent, the fullest first.
 func TestWhoIsNearALimit(t *testing.T) {
 	t.Parallel()
 	p := begins(t, day(12))
 	p.click("nav a", "Teams")
-	p.click("thead a", "Nearest quota")
-	p.reads("%", "80 % of a quota")
+	p.click("thead a", "Nearest limit")
+	p.reads("%", "80 % of a limit")
 	if got := browsertest.Evaluate[bool](p.ctx, t, `(() => { const all = [...document.querySelectorAll("td.bars small")].map(e => parseInt(e.textContent)).filter(n => !isNaN(n)); return all.length > 3 && all.every((n, i) => i === 0 || n <= all[i - 1]) })()`); !got {
 		t.Error("the list is not in order")
 	}
