@@ -109,7 +109,7 @@ var requestHints = map[string]func(now time.Time) string{
 }
 
 func hintMoment(now time.Time) string {
-	return "Give a time in UTC such as " + now.UTC().Format("2006-01-02T15:04") + "."
+	return "Give a time such as " + now.UTC().Format("2006-01-02T15:04") + "."
 }
 
 // readMoment reads RFC 3339, or the value of a browser's time field, in UTC.

@@ -22,6 +22,19 @@
     }
   }
 
+  // Moments of a filter are typed in the person's own zone, as the list has them, and asked for in UTC.
+  for (const input of document.querySelectorAll("[data-moment]")) {
+    const written = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    const asUTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(input.value) ? (input.value + "T00:00:00").slice(0, 16) + "Z" : input.value;
+    if (!isNaN(new Date(asUTC))) input.value = written(new Date(asUTC));
+    input.placeholder = input.placeholder && written(new Date());
+    for (const zone of input.closest("label").querySelectorAll(".zone")) zone.textContent = "";
+    input.form.addEventListener("submit", () => {
+      const at = new Date(input.value.length === 10 ? input.value + "T00:00" : input.value);
+      if (!isNaN(at)) input.value = at.toISOString();
+    });
+  }
+
   // The column under the pointer, or the one that the arrow keys choose, says its figures in the chart's caption.
   let chosen = -1; // among all columns
   const columns = () => [...document.querySelectorAll(".column")];
