@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -87,7 +89,14 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	if d.Traffic {
 		running.Go(func() { demo.SendTraffic(ctx, base, teams) })
 	}
+	go onEnter(os.Stdin, func() error { return process.console.writeLink(p.stdout) }) // not waited for: a read cannot be interrupted
 	return process.serve(ctx)
+}
+
+// onEnter calls do for each line, until there are no more or it fails. The log of the requests moves the first link out of sight.
+func onEnter(in io.Reader, do func() error) {
+	for lines := bufio.NewScanner(in); lines.Scan() && do() == nil; {
+	}
 }
 
 // hook is where the ends of tasks are told, with a new secret in a folder.

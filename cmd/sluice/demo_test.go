@@ -255,3 +255,16 @@ func TestSimulateWhereNobodyCanListen(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestEnterPrintsAnotherLink, as often as it is pressed, until the input ends.
+func TestEnterPrintsAnotherLink(t *testing.T) {
+	links := 0
+	onEnter(strings.NewReader("\n\nplease\n"), func() error { links++; return nil })
+	if links != 3 {
+		t.Errorf("%d links for 3 lines", links)
+	}
+	onEnter(strings.NewReader("\n\n\n"), func() error { links++; return io.ErrClosedPipe })
+	if links != 4 {
+		t.Error("it goes on although nothing can be printed")
+	}
+}

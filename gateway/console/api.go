@@ -38,6 +38,7 @@ type Traffic interface {
 	Search(ctx context.Context, p access.Person, text string) ([]figures.Found, error)
 	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
 	FaultList(ctx context.Context, p access.Person) []figures.Fault
+	NearList(ctx context.Context, p access.Person, percent int) ([]figures.TeamLine, error)
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
@@ -224,6 +225,7 @@ var routes = []route{
 	{http.MethodGet, "/search", []string{"q"}, search},
 	{http.MethodGet, "/latency", []string{"by", "from", "to", "step"}, latencies},
 	{http.MethodGet, "/faults", nil, faults},
+	{http.MethodGet, "/limits", []string{"percent"}, limits},
 	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},

@@ -36,3 +36,16 @@ func TestFaultsOverHTTP(t *testing.T) {
 		t.Error(a.body)
 	}
 }
+
+// TestLimitsThatAreNear: the nearest of each team, from a percentage on.
+func TestLimitsThatAreNear(t *testing.T) {
+	w := newWorld(t)
+	const want = `[{"team":"ads","limit":"spend-day","percent":90,"used":4.5,"held":0,"most":5}]`
+	if a := w.expect(viewer, "GET /limits", "", http.StatusOK, ""); strings.TrimSpace(a.body) != want {
+		t.Error(a.body)
+	}
+	if a := w.expect(viewer, "GET /limits?percent=91", "", http.StatusOK, ""); strings.TrimSpace(a.body) != "[]" {
+		t.Error(a.body)
+	}
+	w.expect(viewer, "GET /limits?percent=many", "", http.StatusBadRequest, "invalid percent")
+}

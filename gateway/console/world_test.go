@@ -121,6 +121,14 @@ func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fa
 	return []figures.Fault{{Kind: "service", Text: "25 of the last 25 requests failed", Since: &since, Count: 25, Of: 25}, {Kind: "process", Subject: "redis", Text: "away"}}
 }
 
+func (s *someTraffic) NearList(_ context.Context, _ access.Person, percent int) ([]figures.TeamLine, error) {
+	near := &figures.Near{Name: "spend-day", Standing: limit.Standing{Unit: teams.UnitSpend, Period: teams.PeriodDay, Limit: 5_000_000_000, Used: 4_500_000_000}, Percent: 90}
+	if percent > near.Percent {
+		return nil, s.err
+	}
+	return []figures.TeamLine{{ID: "ads", TeamUse: figures.TeamUse{Nearest: near}}}, s.err
+}
+
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
 	s.refused = append(s.refused, q)
 	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err

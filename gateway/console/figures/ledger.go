@@ -63,6 +63,7 @@ func (b *book) spans(days []int, by string) (list []int) {
 // add adds up use by one of the [ways], without tags and keys that have no sum.
 func (b *book) add(to *adder, days []int, by string) {
 	for _, of := range b.spans(days, by) {
+		to.on(days, of)
 		sum := b.sums[DayBy{of, by}]
 		for row := range sum.Rows() {
 			to.add(row.Name, &row.Use)
@@ -326,11 +327,11 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 
 // byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
 // part by part: there may be a million rows in each.
-func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int, total Use) (adder, error) {
-	byName := adder{}
+func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted []limit.Row, days []int, total Use) error {
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
 			if use := useOf(&rows[i]); rows[i].Day >= days[0] && rows[i].Day <= days[len(days)-1] {
+				byName.on(days, rows[i].Day)
 				byName.add(nameOf(&rows[i], by), &use)
 			}
 		}
@@ -342,6 +343,7 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 			_, rest = l.split(days)
 		}
 		rest = slices.DeleteFunc(b.spans(rest, by), func(of int) bool {
+			byName.on(days, of)
 			sum := b.sums[DayBy{of, by}]
 			for row := range sum.Rows() {
 				byName.add(row.Name, &row.Use)
@@ -351,7 +353,7 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		for part := range slices.Chunk(rest, readAtOnce) {
 			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, By: parts[by]})
 			if err != nil {
-				return byName, err
+				return err
 			}
 			addRows(rows)
 		}
@@ -361,6 +363,9 @@ func (l *ledger) byPart(ctx context.Context, by string, all bool, b *book, parte
 		of := &byName.rows[i].Use
 		rest = Use{rest.Used.Minus(of.Used), rest.Estimated.Minus(of.Estimated)}
 	}
+	kept := byName.days
+	byName.days = nil // no day of the rest is known
 	byName.add(without(by), &rest)
-	return byName, nil
+	byName.days = kept
+	return nil
 }

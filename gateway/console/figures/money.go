@@ -25,12 +25,16 @@ var ways = []string{"day", "team", "model", "endpoint", "account", "tag", "key",
 
 // Money is the spending that a query selects.
 type Money struct {
-	Rows  []Row // by spend, the largest first; by day the newest first
-	Days  []Row // every day from From to To
+	Rows  []Row     // by spend, the largest first; by day the newest first
+	Days  []Row     // every day from From to To
+	Apart [][]int64 // the spend of the first rows, at most [MostApart], on each of Days; nil, or a nil row: not known
 	Total Use
 	Month Month
 	Was   *Money // of the days to compare with, without a month; nil: there are none
 }
+
+// MostApart is of how many rows Money has the spend by day.
+const MostApart = 5
 
 // Month is the current month in UTC, in 10⁻⁹ of the currency.
 type Month struct {
@@ -85,18 +89,21 @@ func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted 
 		m.Days = append(m.Days, Row{dayName(day), b.total(day)})
 		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
 	}
-	byName := adder{}
+	byName := adder{days: &spendDays{days: len(days)}}
 	switch by {
 	case "day":
 		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })
 		slices.Reverse(m.Rows)
 		return m, nil
 	case "tag", "key":
-		byName, err = f.byPart(ctx, by, all, b, parted, days, m.Total)
+		err = f.byPart(ctx, &byName, by, all, b, parted, days, m.Total)
 	default:
 		b.add(&byName, days, by)
 	}
 	m.Rows = byName.sorted()
+	for i := range min(len(m.Rows), MostApart) {
+		m.Apart = append(m.Apart, byName.spend(m.Rows[i].Name))
+	}
 	return m, err
 }
 

@@ -152,6 +152,15 @@ func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 	if diff := cmp.Diff([]any{want, wantDays, wantTotal}, []any{gotRows, gotDays, got.Total}); diff != "" {
 		rt.Fatalf("%+v differs from sluice usage:\n%s", q, diff)
 	}
+	for i, apart := range got.Apart {
+		sum := int64(0)
+		for _, n := range apart {
+			sum += n
+		}
+		if apart != nil && sum != got.Rows[i].Used[limit.Spend] {
+			rt.Fatalf("%+v: %s cost %d, by day %d", q, got.Rows[i].Name, got.Rows[i].Used[limit.Spend], sum)
+		}
+	}
 	if len(got.Days) != len(days) {
 		rt.Fatalf("%d days, want %d", len(got.Days), len(days))
 	}

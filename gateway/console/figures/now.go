@@ -41,9 +41,9 @@ type TeamLine struct {
 
 // TeamUse is a team's use today, in UTC.
 type TeamUse struct {
-	Today    Use
-	Refused  int64           // requests refused today
-	Tightest *limit.Standing // the last known quota with the smallest share left; nil: no quota
+	Today   Use
+	Refused int64 // requests refused today
+	Nearest *Near // limit; nil: none, or it is not known
 }
 
 // mostTeams is how many teams Now names.
@@ -72,7 +72,6 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	n.Rate, n.Overhead = pace(minutes, at)
 	n.Known = len(lines)
 	n.Teams = busiest(lines)
-	f.tighten(n.Teams)
 	if house := f.Teams().House; house != nil && p.SeesAll() {
 		n.House = f.Accounts.LastKnown(house.Account).Limits
 	}
@@ -80,7 +79,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	return n, nil
 }
 
-// today returns each team's use of the day without its tightest quota, that of all, and how many requests were refused.
+// today returns each team's use of the day without its nearest limit, that of all, and how many requests were refused.
 func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lines []TeamLine, all Use, refused int64, err error) {
 	teams, every := f.visible(p)
 	ids, day := idsOf(teams), dayOf(at)
@@ -106,25 +105,18 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	return lines, b.total(day), refused, nil
 }
 
-// Lines returns the state of each team that a person sees, by id.
+// Lines returns the state of each team that a person sees, by id, and with an empty id the house's nearest limit.
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
 	list, _, _, err := f.today(ctx, p, f.Deps.Now())
-	f.tighten(list)
-	lines := make(map[string]TeamUse, len(list))
+	f.nearest(ctx, list)
+	lines := make(map[string]TeamUse, len(list)+1)
+	if near := f.houseNear(p, f.Teams().House); near != nil {
+		lines[""] = TeamUse{Nearest: near}
+	}
 	for _, line := range list {
 		lines[line.ID] = line.TeamUse
 	}
 	return lines, err
-}
-
-// tighten fills in the tightest quotas.
-func (f *Figures) tighten(lines []TeamLine) {
-	file := f.Teams()
-	for i := range lines {
-		if team := file.Team(lines[i].ID); team != nil { // else it has just left
-			lines[i].Tightest = tightest(f.Accounts.LastKnown(team).Limits)
-		}
-	}
 }
 
 // busiest returns the teams with the most use, without idle ones.
@@ -134,20 +126,6 @@ func busiest(lines []TeamLine) []TeamLine {
 		return compareUse(Row{a.ID, a.Today}, Row{b.ID, b.Today})
 	})
 	return lines[:min(len(lines), mostTeams)]
-}
-
-// tightest returns the quota with the smallest share left.
-func tightest(limits []limit.Standing) (least *limit.Standing) {
-	for i := range limits {
-		l := &limits[i]
-		if l.Period == "" || l.Limit <= 0 {
-			continue
-		}
-		if least == nil || float64(l.Left)/float64(l.Limit) < float64(least.Left)/float64(least.Limit) {
-			least = l
-		}
-	}
-	return least
 }
 
 // stepsOf adds minutes up into steps without gaps.

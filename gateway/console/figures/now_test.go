@@ -34,7 +34,7 @@ func TestNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := n.Steps
-	n.Steps, n.Teams[1].Tightest = nil, nil
+	n.Steps = nil
 	want := Now{
 		At: s.Now(), Step: time.Minute, Overhead: 400 * time.Microsecond, Rate: 2.5, Refused: 4,
 		Today:  Use{limit.Amounts{2, 401, 0, 14}, limit.Amounts{1, 400, 0, 5}},
@@ -76,14 +76,21 @@ func TestLines(t *testing.T) {
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%d lines, %v; want 3", len(lines), err)
 	}
-	if l := lines["search"]; l.Today.Used[limit.Tokens] != 900 || l.Tightest == nil || l.Tightest.Name() != "tokens-day" || l.Tightest.Left != 100 {
-		t.Errorf("search: %+v, %+v", l, l.Tightest)
+	if n := lines["search"].Nearest; n == nil || n.Name != "tokens" || n.Percent != 100 {
+		t.Errorf("search, whose rate is used up: %+v", n)
 	}
-	if l := lines["shop"]; l.Tightest != nil {
-		t.Errorf("a team without a quota has the tightest %+v", l.Tightest)
+	s.Move(2 * time.Minute)
+	if lines, err = s.figures.Lines(t.Context(), operator); err != nil {
+		t.Fatal(err)
 	}
-	if l := lines["ads"]; l.Tightest == nil || l.Tightest.Left != 10 {
-		t.Errorf("a team that used nothing: %+v", l.Tightest)
+	if n := lines["search"].Nearest; lines["search"].Today.Used[limit.Tokens] != 900 || n == nil || n.Name != "tokens-day" || n.Left != 100 || n.Percent != 90 {
+		t.Errorf("search: %+v, %+v", lines["search"], n)
+	}
+	if n := lines["shop"].Nearest; n != nil {
+		t.Errorf("a team without a limit has the nearest %+v", n)
+	}
+	if n := lines["ads"].Nearest; n == nil || n.Left != 10 || n.Percent != 0 {
+		t.Errorf("a team that used nothing: %+v", n)
 	}
 	if own, err := s.figures.Lines(t.Context(), member); err != nil || len(own) != 1 {
 		t.Errorf("a member sees %d lines, %v", len(own), err)

@@ -27,6 +27,7 @@ const (
 	restTimes = 4                // the pause after each day, as a multiple of its time: Redis and the process serve others too
 	ageing    = 24 * time.Hour   // then a sum is made again, because other tools may have changed the ledger
 	agedOnce  = 4                // of those per look, so that each gets its turn within a day
+	byDayMost = 93               // days of a span that is added up day by day, so that each row's spend by day is known
 )
 
 // AddingError reports that sums of days are missing and being made.
@@ -41,6 +42,9 @@ func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum,
 	single, months := slices.Clone(d.others), map[int][]int{}
 	for _, days := range d.spans {
 		for month, of := range byMonth(days) {
+			if len(days) <= byDayMost {
+				month = 0
+			}
 			if months[month] = of; month == 0 {
 				single = append(single, of...)
 			}

@@ -331,7 +331,8 @@ func TestManyTagsTakeLittleMemory(t *testing.T) {
 	f := New(Deps{Accounts: m, Now: time.Now})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	by, err := f.byPart(t.Context(), "tag", true, &book{}, nil, asked, Use{})
+	by := adder{days: &spendDays{days: len(asked)}}
+	err := f.byPart(t.Context(), &by, "tag", true, &book{}, nil, asked, Use{})
 	runtime.ReadMemStats(&after)
 	if err != nil || len(by.rows) != mostParts+2 {
 		t.Errorf("%d tags, %v", len(by.rows), err)

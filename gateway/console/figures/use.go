@@ -41,6 +41,35 @@ type adder struct {
 	rows []Row
 	at   map[string]int // of the rows, by name
 	next int            // the most likely next row: days have much the same names, in the same order
+	days *spendDays     // nil: spend by day is not kept
+}
+
+// spendDays is the spend of each row of an adder on each of some days.
+type spendDays struct {
+	days, day int       // how many there are; the number of the day whose use is being added
+	of        [][]int64 // by the row, before rows are sorted
+}
+
+// mostByDay is of how many rows spend by day is kept: they may be a million tags.
+const mostByDay = 1000
+
+// spend returns the spend by day of the row of a name; nil: it is not kept.
+func (a *adder) spend(name string) []int64 {
+	if at, known := a.at[name]; known && a.days != nil && at < len(a.days.of) {
+		return a.days.of[at]
+	}
+	return nil
+}
+
+// on says on which of some days the following use was. If that was on none of them, but in a month, spend by day is not known.
+func (a *adder) on(days []int, day int) {
+	if a.days == nil {
+		return
+	}
+	var known bool
+	if a.days.day, known = slices.BinarySearch(days, day); !known {
+		a.days = nil
+	}
 }
 
 // add adds use under a name. Use that was given back on its own day is zero, and is in no report.
@@ -60,6 +89,15 @@ func (a *adder) add(name string, u *Use) {
 		a.next = at
 	}
 	a.rows[a.next].add(u)
+	if d := a.days; d != nil {
+		if a.next == len(d.of) {
+			d.of = append(d.of, make([]int64, d.days))
+		}
+		d.of[a.next][d.day] += u.Used[limit.Spend]
+		if len(d.of) > mostByDay {
+			a.days = nil
+		}
+	}
 	a.next++
 }
 

@@ -46,7 +46,12 @@ func TestTeamsAreSortedAndChosenByTheAddress(t *testing.T) {
 	h := day(12).handler(operator)
 	first := func(path string) string { return textOf(all(all(parse(t, get(t, h, path)), "tbody")[0], "th")[0]) }
 	if a, b := first("/teams?sort=spend"), first("/teams?sort=near"); a != "search" || b == "" {
-		t.Errorf("the first by spend is %s, by its nearest quota %s", a, b)
+		t.Errorf("the first by spend is %s, by its nearest limit %s", a, b)
+	}
+	for _, th := range all(all(parse(t, get(t, h, "/teams")), "thead")[0], "th") {
+		if to := attribute(all(th, "a")[0], "href"); to != "/teams?" && !strings.HasPrefix(to, "/teams?sort=") {
+			t.Errorf("the column %s leads to %q", textOf(th), to)
+		}
 	}
 	root := parse(t, get(t, h, "/teams?sort=refused&only=refused"))
 	sorted := ""

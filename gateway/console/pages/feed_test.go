@@ -43,6 +43,75 @@ func TestALineEndOfATextDoesNotEndAnEvent(t *testing.T) {
 	}
 }
 
+// applied is what a browser makes of a patch.
+func applied(t *testing.T, was part, patch []byte) string {
+	t.Helper()
+	old, is := linesOf(was), []string(nil)
+	for i, line := range strings.Split(strings.TrimSuffix(string(patch), "\n\n"), "\n") {
+		line = strings.TrimPrefix(line, "data: ")
+		var from, count int
+		switch {
+		case i == 0 && line == "patch":
+		case strings.HasPrefix(line, "+"):
+			is = append(is, line[1:])
+		default:
+			if _, err := fmt.Sscanf(line, "=%d %d", &from, &count); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			is = append(is, old[from:from+count]...)
+		}
+	}
+	return strings.Join(is, "\n")
+}
+
+// TestAPatchHasTheChangedLinesAlone: new rows come first, others move, change and go.
+func TestAPatchHasTheChangedLinesAlone(t *testing.T) {
+	row := func(n int) string {
+		return fmt.Sprintf("<tr id=\"r-%d\">\n<td>the request %d, which is long enough</td>\n</tr>\n", n, n)
+	}
+	text := func(rows ...int) part {
+		all := ""
+		for _, n := range rows {
+			all += row(n)
+		}
+		p := part{text: []byte("<table>\n" + all + "</table>\n")}
+		p.event = eventOf(p)
+		return p
+	}
+	was, is := text(9, 8, 7, 6, 5, 4, 3, 2, 1), text(11, 10, 9, 8, 7, 3, 6, 5, 4)
+	patch := patchOf(was, is)
+	if got := applied(t, was, patch); got != strings.TrimSuffix(string(is.text), "\n") || 2*len(patch) > len(is.event) {
+		t.Errorf("%d bytes of %d: %s\n%s", len(patch), len(is.event), patch, got)
+	}
+	if patch := patchOf(was, text(20, 19, 18)); patch != nil {
+		t.Errorf("a part of new rows comes as a patch: %s", patch)
+	}
+}
+
+// TestAFollowerGetsPatchesAfterTheWhole, and one that joins late gets the whole first.
+func TestAFollowerGetsPatchesAfterTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, times := newFeeds(), 0
+		render := func(*http.Request) (part, error) {
+			times++
+			return part{text: fmt.Appendf(nil, "%s\n%d\nend", strings.Repeat("x", 200), times)}, nil
+		}
+		early, late := httptest.NewRecorder(), httptest.NewRecorder()
+		go listen(f, early, "/tasks", "alice", render)
+		time.Sleep(liveEvery + time.Second)
+		go listen(f, late, "/tasks", "alice", render)
+		time.Sleep(liveEvery)
+		synctest.Wait()
+		if got := early.Body.String(); strings.Count(got, "xxx") == 0 || strings.Count(got, strings.Repeat("x", 200)) != 1 || !strings.HasSuffix(got, "data: patch\ndata: =0 1\ndata: +3\ndata: =2 1\n\n") {
+			t.Errorf("the first got %q", got)
+		}
+		if got := late.Body.String(); !strings.HasPrefix(got, opened+"data: xxx") || !strings.HasSuffix(got, "\ndata: +3\ndata: =2 1\n\n") {
+			t.Errorf("the second got %q", got)
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
+
 // opened is what every stream begins with: a comment.
 const opened = ":\n"
 

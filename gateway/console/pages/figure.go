@@ -3,79 +3,93 @@ package pages
 import (
 	"fmt"
 	"html/template"
-	"math"
 
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
-// figure is a chart with its words.
-type figure struct {
-	columns
-	Label      string          // what it shows, for those who do not see it
-	Most, Half string          // values at the upper edge and at half of it, with the unit
-	Below      []template.HTML // names of places, evenly spaced from the left edge to the right one
-	Legend     []legend
+// daily is one unit of daily use that can be drawn.
+type daily struct {
+	days   []figures.Row
+	of     int // the unit
+	in     unit.Currency
+	today  string                  // the day that is not over
+	link   func(day string) string // a day's address; nil: none
+	before []figures.Row           // the days that it is compared with, as ghosts behind
+	names  []string                // what it is divided into; nil: into what is exact and what is estimated
+	apart  [][]int64               // by name and day; the others are the rest
+	others string                  // what the rest is called; empty: there is none
 }
 
-type legend struct{ Class, Name string }
+// partClasses are the classes of what days are divided into.
+var partClasses = [figures.MostApart]string{"s1", "s2", "s3", "s4", "s5"}
 
-// below names five places of a number of steps by the step that begins there.
-func below(steps int, name func(step int) template.HTML) (names []template.HTML) {
-	if steps == 0 {
-		return nil
+const othersClass = "f"
+
+// series names the parts of each day.
+func (d *daily) series() (series []chart.Series) {
+	if d.names == nil {
+		return []chart.Series{{Class: "a", Name: "exact"}, {Class: "e", Name: "estimated"}}
 	}
-	for i := range 5 {
-		names = append(names, name(i*steps/4))
+	for i, name := range d.names {
+		series = append(series, chart.Series{Class: partClasses[i], Name: name})
 	}
-	return names
+	if d.others != "" {
+		series = append(series, chart.Series{Class: othersClass, Name: d.others})
+	}
+	return series
 }
 
-// half returns half of a number of things, 0 if that is not whole.
-func half(top float64) float64 {
-	if top/2 != math.Trunc(top/2) {
-		return 0
+// parts are those of a day, in the order of series, with the words of a tooltip.
+func (d *daily) parts(day int) (amounts []int64, words string) {
+	used, estimated := d.days[day].Used[d.of], d.days[day].Estimated[d.of]
+	if d.names == nil {
+		return []int64{used - estimated, estimated}, fmt.Sprintf(", %s of it estimated", inWords(d.in.Money, d.of, estimated))
 	}
-	return top / 2
-}
-
-// daysFigure draws one unit of daily use, with the estimated part separate. link returns a day's address; nil: none. before are the
-// days that it is compared with, as ghosts behind.
-func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day string) string, before ...figures.Row) figure {
-	list := make([]column, len(days))
-	name, scale, total := string(teams.Units[of]), 1.0, int64(0)
-	if of == limit.Spend {
-		name, scale = currencyOr(in.Word), 1/float64(in.Money.Parts())
-	}
-	named := dayNames(days)
-	for i, d := range days {
-		used, estimated := d.Used[of], d.Estimated[of]
-		total += used
-		list[i] = column{
-			URL:   linkTo(link, d.Name),
-			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(in.Money, of, used), name, inWords(in.Money, of, estimated)),
-			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
-		}
-		if i < len(before) {
-			list[i].Ghost = float64(before[i].Used[of]) * scale
-			list[i].Title += fmt.Sprintf("; %s before, on %s", inWords(in.Money, of, before[i].Used[of]), dayText(before[i].Name))
+	rest := used
+	for i, name := range d.names {
+		n := d.apart[i][day]
+		amounts, rest = append(amounts, n), rest-n
+		if n != 0 {
+			words += fmt.Sprintf(", %s %s", name, inWords(d.in.Money, d.of, n))
 		}
 	}
-	f := figure{
-		columns: newColumns(list, "a", "e"),
-		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(in.Money, of, total)),
-		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
+	if d.others != "" && rest != 0 {
+		words += fmt.Sprintf(", %s %s", d.others, inWords(d.in.Money, d.of, rest))
 	}
-	if len(before) > 0 {
-		f.Legend = append(f.Legend, legend{"ghost", "the days before"})
+	return append(amounts, rest), words
+}
+
+// figure draws it.
+func (d *daily) figure() chart.Figure {
+	list := make([]chart.Column, len(d.days))
+	name, scale, total := string(teams.Units[d.of]), 1.0, int64(0)
+	if d.of == limit.Spend {
+		name, scale = currencyOr(d.in.Word), 1/float64(d.in.Money.Parts())
 	}
-	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
-	if of != limit.Spend {
-		f.Half = axis(half(f.Top))
+	named := dayNames(d.days)
+	for i, day := range d.days {
+		total += day.Used[d.of]
+		amounts, words := d.parts(i)
+		one := &list[i]
+		one.Runs = day.Name == d.today
+		one.URL, one.Title = linkTo(d.link, day.Name), fmt.Sprintf("%s: %s %s%s", named(day), inWords(d.in.Money, d.of, day.Used[d.of]), name, words)
+		for _, n := range amounts {
+			one.Parts = append(one.Parts, float64(n)*scale)
+		}
+		if i < len(d.before) {
+			one.Ghost = float64(d.before[i].Used[d.of]) * scale
+			one.Title += fmt.Sprintf("; %s before, on %s", inWords(d.in.Money, d.of, d.before[i].Used[d.of]), dayText(d.before[i].Name))
+		}
 	}
-	f.Below = below(len(days), func(i int) template.HTML { return dayLabel(named(days[min(i, len(days)-1)])) })
+	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(d.days)), "day"), inWords(d.in.Money, d.of, total))
+	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) }, d.series()...)
+	if len(d.before) > 0 {
+		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
+	}
 	return f
 }
 

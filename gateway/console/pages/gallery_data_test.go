@@ -131,7 +131,7 @@ func tongues() *gallery {
 // figured returns lines without the directory's members.
 func figured(list []teamLine) (lines []figures.TeamLine) {
 	for i := range list {
-		lines = append(lines, figures.TeamLine{ID: list[i].ID, TeamUse: figures.TeamUse{Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest}})
+		lines = append(lines, figures.TeamLine{ID: list[i].ID, TeamUse: figures.TeamUse{Today: list[i].Today, Refused: list[i].Refused, Nearest: nearOf(list[i].Tightest)}})
 	}
 	return lines
 }
@@ -298,4 +298,14 @@ func (g *gallery) house() {
 		{Name: "SLUICE_UPSTREAM_URL", Value: "https://service.example/api/v1", Set: true}, {Name: "SLUICE_UPSTREAM_KEY", Value: "[redacted]", Set: true}, {Name: "SLUICE_LISTEN", Value: ":8080"},
 		{Name: "SLUICE_CLIENT_ORIGINS", Value: ""}, {Name: "SLUICE_POLL_INTERVAL", Value: "5s"},
 	}}
+}
+
+// nearOf is how near a limit is.
+func nearOf(s *limit.Standing) *figures.Near {
+	if s == nil {
+		return nil
+	}
+	n := &figures.Near{Name: s.Name(), Standing: *s}
+	n.Percent = int(100 * (s.Used + s.Held) / max(n.Most(), 1))
+	return n
 }

@@ -247,6 +247,9 @@ func (g galleryFigures) Lines(context.Context, access.Person) (map[string]figure
 	for _, line := range figured(g.list) {
 		lines[line.ID] = line.TeamUse
 	}
+	if len(g.now.House) > 0 {
+		lines[""] = figures.TeamUse{Nearest: nearOf(&g.now.House[1])}
+	}
 	return lines, nil
 }
 
@@ -337,6 +340,16 @@ func (g galleryFigures) Money(ctx context.Context, p access.Person, q figures.Mo
 	if q.Before != nil {
 		was, _ := g.Money(ctx, p, *q.Before)
 		m.Was = &was
+	}
+	if q.By == "day" {
+		return m, nil
+	}
+	for i := range min(len(m.Rows), figures.MostApart) {
+		apart := make([]int64, len(m.Days))
+		for n, d := range m.Days {
+			apart[n] = int64(float64(d.Used[limit.Spend]) * float64(m.Rows[i].Used[limit.Spend]) / float64(m.Total.Used[limit.Spend]))
+		}
+		m.Apart = append(m.Apart, apart)
 	}
 	return m, nil
 }

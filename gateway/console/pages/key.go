@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -30,8 +31,8 @@ type keyView struct {
 	Form      []group
 	Used      []figures.Row // the days with use, the newest first
 	Total     figures.Use
-	Requests  figure
-	Spend     figure
+	Requests  chart.Figure
+	Spend     chart.Figure
 	MoneyURL  string
 	At, Soon  time.Time
 	MonthName string
@@ -96,7 +97,7 @@ func (v *keyView) addUse(in unit.Currency) {
 		}
 	}
 	slices.Reverse(v.Used)
-	v.Spend, v.Requests = daysFigure(v.Days, limit.Spend, in, nil), daysFigure(v.Days, limit.Requests, unit.Currency{}, nil)
+	v.Spend, v.Requests = (&daily{days: v.Days, of: limit.Spend, in: in, today: dayToday(v.At)}).figure(), (&daily{days: v.Days, of: limit.Requests, today: dayToday(v.At)}).figure()
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 

@@ -58,6 +58,9 @@ type part struct {
 	text  []byte
 	over  bool   // it is final
 	event []byte // the event; made once for all followers
+	// number counts the versions of the part, and patch is an event for those who have the version before; nil: it would be no shorter.
+	number int
+	patch  []byte
 }
 
 func newFeeds() *feeds {
@@ -88,11 +91,16 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	out := http.NewResponseController(w)
 	_, _ = w.Write([]byte(":\n")) // a comment, so that the browser knows that it is connected
 	_ = out.Flush()
-	for {
+	for sent := 0; ; {
 		now, changed := f.current(one)
-		if now.text != nil && send(w, out, now) != nil || now.over {
+		event := now.event
+		if now.patch != nil && sent == now.number-1 {
+			event = now.patch
+		}
+		if now.text != nil && send(w, out, event) != nil || now.over {
 			return
 		}
+		sent = now.number
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -101,11 +109,11 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	}
 }
 
-// send writes a part as an event. The deadline is only for this write: on HTTP/2 an expired one ends the stream, even if nothing
+// send writes an event. The deadline is only for this write: on HTTP/2 an expired one ends the stream, even if nothing
 // is being written.
-func send(w http.ResponseWriter, out *http.ResponseController, p part) error {
+func send(w http.ResponseWriter, out *http.ResponseController, event []byte) error {
 	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
-	_, err := w.Write(p.event)
+	_, err := w.Write(event)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -215,7 +223,10 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 		f.mu.Lock()
 		rest := time.Duration(liveTimes*len(f.open)) * time.Since(begun)
 		if err == nil && (made.over || !bytes.Equal(made.text, one.now.text)) {
-			made.event = eventOf(made)
+			made.event, made.number = eventOf(made), one.now.number+1
+			if one.now.number > 0 && !made.over {
+				made.patch = patchOf(one.now, made)
+			}
 			one.now = made
 			close(one.changed)
 			one.changed = make(chan struct{})
@@ -245,10 +256,50 @@ func rendered(r *http.Request, render func(*http.Request) (part, error)) (made p
 // lineEnds are the line ends of texts: a browser takes each for the end of an event's line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
+// linesOf are the lines of a part's event.
+func linesOf(p part) []string {
+	return strings.Split(strings.TrimSuffix(lineEnds.Replace(string(p.text)), "\n"), "\n")
+}
+
+// patchOf writes how a part changed as an event: "patch", then in order "=first count", lines that both have, and "+line", new ones.
+// Lists change in a few rows; the browser has the others. It is nil if the whole part is not twice as long.
+func patchOf(was, is part) []byte {
+	old := linesOf(was)
+	at := make(map[string]int, len(old))
+	for i, line := range old {
+		at[line] = i
+	}
+	b, next, begun := []byte("data: patch\n"), 0, 0 // the old lines from begun to next are the same
+	flush := func() {
+		if next > begun {
+			b = fmt.Appendf(b, "data: =%d %d\n", begun, next-begun)
+		}
+		begun = next
+	}
+	for _, line := range linesOf(is) {
+		from, known := at[line]
+		switch {
+		case next < len(old) && old[next] == line:
+			next++
+		case known:
+			flush()
+			begun, next = from, from+1
+		default:
+			flush()
+			b = append(append(append(b, "data: +"...), line...), '\n')
+		}
+	}
+	flush()
+	if 2*len(b) > len(is.event) {
+		return nil
+	}
+	return append(b, '\n')
+}
+
 // eventOf writes a part as an event without a name, followed by the event "over" if it is.
 func eventOf(p part) []byte {
 	var b []byte
-	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(string(p.text)), "\n"), "\n") {
+	for _, line := range linesOf(p) {
 		b = append(append(append(b, "data: "...), line...), '\n')
 	}
 	b = append(b, '\n')

@@ -176,6 +176,36 @@ func TestTheKeyboardStaysAtItsRow(t *testing.T) {
 	}
 }
 
+// TestAListWaitsWhileItIsReadAndSaysWhatIsNew: paused, or scrolled into; then it goes on with what is there.
+func TestAListWaitsWhileItIsReadAndSaysWhatIsNew(t *testing.T) {
+	t.Parallel()
+	g := day(12)
+	list := &growing{galleryFigures: galleryFigures{g}}
+	deps := g.deps()
+	deps.Figures = list
+	ctx, address := browse(t, as(pages.New(deps), operator))
+	browsertest.Open(ctx, t, address+"/requests")
+	const first = `document.querySelector("#live tbody a").href.endsWith("/requests/fresh")`
+	hold := func(text string) string { return `document.getElementById("hold").textContent === "` + text + `"` }
+	press := func() { browsertest.Evaluate[bool](ctx, t, `(document.getElementById("hold").click(), true)`) }
+	browsertest.Await(ctx, t, hold("Pause"))
+	press()
+	list.grow()
+	browsertest.Await(ctx, t, hold("1 new"))
+	if browsertest.Evaluate[bool](ctx, t, first) {
+		t.Error("the list moved while it was paused")
+	}
+	press()
+	browsertest.Await(ctx, t, first+" && "+hold("Pause"))
+	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("#live").style.minHeight = "300vh", scrollTo(0, 400), true)`)
+	list.mu.Lock()
+	list.requests[0].ID = "second"
+	list.mu.Unlock()
+	browsertest.Await(ctx, t, hold("1 new"))
+	browsertest.Evaluate[bool](ctx, t, `(scrollTo(0, 0), true)`)
+	browsertest.Await(ctx, t, `document.querySelector("#live tbody a").href.endsWith("/requests/second") && `+hold("Pause"))
+}
+
 // TestATaskThatEndsShowsItsPictures in a browser that was open while it ran, although the page's content policy predates the
 // pictures' address. After that the page stops asking.
 func TestATaskThatEndsShowsItsPictures(t *testing.T) {

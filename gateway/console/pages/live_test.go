@@ -202,3 +202,38 @@ func TestTheStreamOfATaskThatHasEnded(t *testing.T) {
 		}
 	})
 }
+
+// polled are tasks of which one was polled between two readings.
+type polled struct {
+	galleryFigures
+	mu sync.Mutex
+}
+
+func (p *polled) TaskList(ctx context.Context, who access.Person, f figures.TaskFilter) (figures.TaskList, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks[7].PollsServed++
+	return p.galleryFigures.TaskList(ctx, who, f)
+}
+
+// TestAListOfTasksSendsItsChangedRowsAlone: of a hundred rows one changed.
+func TestAListOfTasksSendsItsChangedRowsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := day(1000)
+		deps := g.deps()
+		deps.Figures = &polled{galleryFigures: galleryFigures{g}}
+		r := httptest.NewRequest(http.MethodGet, "/tasks", http.NoBody)
+		r.Header.Set("Accept", "text/event-stream")
+		w := httptest.NewRecorder()
+		pages.New(deps).ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
+		events := strings.SplitAfter(w.Body.String(), "\n\n")
+		whole, next := len(events[0]), 0
+		for _, event := range events[1:] {
+			next = max(next, len(event))
+		}
+		t.Logf("the whole list has %d bytes, the largest of %d changes %d", whole, len(events)-2, next)
+		if len(events) < 20 || next > whole/20 {
+			t.Errorf("%d events; the whole list has %d bytes, a change %d", len(events), whole, next)
+		}
+	})
+}

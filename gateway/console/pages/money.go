@@ -12,6 +12,7 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -26,7 +27,7 @@ type moneyView struct {
 	figures.MoneyQuery
 	Head    string
 	Choices []choice
-	Figure  figure
+	Figure  chart.Figure
 	Pages   pager
 	Error   string
 	Wait    string // why there are no figures yet
@@ -35,6 +36,7 @@ type moneyView struct {
 	IsMonth bool   // the days are those of the month so far
 	Command string // that prints the same
 	Presets []choice
+	drawn   []string          // the rows that the chart tells apart
 	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
 	// MonthURL returns the address of the current month by day.
 	MonthURL string
@@ -64,9 +66,11 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Money = m
-	v.Figure = daysFigure(m.Days, limit.Spend, s.Currency(), func(day string) string {
+	drawn := daily{days: m.Days, of: limit.Spend, in: s.Currency(), today: dayToday(s.Deps.Now()), before: v.daysBefore(), link: func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: q.Team}, q.By)
-	}, v.daysBefore()...)
+	}}
+	drawn.divide(&m, q.By)
+	v.Figure, v.drawn = drawn.figure(), drawn.names
 	v.IsMonth = v.Presets[thisMonth].Chosen
 	var first, end int
 	v.Pages, first, end = newPager(r.URL.Query().Get("page"), len(m.Rows), func(page string) string {
@@ -89,6 +93,30 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	v.Command = command(q)
 	v.MonthURL = moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
+}
+
+// divide draws the days by the first rows of money, unless these are days, or there is only one.
+func (d *daily) divide(m *figures.Money, by string) {
+	for i, apart := range m.Apart {
+		if apart != nil && len(m.Rows) > 1 {
+			d.names, d.apart = append(d.names, rowName(by, m.Rows[i].Name)), append(d.apart, apart)
+		}
+	}
+	switch left := len(m.Rows) - len(d.names); {
+	case left > 1:
+		d.others = "others"
+	case left == 1: // the only one that is not apart
+		i := slices.IndexFunc(m.Rows, func(r figures.Row) bool { return !slices.Contains(d.names, rowName(by, r.Name)) })
+		d.others = rowName(by, m.Rows[max(i, 0)].Name)
+	}
+}
+
+// rowName names a row for people.
+func rowName(by, name string) string {
+	if by == "kind" {
+		return nameOfKind(name)
+	}
+	return nameOr(name)
 }
 
 // ownersOf returns the teams of keys: the one that was asked for, or those that have keys of these ids.
@@ -146,6 +174,18 @@ func (v moneyView) MonthName() string {
 	return at.Format("January")
 }
 
+// Class is the class of a row's part of the chart; empty: the chart is not divided.
+func (v moneyView) Class(name string) string {
+	switch i := slices.Index(v.drawn, rowName(v.By, name)); {
+	case v.drawn == nil:
+		return ""
+	case i < 0:
+		return othersClass
+	default:
+		return partClasses[i]
+	}
+}
+
 // Counted are the amounts of a row but its spend. Requests are of no kind.
 func (v moneyView) Counted(a unit.Amounts) []unitAmount {
 	if v.By == "kind" {
@@ -163,7 +203,7 @@ func (v moneyView) RowURL(name string) string {
 	switch q.By {
 	case "team":
 		q.Team = name
-		return moneyURL("/money", q, "day")
+		return moneyURL("/money", q, "model")
 	case "day":
 		q.From, q.To = name, name
 		return moneyURL("/money", q, "team")
@@ -171,13 +211,13 @@ func (v moneyView) RowURL(name string) string {
 		if of := v.owners[name]; of != "" {
 			return keyURL(of, name)
 		}
-	case "model":
-		if name == "" {
-			return "" // an empty filter would show everything
+	case "model", "endpoint", "tag":
+		if name == "" || strings.Contains(name, " ") {
+			return "" // an empty filter would show everything; use without a tag has no name
 		}
 		from, _ := time.Parse(time.DateOnly, q.From)
 		to, _ := time.Parse(time.DateOnly, q.To)
-		fit := url.Values{"model": {name}}
+		fit := url.Values{q.By: {name}}
 		if q.Team != "" {
 			fit.Set("team", q.Team)
 		}

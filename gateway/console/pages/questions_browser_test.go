@@ -4,6 +4,10 @@ import (
 	"context"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
 	"sluice/cmd/sluice/browsertest"
 )
 
@@ -109,13 +113,13 @@ func TestIsSomethingWrong(t *testing.T) {
 	}
 }
 
-// TestWhoIsNearALimit: Teams by the nearest quota, with per cent, the fullest first.
+// TestWhoIsNearALimit: Teams by the nearest limit, with per cent, the fullest first.
 func TestWhoIsNearALimit(t *testing.T) {
 	t.Parallel()
 	p := begins(t, day(12))
 	p.click("nav a", "Teams")
-	p.click("thead a", "Nearest quota")
-	p.reads("%", "80 % of a quota")
+	p.click("thead a", "Nearest limit")
+	p.reads("%", "80 % of a limit")
 	if got := browsertest.Evaluate[bool](p.ctx, t, `(() => { const all = [...document.querySelectorAll("td.bars small")].map(e => parseInt(e.textContent)).filter(n => !isNaN(n)); return all.length > 3 && all.every((n, i) => i === 0 || n <= all[i - 1]) })()`); !got {
 		t.Error("the list is not in order")
 	}
@@ -186,4 +190,23 @@ func TestAChartIsReadInLocalTimeAndLeadsToItsRequests(t *testing.T) {
 	browsertest.Evaluate[bool](p.ctx, t, `(() => { const hit = at => document.querySelector(".plot [data-at='2026-11-22T" + at + ":00Z'] .hit");
 		hit("12:20").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true})); hit("12:10").dispatchEvent(new PointerEvent("pointerup", {bubbles: true})); return true })()`)
 	browsertest.Await(p.ctx, t, `location.pathname === "/requests" && new URLSearchParams(location.search).get("from") === "2026-11-22T12:10:00Z" && new URLSearchParams(location.search).get("to") === "2026-11-22T12:21:00Z"`)
+}
+
+// TestTimesOfAFilterAreInThePersonsZone, as the list's are; the address has them in UTC.
+func TestTimesOfAFilterAreInThePersonsZone(t *testing.T) {
+	t.Parallel()
+	ctx, address := browse(t, day(12).handler(operator))
+	tokyo := func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Tokyo"})
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.Func(tokyo)); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"2026-11-22T03:00:00Z", "2026-11-22T03:00"} {
+		browsertest.Open(ctx, t, address+"/requests?from="+from)
+		browsertest.Await(ctx, t, `document.querySelector("[name=from]").value === "2026-11-22T12:00"`)
+	}
+	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("[name=from]").value = "2026-11-22T09:30", document.querySelector("form.filter").requestSubmit(), true)`)
+	browsertest.Await(ctx, t, `new URLSearchParams(location.search).get("from") === "2026-11-22T00:30:00.000Z"`)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
-	"sluice/policy/unit"
 )
 
 type teamView struct {
@@ -27,7 +27,7 @@ type teamView struct {
 	KeyForm                      []group    // the own limits of a new key
 	MoreKeys                     int64      // hidden rows of the month by key
 	KeysURL                      string     // of the month by key
-	Spend, Requests              figure
+	Spend, Requests              chart.Figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
 	At                           time.Time
@@ -92,7 +92,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	ofDay := func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: id}, "model")
 	}
-	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency(), ofDay), daysFigure(f.Days, limit.Requests, unit.Currency{}, ofDay)
+	v.Spend, v.Requests = (&daily{days: f.Days, of: limit.Spend, in: s.Currency(), today: dayToday(v.At), link: ofDay}).figure(), (&daily{days: f.Days, of: limit.Requests, today: dayToday(v.At), link: ofDay}).figure()
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
 		query.Set("from", f.Days[0].Name)

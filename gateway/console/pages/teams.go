@@ -24,6 +24,7 @@ type teamsView struct {
 	Find       string
 	Found, All int
 	Refused    int64
+	House      *limitRow   // the nearest limit of all teams together; nil: none
 	Total      figures.Use // of those found
 	Sort, Only string      // of the query
 	Heads      map[string]choice
@@ -34,13 +35,26 @@ type teamsView struct {
 type teamRow struct {
 	teams.Spec
 	figures.TeamUse
-	Working int  // keys
-	Nearest int  // per cent of the tightest quota that are used or held; -1: no quota
-	Ends    bool // a key ends soon
+	Working int       // keys
+	Near    *limitRow // the nearest limit; nil: none
+	Ends    bool      // a key ends soon
 }
 
-// teamRows returns the teams that the person sees. It reads them and their figures concurrently.
-func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, err error) {
+// near is how near the nearest limit is, in per cent; -1: there is none.
+func (t *teamRow) near() int {
+	if t.Nearest == nil {
+		return -1
+	}
+	return t.Nearest.Percent
+}
+
+// state puts teams that do not work first, then those in shadow.
+func (t *teamRow) state() int {
+	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""}, func(flag string) bool { return flag == "" || t.Flag(flag) })
+}
+
+// teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads them and their figures concurrently.
+func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, house *limitRow, err error) {
 	var lines map[string]figures.TeamUse
 	var errLines error
 	reading := make(chan struct{})
@@ -52,14 +66,8 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 	<-reading
 	now := deps.Now()
 	for i := range all {
-		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID], Nearest: -1}
-		if l := row.Tightest; l != nil {
-			most := l.Limit
-			if l.Period == "" {
-				most = l.Used + l.Left // a bucket has its burst
-			}
-			row.Nearest = int(100 * float64(l.Used+l.Held) / float64(max(most, 1)))
-		}
+		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
+		row.Near = newNearRow(row.Nearest)
 		for _, k := range row.Keys {
 			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
 				row.Working++
@@ -68,17 +76,17 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 		}
 		rows = append(rows, row)
 	}
-	return rows, cmp.Or(err, errLines)
+	return rows, newNearRow(lines[""].Nearest), cmp.Or(err, errLines)
 }
 
 // teams lists the teams that the person sees.
 func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
-	all, err := teamRows(r.Context(), &s.Deps, p)
+	all, house, err := teamRows(r.Context(), &s.Deps, p)
 	if err != nil {
 		return view{}, err
 	}
 	q := r.URL.Query()
-	v := teamsView{Find: asked(q, "find"), All: len(all), Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}}
+	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}}
 	if order := teamOrders[v.Sort]; order != nil {
 		slices.SortStableFunc(all, func(a, b teamRow) int { return order(&a, &b) })
 	}
@@ -102,7 +110,11 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 
 // teamOrders are the orders of the list beside the one by id, by the query's value; numbers have the largest first.
 var teamOrders = map[string]func(a, b *teamRow) int{
-	"near": func(a, b *teamRow) int { return cmp.Compare(b.Nearest, a.Nearest) },
+	"near":  func(a, b *teamRow) int { return cmp.Compare(b.near(), a.near()) },
+	"state": func(a, b *teamRow) int { return cmp.Compare(a.state(), b.state()) },
+	"about": func(a, b *teamRow) int {
+		return cmp.Compare(strings.ToLower(a.Word("description")), strings.ToLower(b.Word("description")))
+	},
 	"keys": func(a, b *teamRow) int { return cmp.Compare(b.Working, a.Working) },
 	"requests": func(a, b *teamRow) int {
 		return cmp.Compare(b.Today.Used[limit.Requests], a.Today.Used[limit.Requests])
@@ -114,7 +126,7 @@ var teamOrders = map[string]func(a, b *teamRow) int{
 
 // teamChips choose some teams, by the query's value.
 var teamChips = map[string]func(t *teamRow) bool{
-	"near":     func(t *teamRow) bool { return t.Nearest >= 80 },
+	"near":     func(t *teamRow) bool { return t.near() >= 80 },
 	"refused":  func(t *teamRow) bool { return t.Refused > 0 },
 	"shadow":   func(t *teamRow) bool { return t.Flag("shadow") },
 	"disabled": func(t *teamRow) bool { return t.Flag("disabled") },
@@ -138,7 +150,7 @@ func (v *teamsView) links(all []teamRow) {
 	}
 	v.Heads[""] = choice{"", v.url("", v.Only), v.Sort == ""}
 	for _, chip := range []struct{ name, words string }{
-		{"near", "80 % of a quota"}, {"refused", "refused today"}, {"shadow", "shadow"}, {"disabled", "disabled"}, {"ending", "a key ends within 7 days"},
+		{"near", "80 % of a limit"}, {"refused", "refused today"}, {"shadow", "shadow"}, {"disabled", "disabled"}, {"ending", "a key ends within 7 days"},
 	} {
 		n := int64(0)
 		for i := range all {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -65,7 +66,7 @@ var functions = template.FuncMap{
 	"grouped": func(n any) string { return grouped(whole(n)) },
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
 	"number":  func(i int) int { return i + 1 },
-	"share":   share,
+	"share":   chart.Share,
 	"of":      of,
 	"counts":  counts,
 	"beside":  beside,
@@ -204,6 +205,9 @@ func spanText(from, to string) string {
 	}
 	return first.Format(withYear) + " to " + last.Format(withYear)
 }
+
+// dayToday is the running day, in UTC, as the ledger names it.
+func dayToday(now time.Time) string { return midnight(now).Format(time.DateOnly) }
 
 // midnight returns the start of a moment's day, in UTC.
 func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }

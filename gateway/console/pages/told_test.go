@@ -148,6 +148,27 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	}
 }
 
+// TestMoneysChartIsStackedByWhatIsChosen: one path for each of the five that cost most, and one for the rest; by day, what is estimated is apart.
+func TestMoneysChartIsStackedByWhatIsChosen(t *testing.T) {
+	h := day(12).handler(operator)
+	for by, want := range map[string]string{"team": "s1 s2 s3 s4 s5 f", "day": "a e"} {
+		root := parse(t, get(t, h, "/money?from=2026-11-01&by="+by))
+		series := []string(nil)
+		for _, path := range all(all(root, "figure")[0], "path") {
+			if class, drawn := strings.CutPrefix(attribute(path, "class"), "series "); drawn && class != "ghost" {
+				series = append(series, class)
+			}
+		}
+		if got := strings.Join(series, " "); got != want {
+			t.Errorf("by %s: %s, want %s", by, got, want)
+		}
+	}
+	root := parse(t, get(t, h, "/money?from=2026-11-22&by=team"))
+	if title := textOf(all(all(root, "figure")[0], "title")[0]); !strings.Contains(title, ", search ") || !strings.Contains(title, ", others ") {
+		t.Errorf("a column says %q", title)
+	}
+}
+
 // TestAChartOfTwoYearsHasThem: otherwise its ends look adjacent, and 400 days have duplicate names.
 func TestAChartOfTwoYearsHasThem(t *testing.T) {
 	for first, want := range map[string][]string{

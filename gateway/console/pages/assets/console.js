@@ -22,6 +22,19 @@
     }
   }
 
+  // Moments of a filter are typed in the person's own zone, as the list has them, and asked for in UTC.
+  for (const input of document.querySelectorAll("[data-moment]")) {
+    const written = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    const asUTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(input.value) ? (input.value + "T00:00:00").slice(0, 16) + "Z" : input.value;
+    if (!isNaN(new Date(asUTC))) input.value = written(new Date(asUTC));
+    input.placeholder = input.placeholder && written(new Date());
+    for (const zone of input.closest("label").querySelectorAll(".zone")) zone.textContent = "";
+    input.form.addEventListener("submit", () => {
+      const at = new Date(input.value.length === 10 ? input.value + "T00:00" : input.value);
+      if (!isNaN(at)) input.value = at.toISOString();
+    });
+  }
+
   // The column under the pointer, or the one that the arrow keys choose, says its figures in the chart's caption.
   let chosen = -1; // among all columns
   const columns = () => [...document.querySelectorAll(".column")];
@@ -79,7 +92,45 @@
     find.select();
   });
 
+  // A live part comes whole, and then as what changed: its lines by number, and new ones. A list waits while it is paused, or while the
+  // reader has scrolled into it, and says how many rows are new.
+  const live = document.getElementById("live"), hold = document.getElementById("hold");
+  let lines = [], paused = false, kept, fresh = 0;
+  const within = () => live.getBoundingClientRect().top < -40;
+  function label() {
+    if (hold) hold.textContent = fresh ? fresh + " new" : paused ? "Go on" : "Pause";
+  }
+  function show() {
+    if (kept !== undefined) htmx.swap({ sourceElement: live, target: live, swap: "innerMorph", text: kept }).then(() => localize(document));
+    kept = undefined;
+    fresh = 0;
+    label();
+  }
+  document.addEventListener("htmx:sse:before:message", (event) => {
+    const message = event.detail.message;
+    if (message.event) return;
+    const said = message.data.split("\n");
+    lines = said[0] !== "patch" ? said : said.slice(1).flatMap((line) => {
+      const [from, count] = line.slice(1).split(" ").map(Number);
+      return line[0] === "+" ? line.slice(1) : lines.slice(from, from + count);
+    });
+    message.data = lines.join("\n");
+    if (!hold || !paused && !within()) return;
+    event.detail.cancelled = true;
+    kept = message.data;
+    fresh = (kept.match(/<tr id="[^"]*"/g) ?? []).filter((row) => !document.getElementById(row.slice(8, -1))).length;
+    label();
+  });
+  hold?.addEventListener("click", () => {
+    paused = !paused && kept === undefined;
+    if (!paused) show();
+    if (within()) live.scrollIntoView();
+    label();
+  });
+  document.addEventListener("scroll", () => { if (hold && !paused && kept !== undefined && !within()) show(); }, { passive: true });
+
   localize(document);
+  if (hold) hold.hidden = false;
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => {
     localize(document);
@@ -108,7 +159,6 @@
       const seconds = Number(answer?.raw?.headers.get("Retry-After")) || 5;
       clearTimeout(asking);
       asking = setTimeout(() => {
-        const live = document.getElementById("live");
         if (live && !live._htmx?.sse) htmx.trigger(live, "again");
       }, 1000 * Math.min(seconds, 60));
     });
