@@ -101,7 +101,7 @@ func (d Deps) route(path string) http.HandlerFunc {
 	case path == "/usage" && d.Ledger != nil:
 		return d.usage
 	case path == "/events" && d.Outbox != nil:
-		return listDeliveries(d.Outbox)
+		return d.deliveries
 	case isProfile && d.Pprof:
 		return profile(name)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -39,6 +40,7 @@ type Traffic interface {
 	Latency(ctx context.Context, p access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error)
 	FaultList(ctx context.Context, p access.Person) []figures.Fault
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
+	Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
@@ -225,6 +227,7 @@ var routes = []route{
 	{http.MethodGet, "/latency", []string{"by", "from", "to", "step"}, latencies},
 	{http.MethodGet, "/faults", nil, faults},
 	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
+	{http.MethodGet, "/events", []string{"team", "hook", "state", "event"}, deliveries},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
 }

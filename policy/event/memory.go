@@ -24,6 +24,7 @@ type Memory struct {
 	firsts  map[string]first                    // of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
+	ended   map[Address]string
 
 	followed map[string]time.Time // owners, by when a stream of their events was last open
 	version  int64                // of followed
@@ -50,7 +51,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
+	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, ended: map[Address]string{}, followed: map[string]time.Time{}}
 	m.Works = newWorks(m)
 	return m
 }
@@ -301,7 +302,7 @@ func (m *Memory) Oldest(_ context.Context, hooks []Address) (map[Address]time.Ti
 }
 
 // Deliveries implements [Outbox].
-func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []Delivery, err error) {
+func (m *Memory) Deliveries(_ context.Context, owner string, of ID, most int) (list []Delivery, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for team := range m.owners {
@@ -310,8 +311,9 @@ func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []D
 		}
 		for _, e := range m.of(team).list {
 			for _, to := range e.to {
-				if team == owner || to.To.Owner == owner {
+				if (team == owner || to.To.Owner == owner) && (of.Millis == 0 || of == e.ID) {
 					list = append(list, to.Delivery)
+					list[len(list)-1].Event.Data = nil
 				}
 			}
 		}
@@ -331,6 +333,23 @@ func Newest(list []Delivery, most int) []Delivery {
 		return 0
 	})
 	return list[:min(most, len(list))]
+}
+
+// End implements [Outbox].
+func (m *Memory) End(_ context.Context, hook Address, mark string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended[hook] = mark; mark == "" {
+		delete(m.ended, hook)
+	}
+	return nil
+}
+
+// Ended implements [Outbox].
+func (m *Memory) Ended(context.Context) (map[Address]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.ended), nil
 }
 
 // Again implements [Outbox].
