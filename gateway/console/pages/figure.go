@@ -3,48 +3,18 @@ package pages
 import (
 	"fmt"
 	"html/template"
-	"math"
 
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
-// figure is a chart with its words.
-type figure struct {
-	columns
-	Label      string          // what it shows, for those who do not see it
-	Most, Half string          // values at the upper edge and at half of it, with the unit
-	Below      []template.HTML // names of places, evenly spaced from the left edge to the right one
-	Legend     []legend
-}
-
-type legend struct{ Class, Name string }
-
-// below names five places of a number of steps by the step that begins there.
-func below(steps int, name func(step int) template.HTML) (names []template.HTML) {
-	if steps == 0 {
-		return nil
-	}
-	for i := range 5 {
-		names = append(names, name(i*steps/4))
-	}
-	return names
-}
-
-// half returns half of a number of things, 0 if that is not whole.
-func half(top float64) float64 {
-	if top/2 != math.Trunc(top/2) {
-		return 0
-	}
-	return top / 2
-}
-
 // daysFigure draws one unit of daily use, with the estimated part separate. link returns a day's address; nil: none. before are the
 // days that it is compared with, as ghosts behind.
-func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day string) string, before ...figures.Row) figure {
-	list := make([]column, len(days))
+func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day string) string, before ...figures.Row) chart.Figure {
+	list := make([]chart.Column, len(days))
 	name, scale, total := string(teams.Units[of]), 1.0, int64(0)
 	if of == limit.Spend {
 		name, scale = currencyOr(in.Word), 1/float64(in.Money.Parts())
@@ -53,7 +23,7 @@ func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day stri
 	for i, d := range days {
 		used, estimated := d.Used[of], d.Estimated[of]
 		total += used
-		list[i] = column{
+		list[i] = chart.Column{
 			URL:   linkTo(link, d.Name),
 			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(in.Money, of, used), name, inWords(in.Money, of, estimated)),
 			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
@@ -63,19 +33,12 @@ func daysFigure(days []figures.Row, of int, in unit.Currency, link func(day stri
 			list[i].Title += fmt.Sprintf("; %s before, on %s", inWords(in.Money, of, before[i].Used[of]), dayText(before[i].Name))
 		}
 	}
-	f := figure{
-		columns: newColumns(list, "a", "e"),
-		Label:   fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(in.Money, of, total)),
-		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
-	}
+	series := []chart.Series{{Class: "a", Name: "exact"}, {Class: "e", Name: "estimated"}}
+	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(days)), "day"), inWords(in.Money, of, total))
+	f := chart.New(label, list, of != limit.Spend, func(i int) template.HTML { return dayLabel(named(days[min(i, len(days)-1)])) }, series...)
 	if len(before) > 0 {
-		f.Legend = append(f.Legend, legend{"ghost", "the days before"})
+		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
 	}
-	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
-	if of != limit.Spend {
-		f.Half = axis(half(f.Top))
-	}
-	f.Below = below(len(days), func(i int) template.HTML { return dayLabel(named(days[min(i, len(days)-1)])) })
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -30,8 +31,8 @@ type keyView struct {
 	Form      []group
 	Used      []figures.Row // the days with use, the newest first
 	Total     figures.Use
-	Requests  figure
-	Spend     figure
+	Requests  chart.Figure
+	Spend     chart.Figure
 	MoneyURL  string
 	At, Soon  time.Time
 	MonthName string

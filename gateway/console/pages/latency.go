@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/telemetry/recent"
 )
@@ -17,7 +18,7 @@ type latencyView struct {
 	By, Of, What, SpanText string
 	Dims, Spans, Whats     []choice
 	Rows                   []latencyLine
-	Figure                 figure
+	Figure                 chart.Figure
 	Sentence               string // which of the two takes the time; empty: nothing was measured
 }
 
@@ -113,7 +114,7 @@ func latencyLines(rows []figures.LatencyRow) (lines []latencyLine) {
 // draw draws the percentiles of what is chosen over time, each above the one before.
 func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 	n := int((q.To.Sub(q.From) + q.Step - 1) / q.Step)
-	list := make([]column, n)
+	list := make([]chart.Column, n)
 	for i := range list {
 		list[i].At = q.From.Add(time.Duration(i) * q.Step)
 		list[i].Title = list[i].At.UTC().Format("15:04") + " UTC: nothing"
@@ -125,19 +126,16 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 			continue
 		}
 		ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-		list[at] = column{
+		list[at] = chart.Column{
 			At:    x.Start,
 			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99), several(x.Count, "request")),
 			Parts: []float64{ms(x.P50), ms(x.P95 - x.P50), ms(x.P99 - x.P95)},
 		}
 	}
 	name := whatNames[slices.Index(recent.Whats, recent.What(v.What))]
-	v.Figure = figure{
-		columns: newColumns(list, "a", "e", "b"), Label: fmt.Sprintf("%s of %s in ms, in steps of %s", name, v.Of, stepName(q.Step)),
-		Legend: []legend{{"a", "half of all take up to this, ms"}, {"e", "95 of 100"}, {"b", "99 of 100"}},
-	}
-	v.Figure.Most, v.Figure.Half = axis(v.Figure.Top), axis(v.Figure.Top/2)
-	v.Figure.Below = below(n, func(i int) template.HTML { return moment(formClock, q.From.Add(time.Duration(i)*q.Step)) })
+	label := fmt.Sprintf("%s of %s in ms, in steps of %s", name, v.Of, stepName(q.Step))
+	v.Figure = chart.New(label, list, false, func(i int) template.HTML { return moment(formClock, q.From.Add(time.Duration(i)*q.Step)) },
+		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"}, chart.Series{Class: "b", Name: "99 of 100"})
 }
 
 // taskTimes are the queue and run times of tasks in the last hour by model, for people who see all teams; nil: none, or they cannot be read.

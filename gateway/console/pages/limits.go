@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -16,7 +17,7 @@ import (
 type limitRow struct {
 	Name             string
 	Terms            string // of a rate and a count, behind the limit
-	Bar              limitBar
+	Bar              chart.Limit
 	Used, Held, Left int64
 	Limit            int64
 	In               time.Duration // until a rate is full
@@ -51,13 +52,13 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 	if s.Period != "" {
 		row.Resets = row.Resets.Round(time.Minute) // the standing may be from a moment before or after
 	}
-	row.Bar = newLimitBar(s.Used, s.Held, most)
+	row.Bar = chart.NewLimit(s.Used, s.Held, most)
 	return row
 }
 
 // newCountRow is the same for a number of things in flight.
 func newCountRow(name string, c figures.Count) limitRow {
-	return limitRow{Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0), Bar: newLimitBar(c.Used, 0, c.Limit)}
+	return limitRow{Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0), Bar: chart.NewLimit(c.Used, 0, c.Limit)}
 }
 
 // raisable adds the raises of the team's quota, and the name of the form if the person may raise it.

@@ -13,6 +13,7 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -27,7 +28,7 @@ type moneyView struct {
 	figures.MoneyQuery
 	Head    string
 	Choices []choice
-	Figure  figure
+	Figure  chart.Figure
 	Pages   pager
 	Error   string
 	Wait    string // why there are no figures yet

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 )
 
 type nowView struct {
 	figures.Now
 	Day    bool
-	Figure figure
+	Figure chart.Figure
 	// Requests and Refused are those of the steps shown.
 	Requests, RefusedShown int64
 	Midnight               string // for links to today's requests
@@ -79,25 +80,21 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 }
 
 // stepsFigure draws requests over time.
-func stepsFigure(steps []figures.Step, step time.Duration) figure {
-	list := make([]column, len(steps))
+func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
+	list := make([]chart.Column, len(steps))
 	most := int64(0)
 	for i, x := range steps {
 		served := x.Requests - x.Refused - x.Failed
-		list[i] = column{
+		list[i] = chart.Column{
 			At: x.At, URL: requestsURL(x.At, x.At.Add(step), nil), Runs: i == len(steps)-1,
 			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
 			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
 		}
 		most = max(most, x.Requests)
 	}
-	f := figure{
-		columns: newColumns(list, "a", "b", "c"),
-		Label:   fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)),
-		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}, {"run", "still running"}},
-	}
-	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
-	f.Below = below(len(steps), func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) })
+	f := chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true, func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
+		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"}, chart.Series{Class: "c", Name: "failed at the service"})
+	f.Legend = append(f.Legend, chart.Series{Class: "run", Name: "still running"})
 	return f
 }
 

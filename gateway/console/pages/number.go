@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/console/chart"
 	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -22,41 +23,8 @@ func compact(n int64) string {
 	if n < 1e5 {
 		return grouped(n)
 	}
-	size, word := scaleOf(float64(n))
+	size, word := chart.Scale(float64(n))
 	return significant(float64(n)/size) + "\u00a0" + word
-}
-
-// scaleOf returns the power of a thousand in which a large number is written.
-func scaleOf(x float64) (size float64, word string) {
-	switch {
-	case x >= 1e12:
-		return 1e12, "T"
-	case x >= 1e9:
-		return 1e9, "G"
-	case x >= 1e6:
-		return 1e6, "M"
-	}
-	return 1e3, "k"
-}
-
-// axis writes a value of an axis, which has few digits: 2.5 k. 0 is not written.
-func axis(x float64) string {
-	switch {
-	case x == 0:
-		return ""
-	case x >= 1e4:
-		size, word := scaleOf(x)
-		return short(x/size) + "\u00a0" + word
-	case x >= 1e3:
-		return grouped(int64(x))
-	}
-	return short(x)
-}
-
-// short writes a number of few digits without binary rounding errors: 0.3, not 0.30000000000000004.
-func short(x float64) string {
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64) // it is a number
-	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // significant writes a number with three significant digits.

@@ -13,7 +13,6 @@ func TestNumbersForPeople(t *testing.T) {
 		compact(99999): "99,999", compact(123456): "123\u00a0k", compact(1240000): "1.24\u00a0M", compact(71540700): "71.5\u00a0M",
 		rounded(unit.Nanos, 160_594_999_999, 2): "160.59", rounded(unit.Nanos, 160_595_000_000, 2): "160.60", rounded(unit.Nanos, 3, 2): "<0.01", rounded(unit.Nanos, -5_000_000_000, 2): "−5.00", rounded(unit.Nanos, 123_456, 4): "0.0001", rounded(unit.Nanos, 9, 4): "<0.0001",
 		span(310 * time.Microsecond): "0.31 ms", span(812 * time.Millisecond): "812 ms", span(3200 * time.Millisecond): "3.2 s", span(250 * time.Second): "4 min 10 s", span(3*time.Hour + 5*time.Minute): "3 h 5 min", span(300 * time.Hour): "12 days", span(-1): "0 s",
-		axis(0): "", axis(2500): "2,500", axis(12500): "12.5\u00a0k", axis(0.5): "0.5", axis(roundUp(0.25)): "0.3", axis(roundUp(0.55)): "0.6", axis(roundUp(0.0055) / 2): "0.003", axis(roundUp(11e6)): "12\u00a0M", axis(roundUp(1.5e-9)): "0.0000000016",
 		rounded(unit.Nanos, -3, 2): ">−0.01", several(1, "key"): "1 key", several(3, "key"): "3 keys",
 		string(money(unit.Nanos, 160_595_000_000, 2)): `<data value="160.595" title="160.595">160.60</data>`, string(money(unit.Nanos, 0, 4)): `<data value="0" class="zero">0</data>`, string(count(1234)): `<data value="1234">1,234</data>`,
 	} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 )
 
@@ -19,7 +20,7 @@ type refusalsView struct {
 	By, Team string
 	Dims     []choice
 	Spans    []choice
-	Figure   figure
+	Figure   chart.Figure
 	Rows     []refusedRow
 	AllURL   string // of the rows of all
 	Span     string
@@ -89,7 +90,7 @@ func refusalsURL(by, team, span string) string {
 }
 
 // refusedFigure draws refusals over time, the most frequent groups apart. fit selects their requests.
-func refusedFigure(r *figures.Refused, fit url.Values) figure {
+func refusedFigure(r *figures.Refused, fit url.Values) chart.Figure {
 	apart := min(len(r.Groups), len(groupClasses)-1)
 	if len(r.Groups) == len(groupClasses) {
 		apart = len(groupClasses)
@@ -98,7 +99,7 @@ func refusedFigure(r *figures.Refused, fit url.Values) figure {
 	for i := range r.Groups {
 		steps = max(steps, len(r.Groups[i].Steps))
 	}
-	list := make([]column, steps)
+	list := make([]chart.Column, steps)
 	for n := range list {
 		parts, words := make([]float64, min(apart+1, len(groupClasses))), []string{}
 		for i := range r.Groups {
@@ -109,18 +110,16 @@ func refusedFigure(r *figures.Refused, fit url.Values) figure {
 			}
 		}
 		at := r.From.Add(time.Duration(n) * r.Step)
-		list[n] = column{At: at, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
+		list[n] = chart.Column{At: at, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
 	}
-	f := figure{columns: newColumns(list, groupClasses...), Label: fmt.Sprintf("Refusals every %s", stepName(r.Step))}
+	var series []chart.Series
 	for i := range apart {
-		f.Legend = append(f.Legend, legend{groupClasses[i], nameOr(r.Groups[i].Name)})
+		series = append(series, chart.Series{Class: groupClasses[i], Name: nameOr(r.Groups[i].Name)})
 	}
 	if len(r.Groups) > apart {
-		f.Legend = append(f.Legend, legend{groupClasses[apart], "others"})
+		series = append(series, chart.Series{Class: groupClasses[apart], Name: "others"})
 	}
-	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
-	f.Below = below(steps, func(i int) template.HTML { return moment(formClock, r.From.Add(time.Duration(i)*r.Step)) })
-	return f
+	return chart.New(fmt.Sprintf("Refusals every %s", stepName(r.Step)), list, true, func(i int) template.HTML { return moment(formClock, r.From.Add(time.Duration(i)*r.Step)) }, series...)
 }
 
 func nameOr(name string) string {

@@ -12,6 +12,7 @@ import (
 
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/why"
 	"sluice/policy/unit"
@@ -133,7 +134,7 @@ type requestView struct {
 // standing is a limit as it stood when it refused a request.
 type standing struct {
 	Was  telemetry.Limit
-	Bar  limitBar
+	Bar  chart.Limit
 	Name string // with whose it is
 	Unit unit.Name
 	Rate bool // what was used of it is not known
@@ -148,7 +149,7 @@ func newStanding(r *recent.Request) *standing {
 	if rate {
 		used = l.Limit - l.Left
 	}
-	return &standing{l, newLimitBar(used, l.Held, l.Limit), r.LimitName(), unit.Name(l.Unit), rate}
+	return &standing{l, chart.NewLimit(used, l.Held, l.Limit), r.LimitName(), unit.Name(l.Unit), rate}
 }
 
 // request shows why a request ended as it did, and its log line, which has no prompt and no key.

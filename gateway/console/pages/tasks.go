@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 )
@@ -40,7 +41,7 @@ func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 
 type taskView struct {
 	figures.Task
-	Line       []segment
+	Line       []chart.Segment
 	Queue, Run time.Duration // 0: not known
 	At         time.Time
 	Amounts    []amountRow
@@ -95,11 +96,11 @@ func (v *taskView) life() {
 		begun = made
 	}
 	classes := []string{"e", "a"}
-	v.Line = timeline([]time.Time{made, begun, end}, classes...)
+	v.Line = chart.Timeline([]time.Time{made, begun, end}, classes...)
 	switch {
 	case begun.IsZero() && !end.IsZero():
 		v.Queue = end.Sub(made)
-		v.Line = timeline([]time.Time{made, end}, "e")
+		v.Line = chart.Timeline([]time.Time{made, end}, "e")
 	case !begun.IsZero():
 		v.Queue = begun.Sub(made)
 		if !end.IsZero() {

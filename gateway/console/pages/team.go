@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -27,7 +28,7 @@ type teamView struct {
 	KeyForm                      []group    // the own limits of a new key
 	MoreKeys                     int64      // hidden rows of the month by key
 	KeysURL                      string     // of the month by key
-	Spend, Requests              figure
+	Spend, Requests              chart.Figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
 	At                           time.Time

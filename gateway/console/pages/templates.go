@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -65,7 +66,7 @@ var functions = template.FuncMap{
 	"grouped": func(n any) string { return grouped(whole(n)) },
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
 	"number":  func(i int) int { return i + 1 },
-	"share":   share,
+	"share":   chart.Share,
 	"of":      of,
 	"counts":  counts,
 	"beside":  beside,
