@@ -10,8 +10,8 @@ import (
 // agedEvery is how often the outbox is asked what waits, and which hooks have ended.
 const agedEvery = 10 * time.Second
 
-// age asks the outbox since when each hook has taken nothing, and which have ended, unless it was asked lately. While the outbox is away, what
-// was known stays.
+// age asks the outbox since when each hook has taken nothing, and which have ended, unless it was asked lately. While the outbox is away,
+// what was known stays.
 func (d *Deliverer) age(ctx context.Context) {
 	d.mu.Lock()
 	d.follow()

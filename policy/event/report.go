@@ -17,8 +17,8 @@ type Query struct {
 	Event string // its id
 }
 
-// Report is what people see of deliveries, on the admin listener, in the console and in its interface. It has never an event's data, a hook's
-// address, or what a receiver answered.
+// Report is what people see of deliveries, on the admin listener, in the console and in its interface. It has never an event's data, a
+// hook's address, or what a receiver answered.
 type Report struct {
 	Hooks []HookReport     `json:"hooks"` // those that wait for the longest first
 	Data  []DeliveryReport `json:"data"`  // the newest first
@@ -60,7 +60,8 @@ const (
 // ErrState is the error of a word that is no state of a delivery.
 var ErrState = errors.New("allowed: waiting, delivered or given_up")
 
-// Look reads a report of hooks, and of the deliveries to them that a query asks for. Its error is [ErrState] or [ErrID] if the query is at fault.
+// Look reads a report of hooks, and of the deliveries to them that a query asks for. Its error is [ErrState] or [ErrID] if the query is at
+// fault.
 func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, err error) {
 	only := ID{}
 	if q.State != "" && !slices.Contains(States, q.State) {
@@ -112,8 +113,8 @@ func (h *HookReport) since() int64 {
 
 func reportOf(d *Delivery) DeliveryReport {
 	r := DeliveryReport{
-		Event: d.Event.ID.String(), Type: d.Event.Type, Time: d.Event.Time.UTC(), Team: d.Event.Team, Owner: d.To.Owner, Hook: d.To.Hook, Path: d.Path,
-		State: d.State, Tries: d.Tries, Code: d.Code, Last: orNil(d.Last), Next: orNil(d.Next),
+		Event: d.Event.ID.String(), Type: d.Event.Type, Time: d.Event.Time.UTC(), Team: d.Event.Team, Owner: d.To.Owner, Hook: d.To.Hook,
+		Path: d.Path, State: d.State, Tries: d.Tries, Code: d.Code, Last: orNil(d.Last), Next: orNil(d.Next),
 	}
 	if OfOperators(r.Team) {
 		r.Team = ""

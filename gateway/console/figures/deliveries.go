@@ -8,9 +8,8 @@ import (
 	"sluice/policy/event"
 )
 
-// Deliveries reports of hooks that a person sees, and of the deliveries of an owner's events: those of [event.Operators], and to their hooks,
-// for people who see all teams. Its error is [event.ErrState] or [event.ErrID] if
-// the query is at fault.
+// Deliveries reports of hooks that a person sees, and of the deliveries of an owner's events: those of [event.Operators], and to their
+// hooks, for people who see all teams. Its error is [event.ErrState] or [event.ErrID] if the query is at fault.
 func (f *traffic) Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error) {
 	file, owners := f.deps.Teams(), []string{q.Owner}
 	switch q.Owner {
