@@ -6,10 +6,11 @@ import (
 	"net/http"
 
 	"sluice/policy/event"
+	"sluice/policy/teams"
 )
 
-// deliveries lists the deliveries of an owner's events, and how far behind its hooks and the operators' are, as JSON.
-func (d Deps) deliveries(w http.ResponseWriter, r *http.Request) {
+// deliveries lists the deliveries of an owner's events, and how far behind its hooks and the operators' are, as JSON. file may be nil.
+func deliveries(w http.ResponseWriter, r *http.Request, outbox event.Outbox, file func() *teams.File) {
 	q := r.URL.Query()
 	asked := event.Query{Owner: q.Get("team"), Hook: q.Get("hook"), State: event.State(q.Get("state")), Event: q.Get("event")}
 	if asked.Owner == "" {
@@ -17,13 +18,12 @@ func (d Deps) deliveries(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var hooks []event.Address
-	if d.Teams != nil {
-		file := d.Teams()
-		if hooks = file.Addresses(asked.Owner); asked.Owner != event.Operators {
-			hooks = append(hooks, file.Addresses(event.Operators)...)
+	if file != nil {
+		if hooks = teams.Hooks(file(), asked.Owner); asked.Owner != event.Operators {
+			hooks = append(hooks, teams.Hooks(file(), event.Operators)...)
 		}
 	}
-	list, err := event.Look(r.Context(), d.Outbox, hooks, asked)
+	list, err := event.Look(r.Context(), outbox, hooks, asked)
 	switch {
 	case errors.Is(err, event.ErrState):
 		http.Error(w, "state: "+err.Error(), http.StatusBadRequest)

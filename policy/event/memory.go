@@ -13,6 +13,7 @@ import (
 // Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
 type Memory struct {
 	Works *MemoryWorks // what is done before an event is written
+	endedHooks
 
 	bounds Bounds
 	now    func() time.Time
@@ -24,7 +25,6 @@ type Memory struct {
 	firsts  map[string]first                    // of events that are written once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
-	ended   map[Address]string
 
 	followed map[string]time.Time // owners, by when a stream of their events was last open
 	version  int64                // of followed
@@ -51,7 +51,7 @@ type delivery struct {
 
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
-	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, ended: map[Address]string{}, followed: map[string]time.Time{}}
+	m := &Memory{bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{}, seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{}}
 	m.Works = newWorks(m)
 	return m
 }
@@ -333,23 +333,6 @@ func Newest(list []Delivery, most int) []Delivery {
 		return 0
 	})
 	return list[:min(most, len(list))]
-}
-
-// End implements [Outbox].
-func (m *Memory) End(_ context.Context, hook Address, mark string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.ended[hook] = mark; mark == "" {
-		delete(m.ended, hook)
-	}
-	return nil
-}
-
-// Ended implements [Outbox].
-func (m *Memory) Ended(context.Context) (map[Address]string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.ended), nil
 }
 
 // Again implements [Outbox].

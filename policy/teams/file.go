@@ -96,8 +96,8 @@ func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Ta
 	return event.Wanting(to, event.Operators, f.Hooks, t)
 }
 
-// Addresses names the hooks of a team, or of [event.Operators].
-func (f *File) Addresses(owner string) (list []event.Address) {
+// Hooks names the hooks of a team, or of [event.Operators].
+func Hooks(f *File, owner string) (list []event.Address) {
 	hooks := f.Hooks
 	if owner != event.Operators {
 		hooks = nil

@@ -6,6 +6,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/event"
+	"sluice/policy/teams"
 )
 
 // Deliveries reports of hooks that a person sees, and of the deliveries of an owner's events: those of [event.Operators], and to their
@@ -30,7 +31,7 @@ func (f *traffic) Deliveries(ctx context.Context, p access.Person, q event.Query
 	}
 	var hooks []event.Address
 	for _, owner := range owners {
-		hooks = append(hooks, file.Addresses(owner)...)
+		hooks = append(hooks, teams.Hooks(file, owner)...)
 	}
 	r, err := event.Look(ctx, f.deps.Outbox, hooks, q)
 	if !p.SeesAll() {

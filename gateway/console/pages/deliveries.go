@@ -30,8 +30,11 @@ const (
 	shownHooks      = 200
 )
 
-// deliveries shows how far behind hooks are, and an owner's last deliveries.
-func (s *site) deliveries(r *http.Request, p access.Person) (view, error) {
+// deliveryPages show deliveries.
+type deliveryPages struct{ Deps }
+
+// list shows how far behind hooks are, and an owner's last deliveries.
+func (s deliveryPages) list(r *http.Request, p access.Person) (view, error) {
 	q := console.ReadEventQuery(func(name string) string { return asked(r.URL.Query(), name) })
 	if q.Owner == "" && p.Role == access.Member && len(p.Teams) == 1 {
 		q.Owner = p.Teams[0]

@@ -58,7 +58,7 @@ func (o *Outbox) Deliveries(ctx context.Context, owner string, of event.ID, most
 }
 
 // listed lists deliveries of the events of some owners, of others than the one that is asked for those to its hooks.
-func (o *Outbox) listed(ctx context.Context, asked string, owners []string, only event.ID, most int) (list []event.Delivery, err error) {
+func (o *store) listed(ctx context.Context, asked string, owners []string, only event.ID, most int) (list []event.Delivery, err error) {
 	place := ""
 	if only.Millis != 0 {
 		place = placeOf(only)
@@ -93,7 +93,7 @@ func (o *Outbox) listed(ctx context.Context, asked string, owners []string, only
 }
 
 // End implements [event.Outbox].
-func (o *Outbox) End(ctx context.Context, hook event.Address, mark string) error {
+func (o *store) End(ctx context.Context, hook event.Address, mark string) error {
 	if mark == "" {
 		return o.client.HDel(ctx, endedKey, hook.Owner+" "+hook.Hook).Err()
 	}
@@ -101,7 +101,7 @@ func (o *Outbox) End(ctx context.Context, hook event.Address, mark string) error
 }
 
 // Ended implements [event.Outbox].
-func (o *Outbox) Ended(ctx context.Context) (map[event.Address]string, error) {
+func (o *store) Ended(ctx context.Context) (map[event.Address]string, error) {
 	all, err := o.client.HGetAll(ctx, endedKey).Result()
 	marks := map[event.Address]string{}
 	for name, mark := range all {
