@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -18,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"sluice/gateway/mirror/store/storetest"
 	"sluice/gateway/simulator"
 )
 
@@ -91,34 +93,76 @@ func (u *unsteady) takes(id, body string) bool {
 	return true
 }
 
-// endings are the tasks whose ends were taken, with the event's id, and the sum of their images.
-func (u *unsteady) endings() (tasks map[string]string, images int64) {
+// ending is a task's end as it was told.
+type ending struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Data struct {
+		Task    string                 `json:"task_id"`
+		Images  int64                  `json:"images"`
+		Results []struct{ URL string } `json:"results"`
+	} `json:"data"`
+}
+
+// endings are the ends that were taken, by task, how many events that are with those of pictures that were stored later, and the sum of the
+// images.
+func (u *unsteady) endings() (tasks map[string]ending, events, images int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	tasks = map[string]string{}
+	tasks = map[string]ending{}
 	for id := range u.took {
-		var told struct {
-			ID   string `json:"id"`
-			Data struct {
-				Task   string `json:"task_id"`
-				Images int64  `json:"images"`
-			} `json:"data"`
-		}
+		var told ending
 		if err := json.Unmarshal([]byte(u.bodies[id]), &told); err != nil || told.ID != id {
 			u.Errorf("%s: %s %v", id, u.bodies[id], err)
 		}
-		if other, twice := tasks[told.Data.Task]; twice {
-			u.Errorf("the end of %s is two events: %s and %s", told.Data.Task, id, other)
+		if events++; told.Type == "task.stored" {
+			continue
 		}
-		tasks[told.Data.Task] = id
+		if other, twice := tasks[told.Data.Task]; twice {
+			u.Errorf("the end of %s is two events: %s and %s", told.Data.Task, id, other.ID)
+		}
+		tasks[told.Data.Task] = told
 		images += told.Data.Images
 	}
-	return tasks, images
+	return tasks, events, images
 }
 
-// hurry lets time pass for what waits for a hook: every moment in Redis at which something is tried again, or counts no more, comes now.
-func hurry(t *testing.T, client redis.UniversalClient) {
-	for _, pattern := range []string{"sl1:{search}:due:jobs", "sl1:due", "sl1:{sl1:due}:seats:*"} {
+// pictures compares each picture of the ends with what the mirror has for its team, and returns how many there are.
+func (r *taskReplicas) pictures(told map[string]ending) (pictures int64) {
+	get := func(address string) []byte {
+		request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, address, http.NoBody)
+		must(r.T, err)
+		request.Header.Set("Authorization", "Bearer test")
+		answer, err := r.client.Do(request)
+		must(r.T, err)
+		defer func() { _ = answer.Body.Close() }()
+		body, err := io.ReadAll(answer.Body)
+		if must(r.T, err); answer.StatusCode != http.StatusOK {
+			r.Errorf("%s: %s %.200s", address, answer.Status, body)
+		}
+		return body
+	}
+	for task, end := range told {
+		for i, result := range end.Data.Results {
+			kept := get(fmt.Sprintf("%s/sluice/v1/tasks/%s/results/%d", r.base(i), task, i+1))
+			if made := get(result.URL); !bytes.Equal(made, kept) {
+				r.Errorf("picture %d of %s: the service has %d bytes, the mirror %d or others", i+1, task, len(made), len(kept))
+			}
+			pictures++
+		}
+	}
+	return pictures
+}
+
+// Keys with the moments at which something is tried again, or counts no more: of deliveries, and of pictures.
+var (
+	deliveryKeys = []string{"sl1:{search}:due:jobs", "sl1:due", "sl1:{sl1:due}:seats:*"}
+	pictureKeys  = []string{"sl1:{search}:works:due", "sl1:works:due"}
+)
+
+// hurry lets time pass for what waits: every moment in Redis at some keys comes now.
+func hurry(t *testing.T, client redis.UniversalClient, keys []string) {
+	for _, pattern := range keys {
 		for _, key := range client.Keys(t.Context(), pattern).Val() {
 			for _, member := range client.ZRange(t.Context(), key, 0, -1).Val() {
 				client.ZAddXX(t.Context(), key, redis.Z{Score: 1, Member: member})
@@ -128,20 +172,25 @@ func hurry(t *testing.T, client redis.UniversalClient) {
 }
 
 // Tasks end while replicas are killed and the receiver fails a third and goes away. Every end is delivered at least once, always with one id
-// and the same bytes, and the images of all ends are those of the ledger. With LONG=1 a thousand tasks and a minute; without that the waits
-// of what failed are over each second, and not by two minutes.
+// and the same bytes, the images of all ends are those of the ledger, and each picture is in the mirror byte for byte. With LONG=1 a thousand
+// tasks and a minute; without that the waits of what failed are over each second, and not by two minutes.
 func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	t.Parallel()
 	tasks, away, hurries, within := 150, 3*time.Second, time.Second, 20*patience
 	if isLong() {
 		tasks, away, hurries, within = 1000, time.Minute, 2*time.Minute, 20*time.Minute
 	}
-	receiver, dir := newUnsteady(t), t.TempDir()
+	receiver, dir, mirror := newUnsteady(t), t.TempDir(), "file://"+t.TempDir()
+	if storetest.Installed() {
+		mirror = storetest.New(t).URL()
+	}
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(hookSecretText), 0o600))
 	path := filepath.Join(dir, "teams.yaml")
-	put(t, path, someTeams+"    hooks: [{id: jobs, url: \"http://"+receiver.address+"/hook\", events: [\"task.*\"], secret_file: secret}]\n")
+	put(t, path, someTeams+"    hooks: [{id: jobs, url: \"http://"+receiver.address+"/hook\", events: [\"task.*\"], secret_file: secret}]\n    mirror: {keep: 24h}\n")
 	r := startTaskReplicas(t, 3, simulator.Config{Running: 200 * time.Millisecond, TaskRate: 200},
-		"SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=200", "SLUICE_TEAMS_FILE="+path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8")
+		"SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=200", "SLUICE_TEAMS_FILE="+path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8",
+		"SLUICE_MIRROR_URL="+mirror, "SLUICE_MIRROR_PROXY=true", "SLUICE_RESULT_HOSTS=127.0.0.1", "SLUICE_RESULT_NETWORKS=127.0.0.0/8",
+		"AWS_ACCESS_KEY_ID="+storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY="+storetest.Keys.Secret)
 	stop := make(chan struct{})
 	var killing, leaving sync.WaitGroup
 	kills := 0
@@ -173,18 +222,19 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	r.service.SetFault()
 	leaving.Wait()
 	begun := time.Now()
-	hurried, killed := begun, false
+	hurried, times, killed := begun, 0, false
 	missing, images, charged, written := 0, int64(0), int64(0), int64(0)
 	delivered := func() bool {
-		told, sum := receiver.endings()
+		told, events, sum := receiver.endings()
 		missing, images, written = 0, sum, r.server.do("XLEN", "sl1:{search}:events").(int64)
 		for id := range made {
-			if told[id] == "" {
+			if told[id].ID == "" {
 				missing++
 			}
 		}
 		charged, _ = r.images()
-		return missing == 0 && images == charged && int64(len(told)) == written && r.server.do("EXISTS", "sl1:{search}:due:jobs").(int64) == 0
+		return missing == 0 && images == charged && events == written &&
+			r.server.do("EXISTS", "sl1:{search}:due:jobs", "sl1:{search}:works").(int64) == 0
 	}
 	for !delivered() {
 		if time.Since(begun) > within || t.Failed() {
@@ -197,22 +247,28 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 		}
 		if time.Sleep(100 * time.Millisecond); time.Since(hurried) > hurries {
 			hurried = time.Now()
-			hurry(t, r.server.admin)
+			hurry(t, r.server.admin, deliveryKeys)
+			if times++; times%5 == 0 { // what a replica is storing is another's then, too
+				hurry(t, r.server.admin, pictureKeys)
+			}
 		}
 	}
 	if !killed {
 		close(stop)
 		killing.Wait()
 	}
-	told, _ := receiver.endings()
-	more := 0
+	told, _, _ := receiver.endings()
+	more, took := 0, time.Since(begun)
+	if n := r.pictures(told); n != images {
+		t.Errorf("%d images are told, and %d pictures", images, n)
+	}
 	for _, n := range receiver.took {
 		if n > 1 {
 			more++
 		}
 	}
-	t.Logf("%d tasks, %d kills: %d ends delivered, %d of them more than once; %d tries were failed; %d images; %v after the last task",
-		len(made), kills, len(told), more, receiver.failed, images, time.Since(begun).Round(time.Millisecond))
+	t.Logf("%d tasks, %d kills: %d ends delivered, %d of them more than once; %d tries were failed; %d images, each in the mirror; %v after the last task",
+		len(made), kills, len(told), more, receiver.failed, images, took.Round(time.Millisecond))
 	if receiver.failed < len(told)/6 || kills == 0 {
 		t.Error("that tries little")
 	}

@@ -227,7 +227,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/console/why": {ours: []string{"telemetry/recent"}, never: offline, timeless: true},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account", "policy/event", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
@@ -242,7 +242,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway/console/chart": {ours: []string{"policy/unit"}, never: silent, timeless: true},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/why", "cache", "policy", "policy/account", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -252,7 +252,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},

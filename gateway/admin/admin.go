@@ -101,7 +101,7 @@ func (d Deps) route(path string) http.HandlerFunc {
 	case path == "/usage" && d.Ledger != nil:
 		return d.usage
 	case path == "/events" && d.Outbox != nil:
-		return listDeliveries(d.Outbox)
+		return func(w http.ResponseWriter, r *http.Request) { deliveries(w, r, d.Outbox, d.Teams) }
 	case isProfile && d.Pprof:
 		return profile(name)
 	}

@@ -2,68 +2,37 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
-	"time"
 
 	"sluice/policy/event"
+	"sluice/policy/teams"
 )
 
-// mostDeliveries is how many deliveries /events lists.
-const mostDeliveries = 1000
-
-// delivery is an event on its way to a hook, as /events lists it: never its data or an answer's text.
-type delivery struct {
-	Event string      `json:"event"`
-	Type  event.Type  `json:"type"`
-	Time  time.Time   `json:"time"`
-	Team  string      `json:"team,omitempty"`
-	Owner string      `json:"owner"` // of the hook
-	Hook  string      `json:"hook"`
-	Path  string      `json:"path,omitempty"` // of a callback
-	State event.State `json:"state"`
-	Tries int         `json:"tries"`
-	Code  int         `json:"last_status,omitempty"`
-	Last  *time.Time  `json:"last_try,omitempty"`
-	Next  *time.Time  `json:"next_try,omitempty"`
-}
-
-// listDeliveries returns what lists an outbox's deliveries as JSON.
-func listDeliveries(outbox event.Outbox) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		owner := r.URL.Query().Get("team")
-		if owner == "" {
-			http.Error(w, "team: allowed: the id of a team, or "+event.Operators+" for the operators' own hooks", http.StatusBadRequest)
-			return
+// deliveries lists the deliveries of an owner's events, and how far behind its hooks and the operators' are, as JSON. file may be nil.
+func deliveries(w http.ResponseWriter, r *http.Request, outbox event.Outbox, file func() *teams.File) {
+	q := r.URL.Query()
+	asked := event.Query{Owner: q.Get("team"), Hook: q.Get("hook"), State: event.State(q.Get("state")), Event: q.Get("event")}
+	if asked.Owner == "" {
+		http.Error(w, "team: allowed: the id of a team, or "+event.Operators+" for the operators' own hooks", http.StatusBadRequest)
+		return
+	}
+	var hooks []event.Address
+	if file != nil {
+		if hooks = teams.Hooks(file(), asked.Owner); asked.Owner != event.Operators {
+			hooks = append(hooks, teams.Hooks(file(), event.Operators)...)
 		}
-		list, err := outbox.Deliveries(r.Context(), owner, mostDeliveries)
-		if err != nil {
-			http.Error(w, "the deliveries are not known at the moment", http.StatusServiceUnavailable)
-			return
-		}
-		shown := make([]delivery, len(list))
-		for i := range list {
-			shown[i] = deliveryOf(&list[i])
-		}
+	}
+	list, err := event.Look(r.Context(), outbox, hooks, asked)
+	switch {
+	case errors.Is(err, event.ErrState):
+		http.Error(w, "state: "+err.Error(), http.StatusBadRequest)
+	case errors.Is(err, event.ErrID):
+		http.Error(w, "event: "+err.Error(), http.StatusBadRequest)
+	case err != nil:
+		http.Error(w, "the deliveries are not known at the moment", http.StatusServiceUnavailable)
+	default:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(struct {
-			Deliveries []delivery `json:"deliveries"`
-		}{shown})
+		_ = json.NewEncoder(w).Encode(list)
 	}
-}
-
-func deliveryOf(d *event.Delivery) delivery {
-	at := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return new(t.UTC())
-	}
-	shown := delivery{
-		Event: d.Event.ID.String(), Type: d.Event.Type, Time: d.Event.Time.UTC(), Team: d.Event.Team, Owner: d.To.Owner, Hook: d.To.Hook, Path: d.Path,
-		State: d.State, Tries: d.Tries, Code: d.Code, Last: at(d.Last), Next: at(d.Next),
-	}
-	if event.OfOperators(shown.Team) {
-		shown.Team = ""
-	}
-	return shown
 }

@@ -10,23 +10,33 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/policy/event"
+	"sluice/policy/teams"
 )
 
 // box is an outbox that has deliveries alone.
 type box struct {
 	event.Outbox
-	list func(ctx context.Context, owner string, most int) ([]event.Delivery, error)
+	list func(owner string) ([]event.Delivery, error)
 }
 
-func (b box) Deliveries(ctx context.Context, owner string, most int) ([]event.Delivery, error) {
-	return b.list(ctx, owner, most)
+func (b box) Deliveries(_ context.Context, owner string, _ event.ID, _ int) ([]event.Delivery, error) {
+	return b.list(owner)
+}
+
+func (box) Oldest(_ context.Context, hooks []event.Address) (map[event.Address]time.Time, error) {
+	return map[event.Address]time.Time{hooks[0]: time.UnixMilli(1764172800000)}, nil
 }
 
 // Deliveries are listed with their tries, and without what the event says.
 func TestDeliveriesAreListed(t *testing.T) {
 	at := time.UnixMilli(1764172800000).UTC()
 	e := event.Event{ID: event.ID{Owner: "search", Millis: at.UnixMilli()}, Type: event.TaskFailed, Time: at, Team: "search", Data: []byte(`"CANARY"`)}
-	deps := admin.Deps{Outbox: box{list: func(_ context.Context, owner string, _ int) ([]event.Delivery, error) {
+	file, err := teams.Parse([]byte("teams: [{id: search, keys: [{id: 7f3k9q2m4x1c, sha256: \"" + strings.Repeat("0a", 32) + "\"}], hooks: [{id: jobs, url: \"https://a.example\", events: [\"*\"], secret_file: s}]}, {id: shop}, {id: away}]\n" +
+		"hooks: [{id: ops, url: \"https://a.example\", events: [\"*\"], kind: slack}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := admin.Deps{Teams: func() *teams.File { return file }, Outbox: box{list: func(owner string) ([]event.Delivery, error) {
 		if owner == "away" {
 			return nil, errors.New("CANARY")
 		}
@@ -39,12 +49,17 @@ func TestDeliveriesAreListed(t *testing.T) {
 		}, nil
 	}}}
 	for query, want := range map[string]string{
-		"?team=search": `200 {"deliveries":[{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"search","hook":"jobs","path":"shots/42",` +
+		"?team=search": `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"search","hook":"jobs","path":"shots/42",` +
 			`"state":"waiting","tries":1,"last_status":503,"last_try":"2025-11-26T16:00:00Z","next_try":"2025-11-26T16:00:05Z"},` +
 			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators","hook":"ops","state":"waiting","tries":0}]}`,
-		"?team=shop": `200 {"deliveries":[]}`,
-		"?team=away": `503 the deliveries are not known at the moment`,
-		"":           `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
+		"?team=search&hook=ops&state=waiting": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[` +
+			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators","hook":"ops","state":"waiting","tries":0}]}`,
+		"?team=search&state=delivered&event=" + e.ID.String(): `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[]}`,
+		"?team=shop&event=" + e.ID.String():                   `400 event: not an id of an event of this team`,
+		"?team=shop&state=late":                               `400 state: allowed: waiting, delivered or given_up`,
+		"?team=shop":                                          `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[]}`,
+		"?team=away":                                          `503 the deliveries are not known at the moment`,
+		"":                                                    `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
 	} {
 		w := httptest.NewRecorder()
 		admin.New(deps).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/events"+query, nil))

@@ -15,6 +15,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -40,6 +41,7 @@ type Traffic interface {
 	FaultList(ctx context.Context, p access.Person) []figures.Fault
 	NearList(ctx context.Context, p access.Person, percent int) ([]figures.TeamLine, error)
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
+	Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error)
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
@@ -227,6 +229,7 @@ var routes = []route{
 	{http.MethodGet, "/faults", nil, faults},
 	{http.MethodGet, "/limits", []string{"percent"}, limits},
 	{http.MethodGet, "/refusals", []string{"by", "team", "from", "to"}, refusals},
+	{http.MethodGet, "/events", []string{"team", "hook", "state", "event"}, deliveries},
 	{http.MethodGet, "/accounts", nil, accounts},
 	{http.MethodGet, "/audit", []string{"team", "cursor", "limit"}, (*api).audit},
 }

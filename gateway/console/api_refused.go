@@ -1,11 +1,13 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"sluice/gateway/console/figures"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 )
 
@@ -78,4 +80,31 @@ func (c *call) span(now time.Time, usual time.Duration) (from, to time.Time, err
 		return from, to, invalid("from", "not a span of time that is kept", "from before to, within the last 48 hours")
 	}
 	return from, to, nil
+}
+
+// ReadEventQuery reads parameters into a query for deliveries, for the interface and the page.
+func ReadEventQuery(value func(name string) string) event.Query {
+	return event.Query{Owner: value("team"), Hook: value("hook"), State: event.State(value("state")), Event: value("event")}
+}
+
+// EventProblem is the problem of an error of the query for deliveries.
+func EventProblem(err error) error {
+	switch {
+	case errors.Is(err, figures.ErrAbsent):
+		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+	case errors.Is(err, event.ErrState):
+		return invalid("state", "not a state", "waiting, delivered or given_up")
+	case errors.Is(err, event.ErrID):
+		return invalid("event", "not an id of an event of this team", "one such as evt_01KB0E9800003J869JJ1KR4F5B")
+	}
+	return unread(err)
+}
+
+// deliveries lists deliveries to hooks.
+func deliveries(a *api, c *call) error {
+	found, err := a.Traffic.Deliveries(c.r.Context(), c.who, ReadEventQuery(c.query.Get))
+	if err != nil {
+		return EventProblem(err)
+	}
+	return c.write(http.StatusOK, found)
 }

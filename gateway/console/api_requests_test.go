@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/why"
+	"sluice/policy/event"
 )
 
 // TestWhyOverHTTP: what the client got, whose fault it is and what to do; a foreign request is as absent as an invented one.
@@ -40,6 +41,30 @@ func TestRefusalsOverHTTP(t *testing.T) {
 		w.expect(viewer, "GET /refusals"+query, "", http.StatusBadRequest, want)
 	}
 	w.expect(member, "GET /refusals?team=ads", "", http.StatusNotFound, "missing team")
+}
+
+func TestDeliveriesOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	var got event.Report
+	a := w.expect(viewer, "GET /events?team=ads&hook=jobs&state=waiting", "", http.StatusOK, "")
+	if a.into(t, &got); len(got.Hooks) != 1 || !got.Hooks[0].Oldest.Equal(noon) || len(got.Data) != 1 || got.Data[0].State != event.Waiting || strings.Contains(a.body, "canary") {
+		t.Errorf("%s", a.body)
+	}
+	one := got.Data[0].Event
+	if w.expect(viewer, "GET /events?team=ads&event="+one, "", http.StatusOK, "").into(t, &got); len(got.Data) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if a := w.expect(viewer, "GET /events?hook=other", "", http.StatusOK, ""); strings.TrimSpace(a.body) != `{"hooks":[],"data":[]}` {
+		t.Error(a.body)
+	}
+	w.expect(viewer, "GET /events?team=ads&state=late", "", http.StatusBadRequest, "invalid state")
+	w.expect(viewer, "GET /events?team=shop&event="+one, "", http.StatusBadRequest, "invalid event")
+	foreign, invented := w.expect(member, "GET /events?team=ads", "", http.StatusNotFound, "missing team"), w.expect(member, "GET /events?team=adz", "", http.StatusNotFound, "missing team")
+	if foreign.body != invented.body {
+		t.Errorf("%s\n%s", foreign.body, invented.body)
+	}
+	w.traffic.err = errors.New("away")
+	w.expect(viewer, "GET /events?team=ads", "", http.StatusServiceUnavailable, "away")
 }
 
 func TestSearchOverHTTP(t *testing.T) {

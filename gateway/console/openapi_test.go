@@ -16,6 +16,7 @@ import (
 
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/why"
+	"sluice/policy/event"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -119,7 +120,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	for name, want := range map[string][]string{
 		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
 		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
-		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Refusals": membersOf(Refusals{}), "RefusalList": membersOf(RefusalList{}), "Request": nil, "Latency": membersOf(Latency{}), "Fault": membersOf(figures.Fault{}), "NearLimit": membersOf(NearLimit{}), "Found": membersOf(figures.Found{}), "Explained": append(membersOf(why.Answer{}), "request"),
+		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Refusals": membersOf(Refusals{}), "RefusalList": membersOf(RefusalList{}), "EventReport": membersOf(event.Report{}), "HookReport": membersOf(event.HookReport{}), "DeliveryReport": membersOf(event.DeliveryReport{}), "Request": nil, "Latency": membersOf(Latency{}), "Fault": membersOf(figures.Fault{}), "NearLimit": membersOf(NearLimit{}), "Found": membersOf(figures.Found{}), "Explained": append(membersOf(why.Answer{}), "request"),
 		"Account": membersOf(Account{}), "Cooling": membersOf(Cooling{}), "AccountRate": membersOf(AccountRate{}), "AccountQuota": membersOf(AccountQuota{}),
 		"Unit": nil, "Rate": nil, "Queue": {"depth", "wait"}, "Hook": {"id", "url", "events", "secret_file", "secrets", "insecure", "kind"}, "Quota": periods, "MoneyQuota": periods, "RateChange": nil, "QuotaChange": periods, "MoneyQuotaChange": periods,
 	} {
@@ -129,8 +130,8 @@ func TestDocumentHasEveryMember(t *testing.T) {
 			t.Errorf("%s (-code +document):\n%s", name, diff)
 		}
 	}
-	if n := len(at(document, "components", "schemas").(map[string]any)); n != 38 {
-		t.Errorf("the document has %d schemas, the test 38", n)
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 41 {
+		t.Errorf("the document has %d schemas, the test 41", n)
 	}
 	var codes []string
 	for code := range statuses {

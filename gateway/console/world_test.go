@@ -20,6 +20,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
@@ -132,6 +133,15 @@ func (s *someTraffic) NearList(_ context.Context, _ access.Person, percent int) 
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
 	s.refused = append(s.refused, q)
 	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err
+}
+
+func (s *someTraffic) Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error) {
+	if s.err != nil || q.Owner != "" && !p.Sees(q.Owner) {
+		return event.Report{}, cmp.Or(s.err, figures.ErrAbsent)
+	}
+	box, jobs := event.NewMemory(event.DefaultBounds, func() time.Time { return noon }), event.Address{Owner: "ads", Hook: "jobs"}
+	_, _ = box.Append(ctx, &event.Draft{Type: event.TaskFailed, Team: "ads", Data: []byte(`{"canary":1}`), To: []event.Target{{Address: jobs}}})
+	return event.Look(ctx, box, []event.Address{jobs}, q)
 }
 
 func (s *someTraffic) AccountList(context.Context, access.Person) (figures.AccountList, error) {

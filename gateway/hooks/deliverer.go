@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +40,7 @@ type Deliverer struct {
 	mu     sync.Mutex
 	file   *teams.File // whose hooks these are
 	hooks  map[event.Address]*event.Hook
-	ended  map[event.Address]event.Hook // with 410, until its lines change
+	ended  map[event.Address]string // with 410, by the mark of its lines: until they change
 	flying map[event.Address]int
 	hosts  map[event.Address]string
 	away   bool                        // the outbox is; the log says so once
@@ -51,7 +50,7 @@ type Deliverer struct {
 
 // New builds a Deliverer. It starts nothing.
 func New(config Config) *Deliverer {
-	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]event.Hook{}, flying: map[event.Address]int{}}
+	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]string{}, flying: map[event.Address]int{}}
 }
 
 // Run delivers until ctx ends, and returns when what is under way has been told to the outbox: within some 10 s.
@@ -72,6 +71,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 
 // look takes what is due at hooks that have room.
 func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
+	d.age(ctx)
 	rooms, most := d.rooms()
 	due, lost, err := d.Outbox.Due(ctx, rooms, most)
 	if d.outbox(err); err != nil {
@@ -83,7 +83,6 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 		}
 	}
 	d.tellLost(ctx, lost)
-	d.age(ctx)
 }
 
 // rooms has how many deliveries each hook may take at the moment, and all together.
@@ -123,10 +122,13 @@ func (d *Deliverer) follow() {
 			d.hooks[to], d.hosts[to] = &of.hooks[i], hostOf(&of.hooks[i])
 		}
 	}
-	maps.DeleteFunc(d.ended, func(to event.Address, was event.Hook) bool {
-		is := d.hooks[to]
-		return is == nil || !reflect.DeepEqual(*is, was)
-	})
+	maps.DeleteFunc(d.ended, func(to event.Address, mark string) bool { return !d.has(to, mark) })
+}
+
+// has reports whether there is a hook with this mark. The caller holds the lock.
+func (d *Deliverer) has(to event.Address, mark string) bool {
+	is := d.hooks[to]
+	return is != nil && is.Mark() == mark
 }
 
 // hostOf is what a hook's URL connects to.
@@ -156,7 +158,7 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
 	outcome, wait := judge(due, answer.Code, rand.Float64())
 	if outcome == Ended {
-		d.stop(h, due.To)
+		d.stop(ctx, h, due.To)
 	}
 	d.record(ctx, due, wait, taken)
 	if due.State == event.GivenUp {
@@ -175,11 +177,12 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	}
 }
 
-// stop has a hook get nothing more.
-func (d *Deliverer) stop(h *event.Hook, to event.Address) {
+// stop has a hook get nothing more, from this replica at once and from the others once they ask.
+func (d *Deliverer) stop(ctx context.Context, h *event.Hook, to event.Address) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ended[to] = *h
+	d.ended[to] = h.Mark()
+	d.mu.Unlock()
+	d.outbox(d.Outbox.End(context.WithoutCancel(ctx), to, h.Mark())) // else others learn it by an answer of their own
 }
 
 // tellLost counts and logs deliveries that the outbox gave up.

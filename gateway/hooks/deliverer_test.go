@@ -212,7 +212,7 @@ func TestSlowReceiversHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// 410 ends a hook: nothing is sent to it any more, until its lines in the file change; then all that waited is.
+// 410 ends a hook: no replica sends anything to it any more, also one that starts, until its lines in the file change; then all that waited is.
 func TestGoneEndsAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := true
@@ -230,12 +230,21 @@ func TestGoneEndsAHook(t *testing.T) {
 		if n := len(w.to.of("jobs.example")); n != 1 || w.outcomes["jobs ended"] != 1 {
 			t.Errorf("%d tries, %v", n, w.outcomes)
 		}
+		stop()
+		for range 2 { // others, one of them at the same time
+			stop = w.run(w.replica())
+			defer stop()
+		}
+		time.Sleep(3 * time.Hour)
+		if n := len(w.to.of("jobs.example")); n != 1 {
+			t.Errorf("%d tries after a restart", n)
+		}
 		gone = false
 		become := func(doc string) {
 			w.mu.Lock()
 			w.file = parse(t, doc)
 			w.mu.Unlock()
-			time.Sleep(2 * pause)
+			time.Sleep(2 * agedEvery)
 		}
 		become(twoTeams + "  - {id: other}\n")
 		if n := len(w.to.of("jobs.example")); n != 1 {
@@ -243,8 +252,9 @@ func TestGoneEndsAHook(t *testing.T) {
 		}
 		become(strings.Replace(twoTeams, "jobs.example/hook", "jobs.example/new", 1))
 		stop()
-		if got := w.box.states(); got[event.Delivered] != 4 {
-			t.Errorf("%v", got)
+		ended, _ := w.box.Ended(t.Context())
+		if got := w.box.states(); got[event.Delivered] != 4 || len(ended) > 0 {
+			t.Errorf("%v %v", got, ended)
 		}
 	})
 }
@@ -396,7 +406,7 @@ func TestReplicasTogetherHaveFourUnderWay(t *testing.T) {
 		for _, stop := range stops {
 			stop()
 		}
-		list, _ := shared.Deliveries(t.Context(), "search", 100)
+		list, _ := shared.Deliveries(t.Context(), "search", event.ID{}, 100)
 		for _, d := range list {
 			if d.State != event.Delivered {
 				t.Errorf("%+v", d)

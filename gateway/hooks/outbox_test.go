@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type box struct {
 	away   bool
 	taken  int // deliveries, over all calls
 	lost   map[event.Address]int
+	ended  map[event.Address]string
 	number uint16
 }
 
@@ -116,5 +118,26 @@ func (b *box) After(context.Context, event.ID, int) ([]event.Event, bool, error)
 	return nil, false, nil
 }
 
-func (b *box) Deliveries(context.Context, string, int) ([]event.Delivery, error) { return nil, nil }
-func (b *box) Again(context.Context, event.ID) error                             { return nil }
+func (b *box) Deliveries(context.Context, string, event.ID, int) ([]event.Delivery, error) {
+	return nil, nil
+}
+
+func (b *box) End(_ context.Context, hook event.Address, mark string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended == nil {
+		b.ended = map[event.Address]string{}
+	}
+	if b.ended[hook] = mark; mark == "" {
+		delete(b.ended, hook)
+	}
+	return nil
+}
+
+func (b *box) Ended(context.Context) (map[event.Address]string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.ended), nil
+}
+
+func (b *box) Again(context.Context, event.ID) error { return nil }

@@ -7,12 +7,14 @@ import (
 	"sluice/policy/event"
 )
 
-// agedEvery is how often the outbox is asked what waits.
+// agedEvery is how often the outbox is asked what waits, and which hooks have ended.
 const agedEvery = 10 * time.Second
 
-// age asks the outbox since when each hook has taken nothing, unless it was asked lately. While the outbox is away, what was known stays.
+// age asks the outbox since when each hook has taken nothing, and which have ended, unless it was asked lately. While the outbox is away,
+// what was known stays.
 func (d *Deliverer) age(ctx context.Context) {
 	d.mu.Lock()
+	d.follow()
 	now, hooks := d.Now(), make([]event.Address, 0, len(d.hooks))
 	for to := range d.hooks {
 		hooks = append(hooks, to)
@@ -23,10 +25,22 @@ func (d *Deliverer) age(ctx context.Context) {
 		return
 	}
 	oldest, err := d.Outbox.Oldest(ctx, hooks)
+	ended, failed := d.Outbox.Ended(ctx)
+	var changed []event.Address
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.aged = now; err == nil {
 		d.oldest = oldest
+	}
+	for to, mark := range ended {
+		if d.has(to, mark) {
+			d.ended[to] = mark
+		} else if failed == nil {
+			changed = append(changed, to)
+		}
+	}
+	d.mu.Unlock()
+	for _, to := range changed { // its old lines, if they come back, are new ones
+		_ = d.Outbox.End(ctx, to, "")
 	}
 }
 

@@ -1,6 +1,9 @@
 package event
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -96,6 +99,12 @@ func strange(r rune) bool {
 func IsThisMachine(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// Mark is another one for each other content of a hook's lines, and tells nothing of it.
+func (h *Hook) Mark() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", *h))
+	return hex.EncodeToString(sum[:8])
 }
 
 // At is the address of a delivery: the hook's URL, with a target's path and query below it.

@@ -13,6 +13,7 @@ import (
 // Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
 type Memory struct {
 	Works *MemoryWorks // what is done before an event is written
+	endedHooks
 
 	bounds Bounds
 	now    func() time.Time
@@ -301,7 +302,7 @@ func (m *Memory) Oldest(_ context.Context, hooks []Address) (map[Address]time.Ti
 }
 
 // Deliveries implements [Outbox].
-func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []Delivery, err error) {
+func (m *Memory) Deliveries(_ context.Context, owner string, of ID, most int) (list []Delivery, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for team := range m.owners {
@@ -310,8 +311,9 @@ func (m *Memory) Deliveries(_ context.Context, owner string, most int) (list []D
 		}
 		for _, e := range m.of(team).list {
 			for _, to := range e.to {
-				if team == owner || to.To.Owner == owner {
+				if (team == owner || to.To.Owner == owner) && (of.Millis == 0 || of == e.ID) {
 					list = append(list, to.Delivery)
+					list[len(list)-1].Event.Data = nil
 				}
 			}
 		}

@@ -104,8 +104,13 @@ type Outbox interface {
 	// Oldest returns when the oldest event was written that waits for each of these hooks; those without one are left out. Of more than 2,000
 	// that wait it may be one of the next oldest.
 	Oldest(ctx context.Context, hooks []Address) (map[Address]time.Time, error)
-	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many.
-	Deliveries(ctx context.Context, owner string, most int) ([]Delivery, error)
+	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many, without the events'
+	// data. An ID asks for those of that event alone, the zero Millis for all.
+	Deliveries(ctx context.Context, owner string, of ID, most int) ([]Delivery, error)
+	// End notes for all callers that a hook with this mark wants nothing more; an empty mark forgets it.
+	End(ctx context.Context, hook Address, mark string) error
+	// Ended returns the marks of the hooks that were noted.
+	Ended(ctx context.Context) (map[Address]string, error)
 	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more.
 	Again(ctx context.Context, id ID) error
 }

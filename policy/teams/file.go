@@ -96,6 +96,21 @@ func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Ta
 	return event.Wanting(to, event.Operators, f.Hooks, t)
 }
 
+// Hooks names the hooks of a team, or of [event.Operators].
+func Hooks(f *File, owner string) (list []event.Address) {
+	hooks := f.Hooks
+	if owner != event.Operators {
+		hooks = nil
+		if team := f.Team(owner); team != nil {
+			hooks = team.Hooks
+		}
+	}
+	for i := range hooks {
+		list = append(list, event.Address{Owner: owner, Hook: hooks[i].ID})
+	}
+	return list
+}
+
 // Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
 // not YAML has one fault.
 //

@@ -7,6 +7,7 @@ import (
 
 	"sluice/cache"
 	"sluice/policy/account"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry/pulse"
@@ -74,7 +75,8 @@ type Deps struct {
 	// Pulse is what is wrong with the service as this replica knows it; nil: it is not known.
 	Pulse func(now time.Time) (pulse.Fault, bool)
 	// Hooks are the ages of the oldest events that hooks did not take, by the hooks' ids; nil: there are none.
-	Hooks func() map[string]time.Duration
+	Hooks  func() map[string]time.Duration
+	Outbox event.Outbox // has the deliveries to hooks
 	// Standings are the accounts at the service, in the order of their file; nil: they are not known.
 	Standings func() []account.Standing
 	Queued    func()        // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called

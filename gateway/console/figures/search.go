@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
 
-// Found is what a search found: a request, task, key, team, model or page.
+// Found is what a search found: a request, task, event, key, team, model or page.
 type Found struct {
 	Kind  string `json:"kind"`
 	ID    string `json:"id"`
@@ -36,6 +37,7 @@ var Pages = []Page{
 	{Name: "Tasks", Path: "/tasks"},
 	{Name: "Requests", Path: "/requests"},
 	{Name: "Refusals", Path: "/refusals", Within: true},
+	{Name: "Deliveries", Path: "/events", Within: true},
 	{Name: "Money", Path: "/money"},
 	{Name: "Latency", Path: "/latency", Restricted: true},
 	{Name: "Accounts", Path: "/accounts", Restricted: true},
@@ -51,7 +53,7 @@ const mostFound = 20
 const longestSearch = 256
 
 // Search finds what has an id, or a name, that a person knows: requests by their own ids and those of their answer, trace, task and key, tasks,
-// keys, teams, models and pages. What the person may not see is as absent as what does not exist. Whole ids come first.
+// events, keys, teams, models and pages. What the person may not see is as absent as what does not exist. Whole ids come first.
 func (f *traffic) Search(ctx context.Context, p access.Person, text string) (found []Found, err error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > longestSearch || p.Role == 0 {
 		return nil, nil
@@ -67,7 +69,7 @@ func (f *traffic) Search(ctx context.Context, p access.Person, text string) (fou
 	reading.Go(func() (err error) { tasks, err = f.task(ctx, p, text); return err })
 	err = reading.Wait()
 	visible, _ := f.deps.visible(p)
-	found = slices.Concat(tasks, requestsFound(requests.Requests, text), keysFound(visible, text), teamsFound(visible, text), modelsFound(requests.Names.Models, text), pagesFound(p, text))
+	found = slices.Concat(tasks, requestsFound(requests.Requests, text), eventsFound(p, visible, text), keysFound(visible, text), teamsFound(visible, text), modelsFound(requests.Names.Models, text), pagesFound(p, text))
 	slices.SortStableFunc(found, func(a, b Found) int { return exact(b, text) - exact(a, text) })
 	return found[:min(len(found), mostFound)], err
 }
@@ -99,6 +101,20 @@ func requestsFound(requests []recent.Request, text string) (found []Found) {
 		}
 		title := strings.Join(strings.Fields(strings.Join([]string{r.At.UTC().Format("2 Jan 15:04:05 UTC"), r.Team, r.Model, strconv.Itoa(r.Status), r.Refusal}, " ")), " ") + by
 		found = append(found, Found{"request", r.ID, title, "/requests/" + url.PathEscape(r.ID)})
+	}
+	return found
+}
+
+// eventsFound is the event whose id says that it is of an owner whom the person sees.
+func eventsFound(p access.Person, visible []*teams.Team, id string) (found []Found) {
+	owners := idsOf(visible)
+	if p.SeesAll() {
+		owners = append(owners, event.Operators)
+	}
+	for _, owner := range owners {
+		if _, err := event.ParseID(id, owner); err == nil {
+			found = append(found, Found{"event", id, "of " + owner, "/events?" + url.Values{"team": {owner}, "event": {id}}.Encode()})
+		}
 	}
 	return found
 }

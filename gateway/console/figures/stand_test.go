@@ -14,6 +14,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/console/access"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -52,6 +53,7 @@ type stand struct {
 	lately            Lately
 	claims            *cache.Claims
 	file              *teams.File
+	outbox            *event.Memory
 	figures           *Figures
 	holds             int
 	account, tag, key string // of the next charges
@@ -107,7 +109,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	}
 	lately := recent.NewMemory(clock.Now)
 	s.recent = recent.New(recent.Config{Store: lately, Now: clock.Now})
-	s.lately = lately
+	s.lately, s.outbox = lately, event.NewMemory(event.DefaultBounds, clock.Now)
 	s.start()
 	return s
 }
@@ -115,7 +117,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, House: s.house,
+		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }

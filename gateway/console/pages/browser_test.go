@@ -54,7 +54,7 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 }
 
 // tables are the pages that are checked in every width: their tables have texts of any length.
-var tables = []string{"now", "teams", "team", "key-page", "key-token", "tasks", "latency", "requests", "requests-more", "refusals", "request-limit", "money", "accounts", "audit", "config"}
+var tables = []string{"now", "teams", "team", "key-page", "key-token", "tasks", "latency", "requests", "requests-more", "refusals", "request-limit", "money", "accounts", "deliveries", "deliveries-team", "deliveries-operators", "audit", "config"}
 
 // TestPagesInABrowser opens the pages of all galleries. axe finds no violation, and nothing is written to the browser's console
 // (as a violated content policy is); no page or table is wider than its window, with names, models and reasons of any length; and

@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -84,6 +85,8 @@ type Figures interface {
 	FaultList(ctx context.Context, p access.Person) []figures.Fault
 	// Refused groups the refused requests that are kept, by reason, limit, rule or model.
 	Refused(ctx context.Context, p access.Person, q figures.RefusedQuery) (figures.Refused, error)
+	// Deliveries reports of hooks, and of the deliveries of an owner's events.
+	Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error)
 	// AccountList returns the accounts at the service and their use, for people who see all teams.
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 	// Rules returns how often requests broke rules in the last hour, or in the last 24 hours.

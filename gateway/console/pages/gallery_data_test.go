@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy"
+	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -176,7 +177,7 @@ func standings() []limit.Standing {
 // raisedTeam is the team of those standings, with two raises of its quotas.
 func raisedTeam(reason string) *teams.Team {
 	images := teams.Quota{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 200}
-	return &teams.Team{Base: []teams.Quota{images}, Raises: []teams.Raise{
+	return &teams.Team{Base: []teams.Quota{images}, Hooks: []event.Hook{{ID: "jobs"}, {ID: "a-hook-with-a-long-name-of-the-warehouse"}}, Raises: []teams.Raise{
 		{ID: "5t8w1z4c7f0h", Unit: images.Unit, Period: images.Period, Amount: 250, Until: midnightAfterNoon, Reason: "launch"},
 		{ID: "6u9x2a5d8g1j", Unit: images.Unit, Period: images.Period, Amount: 50, Until: noon.Add(2 * time.Hour), Reason: reason},
 	}}

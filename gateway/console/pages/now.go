@@ -48,7 +48,7 @@ func wrongs(list []figures.Fault) (all []wrong) {
 		case "limit", "key":
 			w.URL = team
 		case "hook":
-			w.Title = "Hook " + f.Subject
+			w.Title, w.URL = "Hook "+f.Subject, "/events?"+url.Values{"hook": {f.Subject}}.Encode()
 		}
 		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more, or no team
 			w.Title, w.URL = f.Subject, ""

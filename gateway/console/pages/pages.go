@@ -59,6 +59,7 @@ func New(deps Deps) http.Handler {
 		"GET /search":                            s.search,
 		"GET /latency":                           s.latency,
 		"GET /refusals":                          s.refusals,
+		"GET /events":                            deliveryPages{deps}.list,
 		"GET /money":                             s.money,
 		"GET /accounts":                          s.accounts,
 		"GET /rules":                             s.rules,

@@ -201,7 +201,7 @@ func TestAnEventsLifeEnds(t *testing.T) {
 		if err := f.Again(f.Context(), second); err != event.ErrGone {
 			f.Error(err)
 		}
-		if list, _ := f.Deliveries(f.Context(), "search", 9); named(list) != "search/jobs 3" {
+		if list, _ := f.Deliveries(f.Context(), "search", event.ID{}, 9); len(list) != 1 || list[0].Event.ID != third {
 			f.Error(named(list))
 		}
 		if n := f.dropped(); n != 0 || f.lost != 2 {
@@ -426,7 +426,7 @@ func TestTargetsAreDeliveredSeparately(t *testing.T) {
 			}
 		}
 		states := func(owner string) (all string) {
-			list, err := f.Deliveries(f.Context(), owner, 9)
+			list, err := f.Deliveries(f.Context(), owner, event.ID{}, 9)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -459,23 +459,57 @@ func TestTargetsAreDeliveredSeparately(t *testing.T) {
 	})
 }
 
+// All callers know which hooks have ended.
+func TestHooksThatHaveEndedAreKnown(t *testing.T) {
+	forms(t, func(f *form) {
+		for _, hook := range []event.Address{jobs, ops} {
+			if err := f.End(f.Context(), hook, "a mark"); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := f.End(f.Context(), jobs, ""); err != nil {
+			f.Fatal(err)
+		}
+		if ended, err := f.Ended(f.Context()); err != nil || len(ended) != 1 || ended[ops] != "a mark" {
+			f.Error(ended, err)
+		}
+	})
+}
+
 // The newest deliveries come first.
 func TestTheNewestDeliveriesAreListed(t *testing.T) {
 	forms(t, func(f *form) {
+		wrote := map[event.ID]string{}
+		write := func(team, data string, to ...event.Address) event.ID {
+			id := f.write(team, data, to...)
+			wrote[id] = data
+			return id
+		}
 		for n := range 5 {
-			f.write("search", fmt.Sprint(n), jobs)
-			f.write("shop", fmt.Sprint(n), other, ops)
+			write("search", fmt.Sprint(n), jobs)
+			write("shop", fmt.Sprint(n), other, ops)
 			f.clock.Move(time.Millisecond)
 		}
-		f.write(event.Operators, "9", ops)
-		for owner, want := range map[string]string{"search": "4,3,2,", event.Operators: "9,4,3,"} {
-			list, err := f.Deliveries(f.Context(), owner, 3)
+		of := write("search", "8", jobs, ops)
+		f.clock.Move(time.Millisecond)
+		write(event.Operators, "9", ops)
+		for about, want := range map[event.Query]string{
+			{Owner: "search"}: "8,8,4,", {Owner: event.Operators}: "9,8,4,", {Owner: "search", Event: "one"}: "8,8,", {Owner: "shop", Event: "one"}: "",
+		} {
+			only := event.ID{}
+			if about.Event != "" {
+				only = of
+			}
+			list, err := f.Deliveries(f.Context(), about.Owner, only, 3)
 			got := ""
 			for _, d := range list {
-				got += string(d.Event.Data) + ","
+				got += wrote[d.Event.ID] + ","
+				if d.Event.Data != nil {
+					f.Error("a list needs no data")
+				}
 			}
 			if err != nil || got != want {
-				f.Errorf("%s: %q, want %q: %v", owner, got, want, err)
+				f.Errorf("%+v: %q, want %q: %v", about, got, want, err)
 			}
 		}
 	})

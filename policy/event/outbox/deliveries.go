@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,11 @@ func (o *Outbox) Tried(ctx context.Context, d *event.Delivery, wait time.Duratio
 	return in.err
 }
 
+// listedTogether is how many owners' deliveries are read in one round trip.
+const listedTogether = 100
+
 // Deliveries implements [event.Outbox].
-func (o *Outbox) Deliveries(ctx context.Context, owner string, most int) (list []event.Delivery, err error) {
+func (o *Outbox) Deliveries(ctx context.Context, owner string, of event.ID, most int) (list []event.Delivery, err error) {
 	owners := []string{owner}
 	if owner == event.Operators {
 		teams, err := ownersIn(ctx, o.client)
@@ -43,18 +47,39 @@ func (o *Outbox) Deliveries(ctx context.Context, owner string, most int) (list [
 		}
 		owners = append(owners, teams...)
 	}
-	for _, of := range owners {
+	for batch := range slices.Chunk(owners, listedTogether) {
+		all, err := o.listed(ctx, owner, batch, of, most)
+		if err != nil {
+			return nil, err
+		}
+		list = event.Newest(append(list, all...), most)
+	}
+	return list, nil
+}
+
+// listed lists deliveries of the events of some owners, of others than the one that is asked for those to its hooks.
+func (o *store) listed(ctx context.Context, asked string, owners []string, only event.ID, most int) (list []event.Delivery, err error) {
+	place := ""
+	if only.Millis != 0 {
+		place = placeOf(only)
+	}
+	pipe, calls := o.client.Pipeline(), make([]*redis.Cmd, len(owners))
+	for i, of := range owners {
 		begin := ""
-		if owner == event.Operators && of != owner {
+		if of != asked {
 			begin = "@"
 		}
-		all, err := o.run(ctx, listedScript, eventsKey(of), o.Clock(), most, begin, o.bounds.Keep.Milliseconds())
+		calls[i] = listedScript.Eval(ctx, pipe, []string{eventsKey(of)}, o.Clock(), most, begin, o.bounds.Keep.Milliseconds(), place)
+	}
+	_, _ = pipe.Exec(ctx) // each call has its error
+	for i, of := range owners {
+		all, err := calls[i].Slice()
 		if err != nil {
 			return nil, err
 		}
 		in := reply{rest: all}
 		for len(in.rest) > 0 && in.err == nil {
-			d := event.Delivery{Event: in.event(of, in.text())}
+			d := event.Delivery{Event: in.told(of, in.text())}
 			hook, path, _ := strings.Cut(in.text(), " ")
 			d.To, d.Path = addressOf(of, hook), path
 			in.tried(&d)
@@ -63,9 +88,27 @@ func (o *Outbox) Deliveries(ctx context.Context, owner string, most int) (list [
 		if in.err != nil {
 			return nil, in.err
 		}
-		list = event.Newest(list, most)
 	}
 	return list, nil
+}
+
+// End implements [event.Outbox].
+func (o *store) End(ctx context.Context, hook event.Address, mark string) error {
+	if mark == "" {
+		return o.client.HDel(ctx, endedKey, hook.Owner+" "+hook.Hook).Err()
+	}
+	return o.client.HSet(ctx, endedKey, hook.Owner+" "+hook.Hook, mark).Err()
+}
+
+// Ended implements [event.Outbox].
+func (o *store) Ended(ctx context.Context) (map[event.Address]string, error) {
+	all, err := o.client.HGetAll(ctx, endedKey).Result()
+	marks := map[event.Address]string{}
+	for name, mark := range all {
+		owner, hook, _ := strings.Cut(name, " ")
+		marks[event.Address{Owner: owner, Hook: hook}] = mark
+	}
+	return marks, err
 }
 
 // Again implements [event.Outbox].

@@ -21,6 +21,7 @@
 //	sl1:{<owner>}:succeeded:<n> hash 8 days after the last          tasks that succeeded on a day, yyyymmdd, and how many pictures they have
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they count no more, ms
+//	sl1:ended                hash    for ever                       hooks that were answered with 410, <owner> <hook>: a digest of their lines
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
 //	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
 //	sl1:works:due            zset    for ever                       owners of works, by when their first is due, ms; so is sl1:works:late

@@ -15,6 +15,7 @@ import (
 
 const (
 	indexKey = schema + "due"
+	endedKey = schema + "ended"
 	walkKey  = schema + "due:walk"
 	seatsKey = schema + "{" + indexKey + "}:seats:" // in the index's slot
 	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes it, and the next

@@ -114,7 +114,7 @@ func TestTheOutboxsClockDecides(t *testing.T) {
 		if d = f.tried(d, event.Waiting, 26*time.Minute); d.State != event.GivenUp || !d.Next.IsZero() {
 			t.Errorf("its life ends before the next try: %+v", d)
 		}
-		list, err := f.Deliveries(f.Context(), "search", 9)
+		list, err := f.Deliveries(f.Context(), "search", event.ID{}, 9)
 		if err != nil || len(list) != 1 || list[0].State != event.GivenUp || list[0].Tries != 2 {
 			t.Errorf("%+v %v", list, err)
 		}

@@ -61,8 +61,15 @@ func (in *reply) idOf(owner, place string) event.ID {
 
 // event reads an event's type and data; its place was read before.
 func (in *reply) event(owner, place string) event.Event {
+	e := in.told(owner, place)
+	e.Data = []byte(in.text())
+	return e
+}
+
+// told reads an event's type; its place was read before.
+func (in *reply) told(owner, place string) event.Event {
 	id := in.idOf(owner, place)
-	return event.Event{ID: id, Type: event.Type(in.text()), Time: id.Time(), Team: owner, Data: []byte(in.text())}
+	return event.Event{ID: id, Type: event.Type(in.text()), Time: id.Time(), Team: owner}
 }
 
 // tried reads what is known of a delivery's tries.

@@ -1,15 +1,12 @@
 package failover
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
@@ -32,7 +29,7 @@ func BenchmarkTagQuotas(b *testing.B) {
 			accounts := New(Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
 			var next atomic.Int64
 			var calling sync.WaitGroup
-			before := scriptTime(b, client)
+			_, before := limittest.ScriptTime(b, client)
 			b.ResetTimer()
 			for range 64 {
 				calling.Go(func() {
@@ -51,7 +48,8 @@ func BenchmarkTagQuotas(b *testing.B) {
 			calling.Wait()
 			_ = accounts.Close(b.Context()) // the settlements count
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
-			b.ReportMetric((scriptTime(b, client)-before)/float64(b.N), "Redis-µs/decision")
+			_, after := limittest.ScriptTime(b, client)
+			b.ReportMetric((after-before)/float64(b.N), "Redis-µs/decision")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -90,7 +88,8 @@ func BenchmarkScopes(b *testing.B) {
 			var next atomic.Int64
 			var calling sync.WaitGroup
 			decide(b, accounts, 0)
-			before, used := scriptTime(b, client), cpuTime()
+			_, before := limittest.ScriptTime(b, client)
+			used := cpuTime()
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range 64 {
@@ -103,7 +102,8 @@ func BenchmarkScopes(b *testing.B) {
 			calling.Wait()
 			_ = accounts.Close(b.Context()) // the settlements count
 			b.ReportMetric((cpuTime()-used)/float64(b.N), "µs/decision")
-			b.ReportMetric((scriptTime(b, client)-before)/float64(b.N), "Redis-µs/decision")
+			_, after := limittest.ScriptTime(b, client)
+			b.ReportMetric((after-before)/float64(b.N), "Redis-µs/decision")
 		})
 		b.Run("memory/"+with.name, func(b *testing.B) {
 			accounts := limit.NewMemory(time.Now)
@@ -123,17 +123,4 @@ func houseOf(b *testing.B, quotas string) *teams.File {
 		b.Fatal(err)
 	}
 	return file
-}
-
-// scriptTime is how many microseconds Redis has spent on scripts.
-func scriptTime(b *testing.B, client redis.UniversalClient) (n float64) {
-	b.Helper()
-	text := client.Info(b.Context(), "commandstats").Val()
-	for _, command := range []string{"eval", "evalsha"} {
-		if found := regexp.MustCompile("cmdstat_" + command + `:calls=\d+,usec=(\d+)`).FindStringSubmatch(text); found != nil {
-			usec, _ := strconv.ParseFloat(found[1], 64)
-			n += usec
-		}
-	}
-	return n
 }

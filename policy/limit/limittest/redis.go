@@ -57,6 +57,20 @@ func RealRedis(t testing.TB) redis.UniversalClient {
 	return client
 }
 
+// ScriptTime is how many scripts Redis has run, and how many microseconds they took.
+func ScriptTime(t testing.TB, client redis.UniversalClient) (calls, took float64) {
+	t.Helper()
+	for line := range strings.Lines(client.Info(context.Background(), "commandstats").Val()) {
+		var n, usec float64
+		for _, command := range []string{"eval", "evalsha"} {
+			if _, err := fmt.Sscanf(line, "cmdstat_"+command+":calls=%f,usec=%f,", &n, &usec); err == nil {
+				calls, took = calls+n, took+usec
+			}
+		}
+	}
+	return calls, took
+}
+
 // TCPRedis is the same server over TCP.
 func TCPRedis(t testing.TB) redis.UniversalClient {
 	RealRedis(t)

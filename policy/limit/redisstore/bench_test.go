@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +49,7 @@ func BenchmarkSettle(b *testing.B) {
 					}
 				}
 			}
-			client.ConfigResetStat(context.Background())
+			calls, took := limittest.ScriptTime(b, client)
 			b.ResetTimer()
 			for _, c := range charges {
 				if _, err := store.Settle(context.Background(), c); err != nil {
@@ -59,22 +57,8 @@ func BenchmarkSettle(b *testing.B) {
 				}
 			}
 			b.StopTimer()
-			info, err := client.Info(context.Background(), "commandstats").Result()
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(scriptTime(info), "script-µs/op")
+			n, end := limittest.ScriptTime(b, client)
+			b.ReportMetric((end-took)/(n-calls), "script-µs/op")
 		})
 	}
-}
-
-// scriptTime is the mean time of a script, in µs.
-func scriptTime(info string) (each float64) {
-	var calls, total int
-	for _, line := range strings.Split(info, "\n") {
-		if _, err := fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,usec=%d,usec_per_call=%f", &calls, &total, &each); err == nil {
-			return each
-		}
-	}
-	return 0
 }

@@ -186,7 +186,7 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 		if err != nil || len(list) != 1 || strings.Contains(string(list[0].Event.Bytes()), `"team"`) {
 			f.Fatal(list, err)
 		}
-		listed, err := events.Deliveries(t.Context(), event.Operators, 9)
+		listed, err := events.Deliveries(t.Context(), event.Operators, event.ID{}, 9)
 		if err != nil || len(listed) != 1 {
 			f.Error(listed, err)
 		}

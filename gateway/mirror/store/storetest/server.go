@@ -30,10 +30,16 @@ var Keys = store.Keys{ID: "sluice", Secret: "sluice-secret"}
 
 const bucket = "pictures"
 
+// Installed reports whether there is a server to run.
+func Installed() bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
 // New starts a server. Without the program it skips the test.
 func New(t *testing.T) *Server {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
+	if !Installed() {
 		t.Skipf("%s is not installed: go build -modfile=.ci/store/go.mod -o DIR/%[1]s github.com/versity/versitygw/cmd/versitygw", program)
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -1,0 +1,41 @@
+package figures
+
+import (
+	"context"
+	"slices"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/event"
+	"sluice/policy/teams"
+)
+
+// Deliveries reports of hooks that a person sees, and of the deliveries of an owner's events: those of [event.Operators], and to their
+// hooks, for people who see all teams. Its error is [event.ErrState] or [event.ErrID] if the query is at fault.
+func (f *traffic) Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error) {
+	file, owners := f.deps.Teams(), []string{q.Owner}
+	switch q.Owner {
+	case "":
+		visible, _ := f.deps.visible(p)
+		owners = idsOf(visible)
+	case event.Operators:
+		if owners = nil; !p.SeesAll() {
+			return event.Report{}, ErrAbsent
+		}
+	default:
+		if _, err := f.deps.find(p, q.Owner); err != nil {
+			return event.Report{}, err
+		}
+	}
+	if p.SeesAll() {
+		owners = append(owners, event.Operators)
+	}
+	var hooks []event.Address
+	for _, owner := range owners {
+		hooks = append(hooks, teams.Hooks(file, owner)...)
+	}
+	r, err := event.Look(ctx, f.deps.Outbox, hooks, q)
+	if !p.SeesAll() {
+		r.Data = slices.DeleteFunc(r.Data, func(d event.DeliveryReport) bool { return d.Owner == event.Operators })
+	}
+	return r, err
+}
