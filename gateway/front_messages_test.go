@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -141,6 +142,18 @@ func TestFrontMessagesWithCallsEndWithToolUse(t *testing.T) {
 				t.Errorf("%s: %s, want %s", finish, answer.body, want)
 			}
 		}
+	}
+}
+
+// A limit that has just refused a request does not refuse a count, which costs nothing.
+func TestFrontCountsTokensOfARefusedTeam(t *testing.T) {
+	at := time.Now()
+	h := fronted(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.now = func() time.Time { return at } })
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	h.ask("POST", textPath, textBody).wants(t, 429, "admit/rate", "Throttling.RateQuota")
+	if got := h.ask("POST", frontCount, frontMessage); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
