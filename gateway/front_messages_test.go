@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -102,6 +103,57 @@ func TestFrontFailsMessages(t *testing.T) {
 	got := fronted(t, streaming(false, nativeFrame("one", "null"), nativeFrame(" two", "null"), failure)).ask("POST", frontMessages, stream)
 	if got.status != 200 || got.err != nil || !strings.Contains(got.body, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"slow down\"}") || strings.Contains(got.body, "message_stop") {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
+	}
+}
+
+// The libraries ask for objects by output_config.format, and older ones by output_format: an answer that is none fails in the client.
+func TestFrontAnswersMessagesInASchema(t *testing.T) {
+	h := fronted(t)
+	const format = `{"type":"json_schema","schema":{"type":"object","properties":{"length_km":{"type":"integer"}},"required":["length_km"]}}`
+	member := func(members string) string { return strings.Replace(frontMessage, "{", "{"+members+",", 1) }
+	for _, members := range []string{`"output_config":{"effort":"high","format":` + format + `}`, `"output_format":` + format, `"output_config":{"format":null},"output_format":` + format} {
+		var whole message
+		var river map[string]int
+		got := h.ask("POST", frontMessages, member(members))
+		if err := json.Unmarshal([]byte(got.body), &whole); err != nil || got.status != 200 || len(whole.Content) != 1 {
+			t.Fatalf("%s: %v: %d %s", members, err, got.status, got.body)
+		}
+		if err := json.Unmarshal([]byte(whole.Content[0].Text), &river); err != nil || len(river) != 1 {
+			t.Errorf("%s: %v: %s", members, err, whole.Content[0].Text)
+		}
+	}
+	h.ask("POST", frontMessages, member(`"output_config":{"format":{"type":"json_schema"}}`)).wantsAnthropic(t, 400, "invalid_request_error", "output_config.format: an object")
+	h.ask("POST", frontMessages, member(`"output_format":{"type":"grammar","schema":{}}`)).wantsAnthropic(t, 400, "invalid_request_error", "output_format: an object")
+	if got := h.ask("POST", frontMessages, member(`"output_config":{"effort":"high"}`)); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// Clients answer the calls of a message that ends with tool_use, also where the service says stop.
+func TestFrontMessagesWithCallsEndWithToolUse(t *testing.T) {
+	const call = `"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"level","arguments":"{}"}}]},"finish_reason":`
+	for finish, want := range map[string]string{"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens"} {
+		whole := `{"output":{"choices":[{` + call + `"` + finish + `"}]}}`
+		got := fronted(t, answering(200, whole)).ask("POST", frontMessages, frontMessage)
+		streamed := fronted(t, streaming(false, "data:"+strings.Replace(whole, finish, "null", 1)+"\n\n", nativeFrame("", finish))).
+			ask("POST", frontMessages, strings.Replace(frontMessage, "{", `{"stream":true,`, 1))
+		for _, answer := range []reading{got, streamed} {
+			if !strings.Contains(answer.body, `"stop_reason":"`+want+`"`) {
+				t.Errorf("%s: %s, want %s", finish, answer.body, want)
+			}
+		}
+	}
+}
+
+// A limit that has just refused a request does not refuse a count, which costs nothing.
+func TestFrontCountsTokensOfARefusedTeam(t *testing.T) {
+	at := time.Now()
+	h := fronted(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.now = func() time.Time { return at } })
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	h.ask("POST", textPath, textBody).wants(t, 429, "admit/rate", "Throttling.RateQuota")
+	if got := h.ask("POST", frontCount, frontMessage); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 

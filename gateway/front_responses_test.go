@@ -78,6 +78,9 @@ func TestFrontRefusesResponses(t *testing.T) {
 	if want := "temperature: given 2, allowed a number from 0 to below 2"; !strings.Contains(got.body, want) || strings.Contains(got.body, "parameters.") {
 		t.Errorf("%s, want %s", got.body, want)
 	}
+	if got := h.ask("POST", frontResponses+"/input_tokens", frontResponse); got.status != 404 || strings.Contains(got.body, "kept") {
+		t.Error(got.body)
+	}
 	for _, method := range []string{"GET", "DELETE"} {
 		got := h.ask(method, frontResponses+"/resp_1", "")
 		got.wantsOpenAI(t, 404, "not_found_error", "NotFound", "")
@@ -87,6 +90,22 @@ func TestFrontRefusesResponses(t *testing.T) {
 	}
 	if got := h.ask("POST", "/v1/audio/speech", "{}"); !strings.Contains(got.body, "chat/completions, responses, messages, ") {
 		t.Errorf("what is served is not told: %s", got.body)
+	}
+}
+
+// The AI SDK refers to what it believes to be kept. A reference to a thought says as little as the thought itself; any other would lose a turn.
+func TestFrontReadsReferencesToThoughtsAlone(t *testing.T) {
+	h := fronted(t)
+	asking := func(id string) reading {
+		return h.ask("POST", frontResponses, `{"model":"llm-max","input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"`+id+`"}]}`)
+	}
+	if got := asking("rs_1_0"); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	got := asking("msg_1_0")
+	got.wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "input[1].type")
+	if !strings.Contains(got.body, "store: false") {
+		t.Errorf("no remedy is told: %s", got.body)
 	}
 }
 

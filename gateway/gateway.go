@@ -107,7 +107,7 @@ func (g *Gateway) frontTable() []route {
 		{method: post, path: frontPrefix + "chat/completions", front: "chat", run: generate(frontChat)},
 		{method: post, path: frontPrefix + "responses", front: "responses", run: generate(frontResponses)},
 		{method: post, path: frontPrefix + "messages", front: "messages", run: generate(frontMessages)},
-		{method: post, path: frontPrefix + "messages/count_tokens", front: "messages", run: count},
+		{method: post, path: frontPrefix + "messages/count_tokens", front: "messages", free: true, run: count},
 		{method: post, path: frontPrefix + "images/generations", front: "images", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
 		{method: post, path: frontPrefix + "images/edits", front: "images", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
 		{method: get, path: frontTasks + "{id}", front: "images", endpoint: policy.EndpointTasks, query: true, run: task},

@@ -41,6 +41,7 @@ type route struct {
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
 	form     bool            // its body is a form
+	free     bool            // it costs nothing: no rate and no quota refuses it
 	repeats  bool            // its repetitions are recognized by their bodies, which are read before a remembered refusal counts
 	endpoint policy.Endpoint // empty: every team may
 	front    string          // the log's word for the dialect; empty: the service's own, or that of no dialect alone

@@ -57,7 +57,7 @@ func (t *throttle) throttle(next handler) handler {
 		if !s.preferred {
 			s.patience = s.team.Queue.Wait
 		}
-		if !s.route.pictures() {
+		if !s.route.pictures() && !s.route.free {
 			if err := t.remembered(w, s); err != nil {
 				return err
 			}

@@ -41,13 +41,26 @@ async function tools() {
   assert(rivers.length === 1 && answer.steps.length === 2 && answer.text, `${rivers} in ${answer.steps.length} steps`);
 }
 
+// What the SDK believes to be kept it refers to; with store: false it sends the turns themselves.
+async function turns() {
+  const providerOptions = { openai: { store: false } };
+  const inputSchema = z.object({ river: z.string() });
+  const water_level = tool({ description: 'The level of a river', inputSchema, execute: async () => '2.1 m' });
+  const asked = { role: 'user', content: 'Which water_level has the Elbe?' };
+  const thinks = { openai: { forceReasoning: true, reasoningEffort: 'low', reasoningSummary: 'auto' } };
+  const loop = await generateText({ model, messages: [asked], tools: { water_level }, stopWhen: stepCountIs(3), providerOptions: thinks });
+  assert(loop.steps.length === 2 && loop.text && loop.steps[0].reasoningText);
+  const messages = [asked, ...loop.response.messages, { role: 'user', content: 'Go on.' }];
+  assert((await generateText({ model, messages, providerOptions })).text);
+}
+
 async function embeddings() {
   const { embeddings, usage } = await embedMany({ model: openai.embedding('llm-embedding'), values: ['A mill', 'A lock'] });
   assert(embeddings.length === 2 && embeddings[0].length === 1024 && usage.tokens > 0);
 }
 
 (async () => {
-  for (const [topic, drive] of Object.entries({ text, stream, object, tools, embeddings })) {
+  for (const [topic, drive] of Object.entries({ text, stream, object, tools, turns, embeddings })) {
     await drive();
     console.log(topic);
   }

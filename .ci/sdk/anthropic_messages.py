@@ -1,6 +1,7 @@
 """Drives Anthropic's Python library against Sluice. Each line on standard output names a topic that passed."""
 
 import anthropic
+import pydantic
 
 client = anthropic.Anthropic()  # ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY
 question = [{"role": "user", "content": "What is a sluice?"}]
@@ -87,6 +88,18 @@ def pictures():
         assert client.messages.create(model="llm-vl", max_tokens=50, messages=[{"role": "user", "content": content}]).content
 
 
+class River(pydantic.BaseModel):
+    name: str
+    length_km: int
+
+
+def objects():
+    ask = [{"role": "user", "content": "A river"}]
+    assert client.messages.parse(model="llm-plus", max_tokens=500, messages=ask, output_format=River).parsed_output.name
+    with client.messages.stream(model="llm-plus", max_tokens=500, messages=ask, output_format=River) as events:
+        assert events.get_final_message().parsed_output.name
+
+
 def errors():
     def refused(kind, about, **change):
         try:
@@ -114,5 +127,6 @@ usage(), passed("usage")
 stream(content), passed("stream")
 thinking(), passed("thinking")
 call_tools(), passed("tools")
+objects(), passed("structured output")
 pictures(), passed("pictures")
 errors(), passed("errors")

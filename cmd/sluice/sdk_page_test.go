@@ -27,6 +27,7 @@ func TestLibrariesRunTheirPage(t *testing.T) {
 		}{
 			{"Python", "from openai import", "try.py", []string{dir + "/openai/bin/python", "try.py"}, text + `(?s:.*)` + picture},
 			{"JavaScript", "import OpenAI from", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text + `(?s:.*)` + picture},
+			{"AI SDK", "defaultSettingsMiddleware", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text},
 			{"Go", "openai-go/v3\"\n)", "main.go", []string{"go", "run", "."}, text},
 			{"LangChain", "from langchain_openai", "try.py", []string{dir + "/langchain/bin/python", "try.py"}, text},
 			{"plain HTTP in JavaScript", "import { randomUUID }", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text + `(?s:.*)SUCCEEDED ` + picture},

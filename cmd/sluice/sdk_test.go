@@ -34,7 +34,7 @@ type library struct {
 var (
 	chatTopics  = []string{"models", "chat", "usage", "stream", "tools", "structured output", "pictures in a chat", "errors", "retries"}
 	turnTopics  = []string{"create", "usage", "stream", "thinking", "tools", "custom tools", "structured output", "pictures", "errors"}
-	blockTopics = []string{"models", "create", "usage", "stream", "thinking", "tools", "pictures", "errors"}
+	blockTopics = []string{"models", "create", "usage", "stream", "thinking", "tools", "structured output", "pictures", "errors"}
 	imageTopics = []string{"images", "encoded", "edits", "errors", "paid once"}
 
 	chatLibraries = []library{
@@ -46,7 +46,7 @@ var (
 		{"anthropic for Python", []string{"anthropic/bin/python", ".ci/sdk/anthropic_messages.py"}, blockTopics},
 		{"anthropic for JavaScript", []string{"node/bin/node", ".ci/sdk/anthropic_messages.cjs"}, []string{"models", "create", "usage", "stream", "thinking", "tools", "errors"}},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
-		{"AI SDK", []string{"node/bin/node", ".ci/sdk/ai.cjs"}, []string{"text", "stream", "object", "tools", "embeddings"}},
+		{"AI SDK", []string{"node/bin/node", ".ci/sdk/ai.cjs"}, []string{"text", "stream", "object", "tools", "turns", "embeddings"}},
 		{"agents", []string{"agents/bin/python", ".ci/sdk/agents_loops.py"}, []string{"openai-agents", "pydantic-ai", "smolagents"}},
 	}
 )

@@ -37,8 +37,8 @@ var text = map[string]strictjson.Field{"model": fieldModel, "stream": fieldStrea
 
 var places = map[Form]*strictjson.Names{
 	OpenAI: named(map[string]strictjson.Field{
-		"messages": fieldText, "prompt": fieldText, "functions": fieldText, "response_format": fieldText,
-		"max_tokens": fieldMost, "max_completion_tokens": fieldMost, "n": fieldAnswers,
+		"messages": fieldText, "prompt": fieldText, "input": fieldText, "functions": fieldText, "response_format": fieldText,
+		"max_tokens": fieldMost, "max_completion_tokens": fieldMost, "n": fieldAnswers, "best_of": fieldAnswers,
 	}),
 	Responses: named(map[string]strictjson.Field{"input": fieldText, "instructions": fieldText, "text": fieldText, "max_output_tokens": fieldMost, "background": fieldBackground}),
 	Messages:  named(map[string]strictjson.Field{"messages": fieldText, "system": fieldText, "max_tokens": fieldMost}),
@@ -100,7 +100,7 @@ func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
 			}
 		case fieldAnswers:
 			if n, ok := whole(r); ok && n > 0 {
-				q.N = int(min(n, mostAnswers))
+				q.N = max(q.N, int(min(n, mostAnswers)))
 			}
 		case fieldBackground:
 			background = r.Shape() == strictjson.True

@@ -35,6 +35,13 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":[{"image_url":{"url":"data:image/png;base64,` + picture + `"}}]}]}`,
 			policy.Request{Model: "m", N: 1},
 		},
+		"vectors below a path of chats": {
+			forms.OpenAI, policy.Call{}, `{"model":"m","input":["riverriver42","水"]}`, policy.Request{Model: "m", N: 1, TextLength: 4},
+		},
+		"the best of several completions": {
+			forms.OpenAI, policy.Call{}, `{"model":"m","prompt":"riverriver42","best_of":5,"n":2,"max_tokens":9}`,
+			policy.Request{Model: "m", N: 5, TextLength: 3, MaxTokens: most(9)},
+		},
 		"responses": {
 			forms.Responses, policy.Call{}, `{"model":"m","input":"riverriver42","instructions":"水","max_output_tokens":9}`,
 			policy.Request{Model: "m", N: 1, TextLength: 4, MaxTokens: most(9)},

@@ -15,6 +15,7 @@ type Answer struct {
 	blocks int    // that have begun
 	open   string // what the last block is: thinking, text, tool_use; empty: it has ended, or none has begun
 	called int    // 1 and the index of the call that is open
+	calls  bool   // any has come
 	later  []later
 	finish []byte // the service's word, a raw string
 }
@@ -44,7 +45,7 @@ func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
 	for call := range c.Calls {
 		dst = append(append(appendCall(rawjson.Next(dst), &call), input(call.Arguments)...), '}')
 	}
-	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish)...), `","stop_sequence":null,"usage":`...)
+	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish, c.Called())...), `","stop_sequence":null,"usage":`...)
 	return append(appendUsage(dst, answer.Usage()), '}')
 }
 
@@ -73,12 +74,13 @@ func input(arguments []byte) []byte {
 	return append(rawjson.AppendText([]byte("{"), "arguments", arguments), '}')
 }
 
-// stopReason is Anthropic's word. The service does not say which of several stops it was.
-func stopReason(finish []byte) string {
+// stopReason is Anthropic's word. The service does not say which of several stops it was. An answer with calls ends with tool_use, even if the
+// service calls that a stop, as OpenAI does where a call was forced: clients answer calls only after this word.
+func stopReason(finish []byte, called bool) string {
 	switch {
 	case rawjson.IsWord(finish, "length"):
 		return "max_tokens"
-	case rawjson.IsWord(finish, "tool_calls"):
+	case rawjson.IsWord(finish, "tool_calls"), called && rawjson.IsWord(finish, "stop"):
 		return "tool_use"
 	}
 	return "end_turn"

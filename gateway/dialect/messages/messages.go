@@ -41,6 +41,7 @@ type request struct {
 	temperature, topP, topK []byte
 	stop                    []byte // stop_sequences
 	thinking                []byte
+	format                  []byte // of the answer; two members may have it
 	toolList, choice        []byte
 	tools                   []conversation.Tool
 	left                    conversation.Left
@@ -50,7 +51,7 @@ type request struct {
 }
 
 func (q *request) read(body []byte) error {
-	var stream []byte
+	var stream, output []byte
 	err := conversation.Members(body, conversation.Places{
 		{"model", &q.model},
 		{"system", &q.system},
@@ -64,6 +65,8 @@ func (q *request) read(body []byte) error {
 		{"tools", &q.toolList},
 		{"tool_choice", &q.choice},
 		{"stream", &stream},
+		{"output_config", &output},
+		{"output_format", &q.format},
 	}, unsent)
 	if err != nil {
 		return err
@@ -71,13 +74,30 @@ func (q *request) read(body []byte) error {
 	if q.stream, err = conversation.Boolean("stream", stream); err != nil {
 		return err
 	}
+	if err := q.readFormat(rawjson.Find(output, "format")); err != nil {
+		return err
+	}
 	return q.check()
 }
+
+// readFormat checks the form of the answer. inner is output_config.format, the newer member's.
+func (q *request) readFormat(inner []byte) error {
+	member := "output_format"
+	if !rawjson.Absent(inner) {
+		member, q.format = "output_config.format", inner
+	}
+	if q.format == nil || rawjson.IsWord(rawjson.Find(q.format, "type"), "json_schema") && rawjson.Kind(q.schema()) == '{' {
+		return nil
+	}
+	return conversation.BadRequest(member, `%s: an object with the type "json_schema" and a schema is needed.`, member)
+}
+
+func (q *request) schema() []byte { return rawjson.Find(q.format, "schema") }
 
 // unsent accepts a member that is sent nowhere, or refuses it.
 func unsent(name, _ []byte) error {
 	switch string(name) {
-	case "metadata", "service_tier", "context_management", "output_config", "cache_control":
+	case "metadata", "service_tier", "context_management", "cache_control":
 		return nil
 	}
 	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
@@ -127,6 +147,11 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	d.Parameter("max_completion_tokens", q.most) // which counts the thinking, as the client's does
 	if !rawjson.IsEmpty(q.stop) {
 		d.Parameter("stop", q.stop)
+	}
+	if q.format != nil {
+		d.Made("response_format", func(dst []byte) []byte {
+			return append(append(append(dst, `{"type":"json_schema","json_schema":{"name":"output","strict":true,"schema":`...), q.schema()...), "}}"...)
+		})
 	}
 	if len(q.tools) > 0 {
 		d.Tools(q.tools)
@@ -213,8 +238,11 @@ func (q *request) force(name []byte) error {
 var members = map[string]string{
 	"model": "model", "input.messages": "messages", "parameters.result_format": "", "parameters.max_completion_tokens": "max_tokens",
 	"parameters.incremental_output": "stream", "parameters.enable_thinking": "thinking.type", "parameters.thinking_budget": "thinking.budget_tokens",
-	"parameters.stop": "stop_sequences",
+	"parameters.stop": "stop_sequences", "parameters.response_format": "output_config.format",
 }
+
+// schemas has the client's names inside of a tool and of the form of an answer.
+var schemas = strings.NewReplacer(".function.parameters", ".input_schema", ".function.", ".", ".json_schema", "")
 
 // Param returns the member of a request that was translated to a field of the service's request. It is empty if there is none.
 func Param(field string) string {
@@ -222,5 +250,5 @@ func Param(field string) string {
 	if name == "messages" { // its blocks are not numbered as the service's items are
 		return name
 	}
-	return name + strings.Replace(strings.Replace(rest, ".function.parameters", ".input_schema", 1), ".function.", ".", 1)
+	return name + schemas.Replace(rest)
 }

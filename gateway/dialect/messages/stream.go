@@ -45,7 +45,7 @@ func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
 		dst = a.endBlock(a.say(dst, it.kind, it.call.Arguments))
 	}
 	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\""...)
-	dst = append(append(dst, stopReason(a.finish)...), `","stop_sequence":null},"usage":`...)
+	dst = append(append(dst, stopReason(a.finish, a.calls)...), `","stop_sequence":null},"usage":`...)
 	return append(appendUsage(dst, usage), "}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
 }
 
@@ -87,6 +87,7 @@ func (a *Answer) say(dst []byte, kind string, piece []byte) []byte {
 // call writes what is new in a call. The first one that has a name is written as it comes. Blocks follow each other, and the service may
 // go on with a call after the next has begun: so the others wait for the end.
 func (a *Answer) call(dst []byte, news *conversation.CallDelta) []byte {
+	a.calls = true
 	if a.called == 0 && len(news.Name) > 0 && len(a.later) == 0 {
 		a.called = news.Index + 1
 		dst = a.beginCall(a.endBlock(dst), &news.Call)

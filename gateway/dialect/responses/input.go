@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"bytes"
+
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -41,6 +43,7 @@ func (t *turns) write(items []byte) error {
 // inputItem is an item of the input, with raw values.
 type inputItem struct {
 	word, role, content            []byte
+	own                            []byte // the id of the item itself
 	id, name, namespace            []byte // of a call
 	arguments, customInput, output []byte
 }
@@ -48,6 +51,7 @@ type inputItem struct {
 func (it *inputItem) read(r *strictjson.Reader) error {
 	return conversation.Fields(r, "An item", conversation.Places{
 		{"type", &it.word},
+		{"id", &it.own},
 		{"role", &it.role},
 		{"content", &it.content},
 		{"call_id", &it.id},
@@ -72,7 +76,11 @@ func (t *turns) writeItem(it *inputItem) error {
 	case "reasoning":
 		return nil
 	case "item_reference":
-		return conversation.BadRequest("type", "Items of the type item_reference are not supported: nothing is kept here; send the item itself.")
+		if bytes.HasPrefix(rawjson.Inside(it.own), []byte(words[reasoning].prefix)) { // the item itself would be left out, too
+			return nil
+		}
+		return conversation.BadRequest("type", "Items of the type item_reference are not supported: nothing is kept here; send the item itself. "+
+			"The AI SDK does so with store: false in providerOptions.openai.")
 	default:
 		return conversation.BadRequest("type", "Items of the type %q are not supported; message, function_call, function_call_output, custom_tool_call, "+
 			"custom_tool_call_output and reasoning are.", conversation.Brief(word))

@@ -70,7 +70,7 @@ func (q *request) read(body []byte) error {
 // unsent accepts a member that is sent nowhere, or refuses it.
 func unsent(name, value []byte) error {
 	switch string(name) {
-	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_retention",
+	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
 		"safety_identifier", "stream_options":
 		return nil
 	case "truncation":
