@@ -129,7 +129,7 @@ func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := configuration{Settings: s}.gatewayConfig()
+	config := configuration{Settings: s}.gatewayConfig(nil)
 	for _, part := range []any{config, config.Families} {
 		for field, value := range reflect.ValueOf(part).Fields() {
 			if field.IsExported() && value.IsZero() { // the others are for tests
