@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,7 +156,8 @@ func (s *daySoak) events(done <-chan struct{}) {
 		}
 		switch {
 		case n%6 == 0:
-			s.server.kill()
+			s.server.signal(syscall.SIGTERM) // it writes its file to the end
+			_ = s.server.process.Wait()
 			s.server.start()
 		case n%3 == 0:
 			s.service.SetFault(simulator.Fault{On: simulator.EndpointModels, Error: &simulator.FaultError{Code: "Throttling"}, Times: 1000})

@@ -156,7 +156,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)
-	_ = s.call(ctx, s.Store.Leave) // otherwise its part is free when it counts as dead
+	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) }) // otherwise its part is free when it counts as dead
 	if lost := s.queue.waiting(); lost > 0 {
 		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
 	}

@@ -179,7 +179,7 @@ func (h *harbor) second() {
 	for _, s := range append([]*sailor(nil), h.fleet...) {
 		h.beat(s)
 		if s.ending && len(s.slots) == 0 {
-			if err := s.store.Leave(h.test.Context()); err != nil {
+			if err := Leave(h.test.Context(), s.store); err != nil {
 				h.Fatal(err)
 			}
 			h.remove(s)

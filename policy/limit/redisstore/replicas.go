@@ -34,7 +34,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time, has limit.Flight) (b B
 	pipe := r.client.Pipeline()
 	pipe.SetNX(ctx, epochKey, rand.Text(), 0)
 	got := pipe.Get(ctx, epochKey)
-	c := r.begin(replicasScript, r.beatArgs(last, has), replicasKey, partsKey)
+	c := r.begin(replicasScript, beatArgsOf(&r.Peer, last, has), replicasKey, partsKey)
 	c.reply = redis.NewIntSliceCmd(ctx, c.args...)
 	_ = pipe.Process(ctx, c.reply) // it is only queued
 	parts := pipe.HGetAll(ctx, partsKey)
@@ -65,7 +65,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time, has limit.Flight) (b B
 }
 
 // Leave reports that this process ends, so that its part is free at once.
-func (r *Store) Leave(ctx context.Context) error {
+func Leave(ctx context.Context, r *Store) error {
 	return r.client.HSet(ctx, partsKey, r.Peer.ID, "left").Err()
 }
 
@@ -80,9 +80,9 @@ type beatArgs struct {
 	limit.Flight
 }
 
-func (r *Store) beatArgs(last time.Time, has limit.Flight) beatArgs {
+func beatArgsOf(peer *Peer, last time.Time, has limit.Flight) beatArgs {
 	args := beatArgs{
-		r.Peer.ID, 0, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds(), max(r.Peer.Lease, AliveFor).Microseconds(), has,
+		peer.ID, 0, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds(), max(peer.Lease, AliveFor).Microseconds(), has,
 	}
 	if !last.IsZero() {
 		args.Before = last.UnixMicro()

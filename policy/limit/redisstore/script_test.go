@@ -39,7 +39,7 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client.AddHook(counted)
 	calls := make([]*call, 8)
 	for i := range calls {
-		calls[i] = r.begin(replicasScript, r.beatArgs(time.Time{}, limit.Flight{Bound: 1}), replicasKey, partsKey)
+		calls[i] = r.begin(replicasScript, beatArgsOf(&r.Peer, time.Time{}, limit.Flight{Bound: 1}), replicasKey, partsKey)
 	}
 	r.send(t.Context(), calls...)
 	for i, c := range calls {
