@@ -39,7 +39,7 @@ for i = 1, #all, 2 do
 end
 local free = whole - math.min(gone, math.max(A.bound - n, 0)) * least
 local target, part = math.floor(free / math.max(n, 1)), 0
-redis.call('HSETNX', KEYS[2], 'since', string.format('%d', now))
+if not parts.since then redis.call('HSET', KEYS[2], 'since', string.format('%d', now)) end
 if now - (parts.since or now) <= A.alive then target = math.min(target, math.max(A.part, least)) end -- not all were heard
 if A.stays == 0 then part = 0
 elseif older then target = least; part = least
