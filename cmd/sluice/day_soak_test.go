@@ -70,7 +70,6 @@ func newDaySoak(t *testing.T, length time.Duration) *daySoak {
 	}
 	s.moneySoak = prepareSoak(t, simulator.Config{KeepRequests: -1}, lines.String())
 	s.teams = names
-	s.environ = append(s.environ, "SLUICE_ADMIN_PPROF=true")
 	s.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
 	s.server.kill()
 	s.server.args = append(s.server.args, "--appendonly", "yes")
@@ -187,7 +186,12 @@ func (s *daySoak) follow(done <-chan struct{}) {
 	}
 }
 
-var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+// daysSizes are metrics of a process that must not grow, by what they are.
+var daysSizes = map[string]*regexp.Regexp{
+	"RSS": sizeOf("process_resident_memory_bytes"), "heap's goal": sizeOf("go_memory_gc_goal_bytes"), "goroutines": sizeOf("go_goroutine_count"), "descriptors": sizeOf("process_open_fds"),
+}
+
+func sizeOf(metric string) *regexp.Regexp { return regexp.MustCompile(`(?m)^` + metric + ` (\S+)$`) }
 
 // measure reads the replicas' sizes ten times a minute or more, until done is closed.
 func (s *daySoak) measure(done <-chan struct{}) {
@@ -209,19 +213,13 @@ func (s *daySoak) measure(done <-chan struct{}) {
 			s.sizes[quarter][what].n++
 		}
 		for i := range s.gates {
-			pid := s.gates[i].Load().cmd.Process.Pid
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			_, page, err := askAs(s.client, "", "http://"+s.gates[i].Load().admin, "/metrics", "")
 			must(s.T, err)
-			kB, _ := strconv.ParseFloat(string(residentLine.FindSubmatch(status)[1]), 64)
-			files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-			must(s.T, err)
-			_, profile, err := askAs(s.client, "", "http://"+s.gates[i].Load().admin, "/debug/pprof/goroutine?debug=1", "")
-			must(s.T, err)
-			var total float64
-			_, _ = fmt.Sscanf(profile, "goroutine profile: total %g", &total)
-			note("RSS in MB", kB/1024)
-			note("descriptors", float64(len(files)))
-			note("goroutines", total)
+			for what, line := range daysSizes {
+				n, err := strconv.ParseFloat(line.FindStringSubmatch(page)[1], 64)
+				must(s.T, err)
+				note(what, n)
+			}
 		}
 	}
 }
@@ -230,9 +228,9 @@ func (s *daySoak) measure(done <-chan struct{}) {
 func (s *daySoak) flat(what string, most, slack float64) {
 	s.Helper()
 	second, last := s.sizes[1][what].of(), s.sizes[3][what].of()
-	s.Logf("%s by quarters: %.1f %.1f %.1f %.1f", what, s.sizes[0][what].of(), second, s.sizes[2][what].of(), last)
+	s.Logf("%s by quarters: %.4g %.4g %.4g %.4g", what, s.sizes[0][what].of(), second, s.sizes[2][what].of(), last)
 	if last > most*second+slack {
-		s.Errorf("%s grow: %.1f in the last quarter, %.1f in the second", what, last, second)
+		s.Errorf("%s: %.4g in the last quarter, %.4g in the second", what, last, second)
 	}
 }
 
@@ -255,7 +253,8 @@ func TestMemoryOverADay(t *testing.T) {
 	s.service.SetFault()
 	s.Logf("%v: %d requests of %d, %d not sent in time, %d without an answer; %v", s.length, s.sent.Load(), int(daysRate*s.length.Seconds()), s.skipped.Load(), s.lost.Load(), s.seen)
 	s.Logf("Redis: %s", regexp.MustCompile(`used_memory_human:\S+`).FindString(fmt.Sprint(s.server.do("INFO", "memory"))))
-	s.flat("RSS in MB", 1.05, 0)
+	s.flat("RSS", 1.05, 0)
+	s.flat("heap's goal", 1.1, 0)
 	s.flat("goroutines", 1.1, 16)
 	s.flat("descriptors", 1.1, 16)
 	s.poll()
