@@ -33,7 +33,9 @@ for i = 1, #all, 2 do
     if id == A.replica then -- it says itself
     elseif silent <= A.alive then
       if part then n, taken = n + stays, taken + part else older = older or not parts[id] end
-    elseif part and silent <= A.bridge then gone = gone + 1
+    elseif part and silent <= A.bridge then
+      gone = gone + 1
+      if string.find(parts[id], '{', 1, true) then redis.call('HSET', KEYS[2], id, part .. ' ' .. stays .. ' ') end -- it may have died
     elseif parts[id] then redis.call('HDEL', KEYS[2], id) end
   end
 end
