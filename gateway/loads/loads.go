@@ -59,7 +59,7 @@ func (l *Loads) Share(team string) Share { return Share{all: l, team: l.Of(team)
 // the limit is on the work of the service. It reports whether team and key may have it, and if not whose limit refuses, the narrowest. A
 // team in shadow mode gets it all the same.
 func (s *Share) TakeSlot(team *teams.Team, key string, limits *teams.KeyLimits) (full limit.ScopeKind, ok bool) {
-	inKey := false
+	var inKey bool
 	s.slot, ok = s.all.Take(limit.ScopeTeam, team.ID, team.Concurrent, team.Shadow)
 	if s.key, inKey = s.all.Take(limit.ScopeKey, key, limits.Concurrent, team.Shadow); !inKey {
 		return limit.ScopeKey, false
