@@ -159,6 +159,7 @@ func TestReplicasAreScaledUnderLoad(t *testing.T) {
 		time.Sleep(longer(0, 30*time.Second))
 	}
 	wait(t, "all of the limit is used by two", func() bool { return s.fly(0) >= scaledFlying })
+	wait(t, "all of the quota is used", func() bool { return s.answered["paid"][0].Load() >= scaledQuota })
 	close(done)
 	loading.Wait()
 	lasted := time.Since(begun)
