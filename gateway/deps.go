@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/event"
 	"sluice/policy/forms"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
@@ -56,8 +57,7 @@ type Config struct {
 	IdleTimeout    time.Duration    // silence inside an answer, and while the service takes a request
 	WriteTimeout   time.Duration    // one write to a client that does not read
 
-	Replicas int // processes that share a team's concurrent requests; at least 1
-
+	Fleet        *limit.Fleet   // counts requests in flight, of what all replicas may have
 	PollInterval time.Duration  // the least time between two queries about one running task
 	TaskTTL      time.Duration  // how long the service knows a task
 	TaskZone     *time.Location // of the times inside task answers

@@ -129,7 +129,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps, queue), deps.Upstream)
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
-	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Replicas, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
+	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Fleet, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 

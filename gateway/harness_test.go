@@ -147,7 +147,7 @@ func settings() gateway.Config {
 		HeaderPrefix: "X-Service-", Workspace: gateway.HeaderStrip, DataInspection: gateway.HeaderStrip,
 		MaxBody: 64 << 20, BodyBudget: 512 << 20,
 		ConnectTimeout: 5 * time.Second, HeaderTimeout: 300 * time.Second, IdleTimeout: 300 * time.Second, WriteTimeout: 30 * time.Second,
-		Replicas: 1, TaskTTL: 24 * time.Hour, TaskZone: time.FixedZone("", 8*60*60),
+		Fleet: limit.NewFleet(1, time.Now), TaskTTL: 24 * time.Hour, TaskZone: time.FixedZone("", 8*60*60),
 		Families: policy.Families{SyncImage: []policy.Pattern{"llm-image*"}, EditImage: []policy.Pattern{"gen2.6-image*"}},
 	}
 }

@@ -137,7 +137,7 @@ func (g *Gateway) Queue(show telemetry.ShowQueue) {
 // InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of
 // the team's limit; 0: no limit, and those that wait their turn are counted.
 func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
-	used, most = g.throttle.loads.Of(team.ID).Requests.Load(), g.throttle.loads.Most(team.Concurrent)
+	used, most = g.throttle.loads.InFlight(team)
 	if most == 0 {
 		used += int64(g.admission.queue.Waiting(team.ID))
 	}

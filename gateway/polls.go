@@ -89,7 +89,8 @@ const mostWaiters = 100
 // await lets a poll wait until its task's state changes. The number of a team's waiting polls is bounded; further polls are
 // answered immediately, and so are all when the gateway drains.
 func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
-	waiting, most := &p.loads.Of(s.Team).Waiting, p.loads.Most(s.team.Concurrent)
+	waiting := &p.loads.Of(s.Team).Waiting
+	_, most := p.loads.InFlight(s.team)
 	if most == 0 {
 		most = mostWaiters
 	}

@@ -169,9 +169,9 @@ func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok
 
 // refuseSlot is the refusal of a request that has no slot.
 func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
-	who, of, most, slots := "Team "+s.team.ID, "", t.loads.Most(s.team.Concurrent), turn.TeamSlots(s.Team)
+	who, of, most, slots := "Team "+s.team.ID, "", t.loads.Most(limit.ScopeTeam, s.Team, s.team.Concurrent), turn.TeamSlots(s.Team)
 	if full == limit.ScopeKey {
-		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(s.limits.Concurrent), turn.KeySlots(s.holder)
+		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(limit.ScopeKey, s.holder, s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
 	return refusal.New(refusal.Concurrent).Say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
 		who, most).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})

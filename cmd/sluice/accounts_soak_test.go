@@ -240,12 +240,7 @@ func TestAccountsThatFailForLong(t *testing.T) {
 	if !isLong() {
 		t.Skip("LONG=1 takes ten minutes, or as long as SOAK says")
 	}
-	length := 10 * time.Minute
-	if text := os.Getenv("SOAK"); text != "" {
-		var err error
-		length, err = time.ParseDuration(text)
-		must(t, err)
-	}
+	length := soakLength(t, 10*time.Minute)
 	s := newAccountsSoak(t)
 	done := make(chan struct{})
 	ending := time.AfterFunc(length, func() { close(done) })

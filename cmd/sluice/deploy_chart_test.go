@@ -21,7 +21,11 @@ type manifest struct {
 	Data     map[string]string
 	Spec     struct {
 		Replicas       int
-		MaxUnavailable int `yaml:"maxUnavailable"`
+		MinReplicas    int `yaml:"minReplicas"`
+		MaxReplicas    int `yaml:"maxReplicas"`
+		Metrics        []any
+		Target         struct{ Kind, Name string } `yaml:"scaleTargetRef"`
+		MaxUnavailable int                         `yaml:"maxUnavailable"`
 		Selector       any
 		Strategy       struct{ Type string }
 		Ports          []struct {
@@ -57,6 +61,7 @@ type pod struct {
 	Inits        []container    `yaml:"initContainers"`
 	Containers   []container
 	Volumes      []volume
+	Spread       []any `yaml:"topologySpreadConstraints"`
 }
 
 type container struct {
@@ -141,6 +146,27 @@ func TestChartPassesTheLinter(t *testing.T) {
 	}
 }
 
+// TestChartScales: the autoscaler has the Deployment, by both measures, and the most that it runs is what Sluice is told.
+func TestChartScales(t *testing.T) {
+	made, err := render(t, "-f", deployed+"values/autoscale.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaler, deployment := made["HorizontalPodAutoscaler"].Spec, made["Deployment"]
+	if scaler.Target.Kind != "Deployment" || scaler.Target.Name != deployment.Metadata.Name || scaler.MinReplicas != 3 || scaler.MaxReplicas != 10 || len(scaler.Metrics) != 2 {
+		t.Errorf("%+v", scaler)
+	}
+	if deployment.Spec.Replicas != 0 || !slices.Contains(environOf(deployment.Spec.Template.Spec.Containers[0]), "SLUICE_REPLICAS=10") {
+		t.Errorf("the Deployment has %d replicas, and %v", deployment.Spec.Replicas, environOf(deployment.Spec.Template.Spec.Containers[0]))
+	}
+	if n := len(deployment.Spec.Template.Spec.Spread); n != 2 {
+		t.Errorf("pods spread over %d kinds of places, want nodes and zones", n)
+	}
+	if made, err = render(t, "-f", deployed+"values/replicas.yaml"); err != nil || made["HorizontalPodAutoscaler"].Kind != "" {
+		t.Errorf("an autoscaler by default: %v", err)
+	}
+}
+
 // Numbers reach Sluice as written, whatever YAML makes of them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
 	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
@@ -160,13 +186,16 @@ func TestChartWritesValuesAsTheyWere(t *testing.T) {
 
 func TestChartRefusesWhatCannotWork(t *testing.T) {
 	for set, want := range map[string]string{
-		"upstream.url=":                                               "upstream.url is required",
-		"upstream.url=https://service.example":                        "upstream",
-		"upstream.existingSecret=":                                    "upstream.existingSecret is required",
-		"accounts.existingSecret=a":                                   "upstream.existingSecret is required",
-		"teams.inline=":                                               "teams: one of",
-		"teams.existingSecret=other":                                  "teams: one of",
-		"replicaCount=2":                                              "redis.existingSecret",
+		"upstream.url=":                        "upstream.url is required",
+		"upstream.url=https://service.example": "upstream",
+		"upstream.existingSecret=":             "upstream.existingSecret is required",
+		"accounts.existingSecret=a":            "upstream.existingSecret is required",
+		"teams.inline=":                        "teams: one of",
+		"teams.existingSecret=other":           "teams: one of",
+		"replicaCount=2":                       "redis.existingSecret",
+		"autoscaling.enabled=true":             "redis.existingSecret",
+		"autoscaling.enabled=true,redis.existingSecret=r,autoscaling.minReplicas=11": "minReplicas",
+		"autoscaling.enabled=true,redis.existingSecret=r,autoscaling.cpuPercent=0":   "requestsInFlight is required",
 		"replicaCount=0":                                              "replicaCount",
 		"resources.limits.memory=null":                                "resources.limits.memory is required",
 		"resources.limits.memory=1.5Gi":                               "resources.limits.memory",

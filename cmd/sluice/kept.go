@@ -38,9 +38,11 @@ type kept struct {
 	claims     claims          // their tasks
 	queries    gateway.Queries // the account's rates of task queries and of cancels
 	cancels    gateway.Queries
-	outcomes   gateway.Outcomes // of requests that run once
-	lately     lately           // what all replicas did in the last two days
-	cooling    roster.Shared    // what replicas know of throttled accounts at the service; nil: all is in memory
+	outcomes   gateway.Outcomes      // of requests that run once
+	lately     lately                // what all replicas did in the last two days
+	cooling    roster.Shared         // what replicas know of throttled accounts at the service; nil: all is in memory
+	fleet      *limit.Fleet          // this process's part of what may be in flight
+	join       func(context.Context) // waits until it has one
 	collector  *recent.Collector
 	reconciled *recent.Reconciled
 	redis      *redisclient.Client       // nil: all is in memory
@@ -97,7 +99,7 @@ type keptParts struct {
 
 // openKept opens what is kept: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
-	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, degraded: func() bool { return false }}
+	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false }}
 	var err error
 	if k.pictures, err = openPictures(c.MirrorURL, c.Mirror); err != nil {
 		return nil, err
@@ -146,6 +148,7 @@ func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.Fil
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = roster.NewRedis(client, s.RedisTimeout)
 	k.ledger, k.alive, k.degraded = shared, shared.Alive, shared.Degraded
+	k.fleet, k.join = shared.Fleet(), shared.Join
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
 	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}
@@ -251,7 +254,7 @@ func sharedAccounts(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 				log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 			}
 		},
-		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // the number of live replicas differs from the settings
+		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // more are alive than the settings say
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts

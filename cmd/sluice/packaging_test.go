@@ -37,6 +37,33 @@ func TestOneToolchainEverywhere(t *testing.T) {
 	}
 }
 
+// TestImagesAreOfFullVersions: images are named by all of their version, but for the base, which has none, and .ci/digests fills in digests.
+func TestImagesAreOfFullVersions(t *testing.T) {
+	dir := t.TempDir()
+	digest := "sha256:" + strings.Repeat("0f", 32)
+	must(t, os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho "+digest+"\n"), 0o700))
+	for _, file := range []string{"deploy/compose.yaml", "Dockerfile"} {
+		text := readRoot(t, file)
+		images := regexp.MustCompile(`(?m)^(?: *image:|FROM) (\S+:\S+)`).FindAllStringSubmatch(text, -1)
+		for _, image := range images {
+			if !regexp.MustCompile(`:v?\d+\.\d+\.\d+`).MatchString(image[1]) && !strings.Contains(image[1], "distroless") {
+				t.Errorf("%s: %s has no full version", file, image[1])
+			}
+		}
+		copied := write(t, text)
+		for range 2 { // the second time changes nothing
+			script := exec.CommandContext(t.Context(), "../../.ci/digests", copied)
+			script.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+			if out, err := script.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if n := strings.Count(readFileText(t, copied), "@"+digest); n != len(images) || n == 0 {
+				t.Errorf("%s: %d of %d images have a digest", file, n, len(images))
+			}
+		}
+	}
+}
+
 func TestTheImageIsStaticRootlessAndWatched(t *testing.T) {
 	dockerfile := readRoot(t, "Dockerfile")
 	for _, want := range []string{

@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -410,6 +415,28 @@ func TestACLOfTheDocs(t *testing.T) {
 	log := fmt.Sprint(server.do("ACL", "LOG"))
 	if strings.Contains(log, "reason") {
 		t.Errorf("Redis refused something: %s", log)
+	}
+}
+
+// TestACLHasEveryCommand: the scripts, which Redis lets do what their user may, and the client's methods call only what the docs list.
+func TestACLHasEveryCommand(t *testing.T) {
+	listed, found := strings.Fields(aclOf(t)), 0
+	called := regexp.MustCompile(`redis\.p?call\('([A-Z]+)'|\.(Exists|Expire|Get|GetDel|GetEx|HDel|HGet|HGetAll|HKeys|HLen|HMGet|HScan|HSet|MGet|SAdd|SMembers|XAdd|XRange|ZCard|ZRange|ZRem)\(ctx`)
+	must(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || strings.HasSuffix(path, "_test.go") || filepath.Ext(path) != ".go" && filepath.Ext(path) != ".lua" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range called.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if command := strings.ToLower(match[1] + match[2]); !slices.Contains(listed, "+"+command) {
+				t.Errorf("%s calls %s, which docs/operating.md does not let it", path, command)
+			}
+		}
+		return err
+	}))
+	if found < 100 {
+		t.Errorf("%d calls were found", found)
 	}
 }
 

@@ -30,6 +30,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/event"
 	"sluice/policy/forms"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/pulse"
@@ -113,7 +114,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}
 	streams := feed.New(p.kept.outbox, time.Now)
 	force.feed.Store(streams)
-	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
+	p.gateway = gateway.New(c.gatewayConfig(p.kept.fleet), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
@@ -205,7 +206,6 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 func (p *process) serve(ctx context.Context) error {
 	logger, failed := p.log.Logger(), make(chan error, 2)
 	var serving sync.WaitGroup
-	serving.Go(func() { failed <- serveOn(p.public, p.listeners.public) })
 	serving.Go(func() { failed <- serveOn(p.admin, p.listeners.admin) })
 	working, enough := context.WithCancel(context.WithoutCancel(ctx)) // requests are still taken while the process stops
 	for _, work := range p.works {
@@ -219,6 +219,8 @@ func (p *process) serve(ctx context.Context) error {
 	defer func() { _ = p.admin.Close() }()
 	defer func() { _ = p.public.Close() }()
 
+	p.kept.join(ctx)
+	serving.Go(func() { failed <- serveOn(p.public, p.listeners.public) })
 	p.phase.enter("")
 	logger.Info("serving",
 		"listen", p.listeners.public.Addr().String(), "tls", p.certificate != nil,
@@ -239,6 +241,7 @@ func (p *process) serve(ctx context.Context) error {
 	case <-time.After(p.ShutdownDelay):
 	}
 	p.gateway.BeginStop()
+	defer time.AfterFunc(time.Second, p.kept.fleet.End).Stop() // once nothing new comes, the others may have its part
 	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
 	defer cancel()
 	if err := p.public.Shutdown(grace); err != nil {
@@ -275,7 +278,7 @@ func (p *phase) state() error {
 }
 
 // gatewayConfig is the gateway's part of the settings.
-func (c configuration) gatewayConfig() gateway.Config {
+func (c configuration) gatewayConfig(fleet *limit.Fleet) gateway.Config {
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,
 		HeaderPrefix:   c.HeaderPrefix,
@@ -293,7 +296,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		HeaderTimeout:  c.HeaderTimeout,
 		IdleTimeout:    c.IdleTimeout,
 		WriteTimeout:   c.WriteTimeout,
-		Replicas:       c.Replicas,
+		Fleet:          fleet,
 		PollInterval:   c.PollInterval,
 		TaskTTL:        c.TaskTTL,
 		TaskZone:       c.TaskTimezone,

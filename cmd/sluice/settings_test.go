@@ -21,6 +21,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/forms"
+	"sluice/policy/limit"
 )
 
 // enough are the required variables.
@@ -129,7 +130,7 @@ func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := configuration{Settings: s}.gatewayConfig()
+	config := configuration{Settings: s}.gatewayConfig(limit.NewFleet(1, time.Now))
 	for _, part := range []any{config, config.Families} {
 		for field, value := range reflect.ValueOf(part).Fields() {
 			if field.IsExported() && value.IsZero() { // the others are for tests

@@ -2,6 +2,7 @@ package loads
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -12,7 +13,7 @@ import (
 // The budget against a model: sums are right after every step, bounds are kept, and everything is given back.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := New(1, 1000)
+		b := New(limit.NewFleet(1, time.Now), 1000)
 		var open []Share
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			team := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "team")
@@ -40,7 +41,7 @@ func TestBudget(t *testing.T) {
 
 // A request in flight counts for its team and its key, which have different limits; the narrowest that is full is named.
 func TestSlotsOfAKey(t *testing.T) {
-	l, team := New(2, 1000), &teams.Team{ID: "search", Concurrent: 6} // three here
+	l, team := New(limit.NewFleet(2, time.Now), 1000), &teams.Team{ID: "search", Concurrent: 6} // three here
 	narrow, none := &teams.KeyLimits{Concurrent: 2}, &teams.KeyLimits{}
 	var open []Share
 	take := func(key string, of *teams.KeyLimits, full limit.ScopeKind, fits bool) {
@@ -64,7 +65,7 @@ func TestSlotsOfAKey(t *testing.T) {
 		open[i].LeaveSlot()
 		open[i].LeaveSlot()
 	}
-	if n := l.Of("search").Requests.Load() + l.keys.Get("one").Load() + l.keys.Get("two").Load(); n != 0 {
+	if n := l.Flying(limit.ScopeTeam, "search") + l.Flying(limit.ScopeKey, "one") + l.Flying(limit.ScopeKey, "two"); n != 0 {
 		t.Fatalf("%d are in flight after all have ended", n)
 	}
 	take("one", narrow, 0, true)

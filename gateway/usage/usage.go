@@ -52,7 +52,7 @@ type usageCount struct {
 }
 
 // countOf is a count with a team's limit; 0: no limit.
-func countOf(limit, used int64) usageCount {
+func countOf(used, limit int64) usageCount {
 	if limit == 0 {
 		return usageCount{Used: used}
 	}
@@ -122,8 +122,8 @@ func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(
 	}
 	body := usageBody{
 		RequestID: a.ID, Team: a.Team.ID, Models: allOr(a.Team.Models), Endpoints: endpointsOf(a.Team), Limits: make([]limit.StandingEntry, len(report.Limits)),
-		Concurrent: countOf(u.loads.Most(a.Team.Concurrent), u.loads.Of(a.Team.ID).Requests.Load()),
-		OpenTasks:  usageTasks{countOf(int64(a.Team.OpenTasks), report.Tasks), u.openTasks(ctx, a.Team.ID)},
+		Concurrent: countOf(u.loads.InFlight(a.Team)),
+		OpenTasks:  usageTasks{countOf(report.Tasks, int64(a.Team.OpenTasks)), u.openTasks(ctx, a.Team.ID)},
 		Tags:       past.tags,
 		Keys:       past.keys,
 		Ledger:     past.ledger,

@@ -11,12 +11,12 @@ import (
 // long as the process, and are also debited while Redis is available, so that an outage brings no fresh burst.
 type Shares struct {
 	bank     *Memory
-	replicas int
+	replicas func() int
 }
 
-// NewShares returns the share of one of the replicas. Until Opened is called new buckets are empty, because it is not known what
+// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because it is not known what
 // was spent before this process started.
-func NewShares(replicas int, now func() time.Time) *Shares {
+func NewShares(replicas func() int, now func() time.Time) *Shares {
 	r := &Shares{bank: NewMemory(now), replicas: replicas}
 	r.bank.dry.Store(true)
 	return r
@@ -30,7 +30,7 @@ func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 	small := *h
 	for k := range ScopeKind(TeamScopes) {
 		for i, of := range t.Of(k).Rates {
-			if rate := shareOf(of, int64(r.replicas)); rate.Limit > 0 && unit.Table[i].Estimated {
+			if rate := shareOf(of, int64(r.replicas())); rate.Limit > 0 && unit.Table[i].Estimated {
 				small.Amounts[i] = min(small.Amounts[i], max(rate.Burst/4, 1))
 			}
 		}
@@ -41,7 +41,7 @@ func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 // Admit decides a hold, cut by Fit, by the share of the rates, and takes it from them. The quotas and open tasks of s count unless
 // they are covered.
 func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
-	small, share := r.Fit(h, t), t.share(r.replicas)
+	small, share := r.Fit(h, t), t.share(r.replicas())
 	if covered {
 		for q := range share.Quotas {
 			share.Quotas[q] = None
@@ -53,7 +53,7 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 	if v.Held == nil {
 		return v
 	}
-	if fault, wait := r.bank.outside.take(h.Rated(), &small.Amounts, false, r.replicas); wait > 0 {
+	if fault, wait := r.bank.outside.take(h.Rated(), &small.Amounts, false, r.replicas()); wait > 0 {
 		r.change(v.Held, h.Team, &small.Amounts, &Amounts{})
 		return v.RefuseOutside(fault, wait, h)
 	}
@@ -64,26 +64,26 @@ func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 // LookOutside returns the rate outside of the team with the longest wait for a hold; 0: none refuses. It takes nothing.
 func (r *Shares) LookOutside(h *Hold, t *Terms) (fault teams.Rate, wait time.Duration) {
 	small := r.Fit(h, t)
-	return r.bank.outside.look(h.Rated(), &small.Amounts, r.replicas)
+	return r.bank.outside.look(h.Rated(), &small.Amounts, r.replicas())
 }
 
 // Debit takes what Redis admitted from the buckets here, too.
 func (r *Shares) Debit(h *Hold, held *Held) {
 	r.change(held, h.Team, &Amounts{}, &h.Amounts)
 	if rated := h.Rated(); len(rated) > 0 {
-		_, _ = r.bank.outside.take(rated, &h.Amounts, true, r.replicas)
+		_, _ = r.bank.outside.take(rated, &h.Amounts, true, r.replicas())
 	}
 }
 
 // Move takes a moving hold from the rates of its new account, and gives back to those of the old one.
 func (r *Shares) Move(m *Move) (fault teams.Rate, wait time.Duration) {
-	return r.bank.outside.move(m, r.replicas)
+	return r.bank.outside.move(m, r.replicas())
 }
 
 // Moved does in the buckets here what a move did in Redis.
 func (r *Shares) Moved(m *Move) {
-	_, _ = r.bank.outside.take(m.To.Rated(), &m.To.Amounts, true, r.replicas)
-	r.bank.outside.correct(&Charge{Held: m.From}, r.replicas)
+	_, _ = r.bank.outside.take(m.To.Rated(), &m.To.Amounts, true, r.replicas())
+	r.bank.outside.correct(&Charge{Held: m.From}, r.replicas())
 }
 
 // Settle brings the buckets here to what was used of a hold.
@@ -91,7 +91,7 @@ func (r *Shares) Settle(c *Charge) {
 	used := c.Amounts.Bound()
 	r.change(c.Held, c.Team, &c.Held.Amounts, &used)
 	if len(c.Held.Outside) > 0 {
-		r.bank.outside.correct(c, r.replicas)
+		r.bank.outside.correct(c, r.replicas())
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *Shares) Settle(c *Charge) {
 // removed.
 func (r *Shares) change(h *Held, team *teams.Team, held, used *Amounts) {
 	a := r.bank.teams.Get(h.Team)
-	share := a.terms.share(team, h.Key.Name(), r.replicas)
+	share := a.terms.share(team, h.Key.Name(), r.replicas())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.correct(share, h, h.Rates, held, used, a.time())

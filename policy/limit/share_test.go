@@ -72,7 +72,7 @@ func sharedTeam(unit teams.Unit, rate int64, amounts Amounts) (*Hold, Terms) {
 // A share admits an estimate of tokens that is larger than its bucket: it holds a quarter of the bucket for it, and one at least.
 func TestAShareCutsAnEstimateOfTokens(t *testing.T) {
 	for _, tt := range []struct{ limit, asks, holds int64 }{{8000, 9000, 1000}, {8000, 1000, 1000}, {8000, 10, 10}, {4, 10, 1}} {
-		r := NewShares(2, limittest.NewClock().Now)
+		r := NewShares(func() int { return 2 }, limittest.NewClock().Now)
 		r.Opened()
 		h, terms := sharedTeam(teams.UnitTokens, tt.limit, Amounts{Requests: 1, Tokens: tt.asks})
 		v := r.Admit(h, &terms, &State{}, false)
@@ -85,7 +85,7 @@ func TestAShareCutsAnEstimateOfTokens(t *testing.T) {
 // An allowance covers open tasks, too: what the team has open by its last known state refuses only a task that none covers.
 func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
 	for _, covered := range []bool{true, false} {
-		r := NewShares(1, limittest.NewClock().Now)
+		r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 		r.Opened()
 		h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 1})
 		h.Task, terms.Tasks = true, 3
@@ -97,7 +97,7 @@ func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
 
 // A request that the upstream account refuses costs its team nothing.
 func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
-	r := NewShares(1, limittest.NewClock().Now)
+	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 3})
 	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}, "m")
@@ -114,7 +114,7 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 
 // Without Redis, too, the account's rate is named if it refuses for longer than the team's; to look takes nothing.
 func TestTheLongestWaitWithoutRedis(t *testing.T) {
-	r := NewShares(1, limittest.NewClock().Now)
+	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(teams.UnitImages, 3, Amounts{Requests: 1, Images: 3})
 	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}, "m")

@@ -111,7 +111,7 @@ type Settings struct {
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// OutageBridge is how long this process may spend a team's allowance without Redis.
 	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`
-	// Replicas is how many processes share the rates.
+	// Replicas is how many processes may share the rates at most.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
 	// PollInterval is the least time between two queries about one running task.
 	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration of at least 100ms, such as 5s"`

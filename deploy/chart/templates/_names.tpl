@@ -14,6 +14,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{/* How many pods may run. */}}
+{{- define "sluice.most" -}}
+{{- ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled | int -}}
+{{- end }}
+
 {{/* A memory quantity of Kubernetes in bytes. Exponents and milli-bytes are refused as mistakes. */}}
 {{- define "sluice.bytes" -}}
 {{- $quantity := toString . -}}
@@ -28,8 +33,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if eq (empty .Values.upstream.existingSecret) (empty .Values.accounts.existingSecret) }}{{ fail "upstream.existingSecret is required, the Secret with the service's key, or accounts.existingSecret in its place" }}{{ end -}}
 {{- $sources := without (list .Values.teams.existingSecret .Values.teams.existingConfigMap .Values.teams.inline) "" -}}
 {{- if ne (len $sources) 1 }}{{ fail "teams: one of existingSecret, existingConfigMap and inline is required" }}{{ end -}}
-{{- if and (gt (int .Values.replicaCount) 1) (not .Values.redis.existingSecret) }}{{ fail "replicaCount: more than 1 needs redis.existingSecret, or each pod would have limits and tasks of its own" }}{{ end -}}
-{{- if and (gt (int .Values.replicaCount) 1) .Values.state.existingClaim }}{{ fail "state.existingClaim: a copy of the directory is of one pod alone; with more than 1 replica leave it empty" }}{{ end -}}
+{{- $most := include "sluice.most" . | int -}}
+{{- if and (gt $most 1) (not .Values.redis.existingSecret) }}{{ fail "replicaCount: more than 1 needs redis.existingSecret, or each pod would have limits and tasks of its own" }}{{ end -}}
+{{- with .Values.autoscaling }}{{ if .enabled -}}
+{{- if gt (int .minReplicas) (int .maxReplicas) }}{{ fail "autoscaling.minReplicas: more than maxReplicas" }}{{ end -}}
+{{- if not (or .cpuPercent .requestsInFlight) }}{{ fail "autoscaling: cpuPercent or requestsInFlight is required" }}{{ end -}}
+{{- end }}{{ end -}}
+{{- if and (gt $most 1) .Values.state.existingClaim }}{{ fail "state.existingClaim: a copy of the directory is of one pod alone; with more than 1 replica leave it empty" }}{{ end -}}
 {{- if .Values.reconcile.schedule }}
 {{- if not .Values.redis.existingSecret }}{{ fail "reconcile.schedule: needs redis.existingSecret, where the job reads the ledger" }}{{ end -}}
 {{- if and (not .Values.reconcile.existingClaim) (not .Values.reconcile.fetch) }}{{ fail "reconcile: existingClaim or fetch is required: the bill's place, or the container that fetches it" }}{{ end -}}

@@ -10,7 +10,7 @@
   "TEAMS_FILE" "/etc/sluice/teams/teams.yaml"
   "LISTEN" ":8080"
   "ADMIN_LISTEN" ":8081"
-  "REPLICAS" (toString .Values.replicaCount)
+  "REPLICAS" (include "sluice.most" .)
   "SHUTDOWN_DELAY" (printf "%ds" (int .Values.shutdown.delaySeconds))
   "SHUTDOWN_GRACE" (printf "%ds" (int .Values.shutdown.longestStreamSeconds)) -}}
 {{- if .Values.accounts.existingSecret }}{{ $_ := set $own "ACCOUNTS_FILE" "/etc/sluice/accounts/accounts.yaml" }}

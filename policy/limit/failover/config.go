@@ -11,13 +11,13 @@ type Config struct {
 	Store    *redisstore.Store
 	Timeout  time.Duration // of one call while a request waits for it, from when it is sent
 	Refuse   bool          // admit nothing without Redis, instead of spending allowances
-	Replicas int           // how many processes share the rates; at least 1
+	Replicas int           // how many processes there may be at most; at least 1
 	// Bridge is how long an allowance may be spent after it was last renewed, and so how long an outage may be bridged. 0: 10 minutes.
 	Bridge time.Duration
 	Now    func() time.Time
 	// Changed is called when Redis goes away, and when it is back, with how long it was away. Nil: nothing is called.
 	Changed func(away bool, lasted time.Duration)
-	// Miscounted is called once if the number of live replicas differs from Replicas. Nil: nothing is called.
+	// Miscounted is called once if more replicas are alive than Replicas. Nil: nothing is called.
 	Miscounted func(err error)
 }
 

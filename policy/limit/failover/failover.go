@@ -43,11 +43,12 @@ func New(config Config) *Failover {
 		config.Bridge = bridgeDefault
 	}
 	a := &accounts{
-		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
+		link:  link{Config: &config, beating: semaphore.NewWeighted(1), fleet: limit.NewFleet(config.Replicas, config.Now)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(config.Replicas, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, ledgers: ledgers{a.Store}}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, ledgers: ledgers{a.Store}}
 	a.reached = s.rates.Opened
+	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
 	s.queue = newQueue(s.post)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain, seeded: s.counts}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
@@ -155,6 +156,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)
+	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) }) // otherwise its part is free when it counts as dead
 	if lost := s.queue.waiting(); lost > 0 {
 		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
 	}

@@ -31,6 +31,7 @@ type link struct {
 	alive        atomic.Int64        // replicas that were alive at the last beat
 	most         atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
 
+	fleet       *limit.Fleet
 	mu          sync.Mutex
 	last        redisstore.Beat
 	at          time.Time     // when it arrived, by this process's clock
@@ -38,7 +39,26 @@ type link struct {
 	lost        time.Time     // when Redis's memory was last found to be lost
 	charges     map[int64]int // that are under way, by the number of the memory that they are for
 	oddReported bool          // Miscounted was called
-	odd         time.Time     // since when the count of live replicas differs from SLUICE_REPLICAS; zero: it does not
+	odd         time.Time     // since when more replicas are alive than SLUICE_REPLICAS says; zero: they are not
+}
+
+// partFor is how long this process has its part of what may be in flight, after it began a beat: without one it falls back to the part of a
+// fixed number. So another that starts without Redis takes nothing for as long.
+const partFor = 5 * time.Second
+
+// divisor is by how many replicas rates are divided without Redis: by as many as may run, or more if more were alive.
+func (l *link) divisor() int { return max(l.Replicas, int(l.alive.Load())) }
+
+// Fleet is this process's part of what all replicas may have in flight.
+func (l *link) Fleet() *limit.Fleet { return l.fleet }
+
+// Join waits until this process has a part of what may be in flight: until the others have given it up, or have none without Redis either.
+func (l *link) Join(ctx context.Context) {
+	for begun := l.Now(); !l.fleet.Granted() && l.Now().Sub(begun) < 2*partFor && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if l.Replicas == 1 && l.away.Load() != nil { // there are no others
+			l.fleet.Grant(limit.Whole, limit.Beyond{}, l.Now().Add(partFor))
+		}
+	}
 }
 
 // reportAfter is how long Redis is away before Changed is called: one slow call is no outage.
@@ -111,8 +131,9 @@ func (l *link) beat(ctx context.Context) error {
 	last := l.last.At
 	l.mu.Unlock()
 	var b redisstore.Beat
+	begun := l.Now()
 	err := within(ctx, l.Timeout, func(ctx context.Context) (err error) {
-		b, err = l.Store.Beat(ctx, last)
+		b, err = l.Store.Beat(ctx, last, l.fleet.Flight())
 		return err
 	})
 	l.heard(err)
@@ -121,6 +142,7 @@ func (l *link) beat(ctx context.Context) error {
 		return err
 	}
 	l.beats.Add(1)
+	l.fleet.Grant(b.Part, b.Others, begun.Add(partFor))
 	l.record(b, l.Now())
 	return nil
 }
@@ -144,7 +166,7 @@ func (l *link) record(b redisstore.Beat, now time.Time) {
 	l.alive.Store(b.Alive)
 	l.last, l.at = b, now
 	l.ahead.Store(int64(b.At.Sub(now)))
-	if b.Alive == int64(l.Replicas) {
+	if b.Alive <= int64(l.Replicas) {
 		l.odd = time.Time{}
 	} else if l.odd.IsZero() {
 		l.odd = now
@@ -242,14 +264,14 @@ func (l *link) reportMiscounted() {
 	}
 }
 
-// miscounted is an error if the number of live replicas has differed from SLUICE_REPLICAS for a while.
+// miscounted is an error if more replicas than SLUICE_REPLICAS says have been alive for a while.
 func (l *link) miscounted() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.odd.IsZero() || l.Now().Sub(l.odd) < redisstore.AliveFor {
 		return nil
 	}
-	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the number that runs, because it divides rates without Redis", l.alive.Load(), l.Replicas)
+	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the most that may run, because it divides rates without Redis", l.alive.Load(), l.Replicas)
 }
 
 // Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an

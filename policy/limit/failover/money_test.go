@@ -94,7 +94,7 @@ func TestOtherDigitsAdmitNothing(t *testing.T) {
 		refused()
 		s.fault.mode.Store(well)
 		s.client.Set(ctx, "sl1:currency_digits", 6, 0)
-		if _, err := other.Store.Beat(ctx, time.Time{}); err != nil || other.Store.MoneyFault() != nil {
+		if _, err := other.Store.Beat(ctx, time.Time{}, limit.Flight{Bound: 1}); err != nil || other.Store.MoneyFault() != nil {
 			s.Errorf("%v, %v", err, other.Store.MoneyFault())
 		}
 		other.must("b", team, spends)

@@ -14,6 +14,7 @@
 //	sl1:currency_digits                  string  for ever                    agree                     what amounts of money count in: 9 or 6
 //	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
 //	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
+//	sl1:{sl1:replicas}:parts             hash    fields 10 min               replicas.lua              each replica's part of what may be in flight
 //	sl1:account:{account}:<models>:<unit> string two refills and a minute    outside.lua               a bucket of the account main at the service;
 //	                                                                                                   of another: <id> <models>
 //	sl1:{<team>}:rate:<unit>             string  two refills and a minute    admit, settle, allowance  a bucket: "<full at, µs> <limit> <per, µs> <burst>"

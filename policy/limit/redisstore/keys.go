@@ -18,6 +18,7 @@ const (
 	namesKey    = schema + "teams"
 	outsideKey  = schema + "outside"
 	replicasKey = schema + "replicas"
+	partsKey    = schema + "{" + replicasKey + "}:parts" // in its slot
 	accountKeys = schema + "account:{account}:"
 )
 

@@ -38,7 +38,7 @@ func charged(t *testing.T, r *Store) error {
 func TestMoneyIsFixedByTheFirstCharge(t *testing.T) {
 	client, ctx := limittest.RealRedis(t), t.Context()
 	six, nine := countingIn(client, unit.Micros), countingIn(client, unit.Nanos)
-	if _, err := nine.Beat(ctx, time.Time{}); err != nil {
+	if _, err := nine.Beat(ctx, time.Time{}, limit.Flight{Bound: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, known, err := CountsIn(ctx, client); known || err != nil || CheckMoney(ctx, client, unit.Micros) != nil {
@@ -91,14 +91,14 @@ func TestMoneyOutlivesLostMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.FlushAll(ctx)
-	if _, err := six.Beat(ctx, time.Time{}); err != nil {
+	if _, err := six.Beat(ctx, time.Time{}, limit.Flight{Bound: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if m, known, _ := CountsIn(ctx, client); m != unit.Micros || !known {
 		t.Error("it was forgotten")
 	}
 	client.Set(ctx, moneyKey, 9, 0) // another process was faster
-	if _, err := six.Beat(ctx, time.Time{}); err != nil {
+	if _, err := six.Beat(ctx, time.Time{}, limit.Flight{Bound: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := charged(t, six); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 )
 
@@ -38,7 +39,7 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client.AddHook(counted)
 	calls := make([]*call, 8)
 	for i := range calls {
-		calls[i] = r.begin(replicasScript, beatArgsOf("replica", time.Time{}), replicasKey)
+		calls[i] = r.begin(replicasScript, beatArgsOf(&r.Peer, time.Time{}, limit.Flight{Bound: 1}), replicasKey, partsKey)
 	}
 	r.send(t.Context(), calls...)
 	for i, c := range calls {
