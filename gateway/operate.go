@@ -4,10 +4,17 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
+	"sluice/gateway/echo"
+	"sluice/gateway/feed"
+	"sluice/gateway/oidc"
+	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
+	"sluice/gateway/usage"
+	"sluice/gateway/wire"
 	"sluice/policy/account"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -142,4 +149,73 @@ func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
 		used += int64(g.admission.queue.Waiting(team.ID))
 	}
 	return used, most
+}
+
+// usageOf answers with the team's limits and tasks, and with its ledger if the query names days.
+func usageOf(reports *usage.Reports) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		text, done, err := reports.Report(r.Context(), &usage.Asker{ID: s.ID, Team: s.team, Holder: s.holder, Query: r.URL.RawQuery})
+		defer done()
+		wrong, isQuery := errors.AsType[*usage.ErrQuery](err)
+		switch {
+		case err == nil:
+			return answer{status: http.StatusOK, header: jsonHeader(), body: text}.write(w)
+		case isQuery:
+			return refusal.New(refusal.Rules).Say("%s", wrong.Text)
+		}
+		of := "usage"
+		if errors.Is(err, usage.ErrLedger) {
+			of = "ledger"
+		}
+		return refusal.New(refusal.State).Say("The %s of team %s cannot be read at the moment; send the request again.", of, s.Team).Because(err).Retry(time.Second)
+	}
+}
+
+// streamOf answers with the team's events as they are written.
+func streamOf(d *Deps, live *live) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		query, err := feed.ReadQuery(s.Team, r.URL.RawQuery, r.Header["Last-Event-Id"])
+		if err != nil {
+			return refusal.New(refusal.Rules).Say("%s.", err)
+		}
+		begun := d.Now()
+		stream, err := d.Feed.Open(r.Context(), query)
+		s.waited += d.Now().Sub(begun) // the client wanted the wait
+		switch {
+		case errors.Is(err, feed.ErrFull):
+			return refusal.New(refusal.Concurrent).Say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).Retry(time.Second)
+		case errors.Is(err, feed.ErrStopped):
+			return refusal.Stopped()
+		case err != nil:
+			return refusal.New(refusal.State).Say("The events of team %s cannot be read at the moment; send the request again.", s.Team).Because(err).Retry(time.Second)
+		}
+		defer stream.Close()
+		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
+		_ = stream.Serve(r.Context(), w, func() error { // its error is the Record's: the client left
+			if token := wire.Bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
+				if _, err := d.Identities.Identify(r.Context(), token); err != nil {
+					return err
+				}
+			}
+			_, _, err := live.now.Load().allows(s, d.Now())
+			return err
+		})
+		return nil
+	}
+}
+
+// echoOf answers trials of the way to Sluice.
+func echoOf(trials *echo.Trials, proxies []netip.Prefix) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		s.patience, s.preferred = wire.PreferredWait(r.Header)
+		rested, err := trials.Answer(w, r, echo.Asked{RequestID: s.ID, Team: s.Team, Client: s.Client, Trusted: wire.IsTrusted(r, proxies), Wait: s.patience})
+		s.waited += rested
+		if errors.Is(err, echo.ErrBusy) {
+			return refusal.New(refusal.Concurrent).Say("Team %s has %d trials of the way to Sluice under way, which is the most.", s.Team, echo.PerTeam).Retry(time.Second)
+		}
+		if err != nil {
+			return refusal.New(refusal.Rules).Say("The query: %s.", err)
+		}
+		return nil
+	}
 }

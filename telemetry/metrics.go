@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
+	"go.opentelemetry.io/otel/attribute"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
@@ -172,4 +173,101 @@ func (m *Metrics) Redis(operation, failure string, took time.Duration) {
 	if m != nil {
 		m.redis.get(redisKey{operation, failure}).record(took.Seconds())
 	}
+}
+
+// Account is an account at the service at a moment.
+type Account struct {
+	ID        string
+	State     string           // one of the [accountStates]
+	InFlight  int              // requests of this process
+	Failovers map[string]int64 // requests that went on with another account since the start, by reason
+}
+
+// accountStates are the states that an account has a series of, so that an alert sees one end.
+var accountStates = [...]string{"ok", "cooling", "out", "draining"}
+
+// accounts adds metrics of the accounts at the service. An account that is removed from the accounts file leaves the page.
+func (b *builder) accounts(read func() []Account) {
+	b.intGauges(ownAccountState, "", "1 for the state in which an account at the service is, 0 for the others", func(_ context.Context, o metric.Int64Observer) error {
+		for _, a := range read() {
+			for _, state := range accountStates {
+				is := int64(0)
+				if a.State == state {
+					is = 1
+				}
+				o.Observe(is, a.labels(labelState.String(state)))
+			}
+		}
+		return nil
+	})
+	b.intGauges(ownAccountBusy, "{request}", "requests in flight on an account at the service", func(_ context.Context, o metric.Int64Observer) error {
+		for _, a := range read() {
+			o.Observe(int64(a.InFlight), a.labels())
+		}
+		return nil
+	})
+	b.totals(ownFailovers, "{failover}", "requests that went on with another account, by the account that they left and why", func(_ context.Context, o metric.Int64Observer) error {
+		for _, a := range read() {
+			for reason, n := range a.Failovers {
+				o.Observe(n, a.labels(labelReason.String(reason)))
+			}
+		}
+		return nil
+	})
+}
+
+func (a *Account) labels(more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(more, labelAccount.String(a.ID))...)
+}
+
+// Mirror counts pictures on their way to the operator's store.
+type Mirror struct {
+	stored, bytes, deleted, failed, lost metric.Int64Counter
+}
+
+func newMirror(b *builder) Mirror {
+	m := Mirror{
+		stored:  b.counter(ownMirrorStored, "{picture}", "pictures of tasks that were stored"),
+		bytes:   b.counter(ownMirrorBytes, "By", "bytes of pictures of tasks that were stored"),
+		deleted: b.counter(ownMirrorDeleted, "{picture}", "pictures of tasks that were deleted from the store because their team keeps them no longer"),
+		failed:  b.counter(ownMirrorFailed, "{try}", "tries to store a picture that failed, by what failed: fetch, its host; store, the store"),
+		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by why: expired, their address did first; refused, they are no picture or too large"),
+	}
+	if b.err == nil { // shown before the first
+		for _, c := range []metric.Int64Counter{m.stored, m.bytes, m.deleted} {
+			c.Add(context.Background(), 0)
+		}
+		for _, reason := range []string{"expired", "refused"} {
+			m.lost.Add(context.Background(), 0, because(reason))
+		}
+		for _, reason := range []string{"fetch", "store"} {
+			m.failed.Add(context.Background(), 0, because(reason))
+		}
+	}
+	return m
+}
+
+func because(reason string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(labelReason.String(reason)))
+}
+
+// MirrorStored counts a picture that was stored.
+func (m *Mirror) MirrorStored(bytes int) {
+	m.stored.Add(context.Background(), 1)
+	m.bytes.Add(context.Background(), int64(bytes))
+}
+
+// MirrorFailed counts a try to store a picture that failed. reason is from a closed set.
+func (m *Mirror) MirrorFailed(reason string) {
+	m.failed.Add(context.Background(), 1, because(reason))
+}
+
+// MirrorLost counts a picture that is never stored. reason is from a closed set.
+func (m *Mirror) MirrorLost(reason string) {
+	m.lost.Add(context.Background(), 1, because(reason))
+}
+
+// MirrorDeleted counts pictures that are kept no longer.
+func (m *Mirror) MirrorDeleted(pictures int) {
+	m.deleted.Add(context.Background(), int64(pictures))
 }
