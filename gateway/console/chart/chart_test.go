@@ -28,7 +28,7 @@ func TestColumnsAreStackedAndScaled(t *testing.T) {
 	}
 }
 
-func place(column int) template.HTML { return template.HTML(strconv.Itoa(column)) } //nolint:gosec // a number
+func place(column int) template.HTML { return template.HTML(strconv.Itoa(column)) }
 
 func TestPlacesBelowGoFromTheLeftEdgeToTheRightOne(t *testing.T) {
 	got := New("", make([]Column, 60), true, place).Below
