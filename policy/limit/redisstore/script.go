@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -51,8 +52,9 @@ const writing = "writing"
 // allocations.
 type script struct {
 	source string
-	digest any  // a string
-	none   bool // it writes no amount of money of its caller's: none at all, one that Redis has already, or how long a rate takes to refill
+	digest any         // a string
+	known  atomic.Bool // Redis has most likely its text
+	none   bool        // it writes no amount of money of its caller's: none at all, one that Redis has already, or how long a rate takes to refill
 }
 
 func newScript(parts ...string) *script {
@@ -147,9 +149,15 @@ func (c *call) reuse() {
 	calls.Put(c)
 }
 
-// start begins a call's arguments, up to its keys.
+// start begins a call's arguments, up to its keys. A script is called by its digest once Redis has answered a call with its text: over a slow
+// network there may be no time for a second round trip.
 func (c *call) start(s *script, keys int) *call {
-	c.script, c.none, c.args = s, s.none, append(c.args[:0], "evalsha", s.digest, keys)
+	c.script, c.none = s, s.none
+	if s.known.Load() {
+		c.args = append(c.args[:0], "evalsha", s.digest, keys)
+	} else {
+		c.args = append(c.args[:0], "eval", s.source, keys)
+	}
 	return c
 }
 
@@ -207,10 +215,13 @@ func (w *wire) finish(ctx context.Context, failed error, calls ...*call) {
 				known = map[*script]bool{}
 			}
 			known[c.script] = true
+			c.script.known.Store(false)
 			c.reply = redis.NewIntSliceCmd(ctx, append([]any{"eval", c.script.source}, c.args[2:]...)...)
 			_ = w.client.Process(ctx, c.reply) // the reply has the error
 		case err == nil && len(c.reply.Val()) == 0 && failed != nil: // it was not sent at all
 			c.reply.SetErr(failed)
+		case err == nil && !c.script.known.Load():
+			c.script.known.Store(true)
 		}
 	}
 	if len(again) > 0 {
