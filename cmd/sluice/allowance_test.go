@@ -139,6 +139,9 @@ func TestLostMemoryPassesNoLimit(t *testing.T) {
 		{"FLUSHALL", func(*race) {}, func(r *race) { r.server.do("FLUSHALL") }},
 		{"an older dump", func(r *race) { r.server.do("SAVE") }, func(r *race) { r.server.kill(); r.server.start() }},
 	} {
+		if testing.Short() && tt.about == "FLUSHALL" {
+			continue
+		}
 		raced(t, tt.about, func(t *testing.T) {
 			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=1s")
 			r.well()

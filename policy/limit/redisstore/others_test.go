@@ -47,6 +47,9 @@ func (m *namedDays) use(name string, n int64) {
 // A value of a tag, or a key, never passes its month, whether or not it comes before a thousand others on a day. A key with quotas in the teams
 // file is never one of the others. What a value used as one of them is not told apart: it counts as all of theirs.
 func TestNoMonthIsPassedAmongOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes thousands of holds, one after the other")
+	}
 	for kind, lines := range map[string][]string{
 		"tag": {"tag_key: project", fmt.Sprintf("tag_quotas: {tokens: {month: %d}}", monthOf)},
 		"key": {keyLines(fmt.Sprintf(", quotas: {tokens: {month: %d}}", monthOf), fmt.Sprintf(", quotas: {tokens: {month: %d}}", monthOf))},
