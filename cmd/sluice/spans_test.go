@@ -285,7 +285,8 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 	id := r.create(0, 2)
 	// A replica's count reaches the others with its next query of upstream. So the polls go to one until it makes a query, then to the next.
 	polls, queried := 0, 0
-	for state, asked := "", false; !final(state); polls++ {
+	for state := ""; !final(state); polls++ {
+		var asked bool
 		if state, asked = r.pollAsking(queried, id); asked {
 			queried++
 		}
