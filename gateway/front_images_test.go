@@ -149,7 +149,9 @@ func TestFrontShowsTasks(t *testing.T) {
 	if task == "" || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "recall/wait" || !strings.Contains(got.body, task) {
 		t.Errorf("%v %s", got.header, got.body)
 	}
-	got = h.ask("GET", frontTasks+task, "")
+	for got = h.ask("GET", frontTasks+task, ""); got.status == 200 && got.member(t, "status") == "queued"; got = h.ask("GET", frontTasks+task, "") {
+		time.Sleep(10 * time.Millisecond) // until the service is queried again
+	}
 	if got.status != 200 || got.member(t, "id") != task || got.member(t, "status") != "in_progress" || got.header.Get("Cache-Status") == "" {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)
 	}

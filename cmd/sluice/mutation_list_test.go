@@ -342,7 +342,7 @@ var mutations = []mutation{
 	{about: "guesses at one replica do not count at the other", file: "gateway/console/access/attempts.go", old: "return err != nil || n <= most", new: "return err != nil || n <= 2*most"},
 	{about: "guesses beyond the bound ask the store", file: "gateway/console/access/attempts.go", old: "	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {", new: "	if false {"},
 	{about: "an IPv6 customer has as many attempts as addresses", file: "gateway/console/access/attempts.go", old: "bits := 64", new: "bits := 128"},
-	{about: "a session that was ended comes back", file: "gateway/console/access/store.go", old: `redis.SetArgs{Mode: "XX", KeepTTL: true}`, new: "redis.SetArgs{KeepTTL: true}"},
+	{about: "a session that was ended comes back", file: "gateway/console/access/redis.go", old: `redis.SetArgs{Mode: "XX", KeepTTL: true}`, new: "redis.SetArgs{KeepTTL: true}"},
 	{about: "a count lives for ever", file: "gateway/console/access/scripts/count.lua", old: "redis.call('PEXPIRE', KEYS[1], ARGV[1])", new: ""},
 	{about: "a key that has expired keeps its session", file: "cmd/sluice/logins.go", old: "!t.Keys[i].Expires.IsZero() && !time.Now().Before(t.Keys[i].Expires)", new: "false"},
 	{about: "a console on any port starts over another's", file: "cmd/sluice/listen.go", old: "case err == nil || c.door == doorMustOpen:", new: "case err == nil:"},

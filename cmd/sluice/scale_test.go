@@ -47,7 +47,7 @@ func newScaled(t *testing.T, replicas, most int) *scaled {
 		case bytes.Contains(body, []byte("crowd")):
 			s.fly(1)
 			defer s.fly(-1)
-			time.Sleep(30 * time.Millisecond) // the work
+			time.Sleep(300 * time.Millisecond) // the work: a slow machine keeps as many in flight, too
 		case bytes.Contains(body, []byte("quick")):
 			s.quick.Add(1)
 		}
@@ -137,7 +137,7 @@ func (s *scaled) ask(team string) {
 		s.answered[team][0].Add(1)
 	case err == nil && status == http.StatusTooManyRequests && team != "calm":
 		s.answered[team][1].Add(1)
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	default:
 		s.Errorf("%s: %d %v %s", team, status, err, text)
 	}
@@ -150,6 +150,8 @@ func TestReplicasAreScaledUnderLoad(t *testing.T) {
 	s := newScaled(t, 3, 10)
 	begun, done := time.Now(), make(chan struct{})
 	var loading sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(done); loading.Wait() })
+	defer stop()
 	s.load(done, &loading)
 	wait(t, "all of the limit is used by three", func() bool { return s.fly(0) >= scaledFlying })
 	for _, n := range []int{10, 2} {
@@ -160,8 +162,7 @@ func TestReplicasAreScaledUnderLoad(t *testing.T) {
 	}
 	wait(t, "all of the limit is used by two", func() bool { return s.fly(0) >= scaledFlying })
 	wait(t, "all of the quota is used", func() bool { return s.answered["paid"][0].Load() >= scaledQuota })
-	close(done)
-	loading.Wait()
+	stop()
 	lasted := time.Since(begun)
 	if s.most > scaledFlying+10-1 { // each share is rounded up
 		t.Errorf("%d requests of a team were in flight, at most %d may be", s.most, scaledFlying)
