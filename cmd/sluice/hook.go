@@ -15,9 +15,22 @@ import (
 // hookCommand is sluice hook.
 type hookCommand struct {
 	Act    string `arg:"" optional:"" placeholder:"test" help:"test posts a ping to the team's hooks and shows what came back."`
-	Team   string `required:"" placeholder:"T" help:"The team's id; @operators for the operators' own hooks."`
+	Team   string `placeholder:"T" help:"The team's id; @operators for the operators' own hooks. --resend finds the event's team by itself."`
 	ID     string `name:"id" placeholder:"H" help:"Of one hook alone."`
 	Resend string `placeholder:"evt_…" help:"Has an event delivered again to the hooks that it was for. Needs Redis."`
+}
+
+// owners are those whose event --resend may name: the team's, or all.
+func (c hookCommand) owners(ctx context.Context, p program, conf configuration) []string {
+	if c.Team != "" {
+		return hooks.Owners(c.Team, conf.Upstream.File)
+	}
+	owners := hooks.Owners(event.Operators, conf.Upstream.File)
+	file, _ := conf.withDirectory(ctx, p.stderr)
+	for _, team := range file.List {
+		owners = append(owners, team.ID)
+	}
+	return owners
 }
 
 // again has an event in Redis delivered again.
@@ -32,15 +45,15 @@ func (c hookCommand) again(ctx context.Context, p program, s settings.Settings, 
 
 // Run posts a ping, or has an event delivered again.
 func (c hookCommand) Run(ctx context.Context, p program) error {
-	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" {
-		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook --team T --resend evt_…")}
+	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" || c.Resend != "" && c.ID != "" || c.Resend == "" && c.Team == "" {
+		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook [--team T] --resend evt_…")}
 	}
 	conf, err := loadConfiguration(p.environ)
 	if conf.teams == nil || conf.Upstream.File == nil {
 		return err
 	}
 	if c.Resend != "" {
-		if err = c.again(ctx, p, conf.Settings, hooks.Owners(c.Team, conf.Upstream.File)); errors.Is(err, event.ErrID) {
+		if err = c.again(ctx, p, conf.Settings, c.owners(ctx, p, conf)); errors.Is(err, event.ErrID) {
 			err = badUsage{fmt.Errorf("--resend: %w", err)}
 		}
 		return err

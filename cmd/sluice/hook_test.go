@@ -65,6 +65,9 @@ func TestHooksAreTried(t *testing.T) {
 		{"hook --team shop test", 200, exitFaulty, "no team has this id"},
 		{"hook --team search", 200, exitFaulty, "allowed: sluice hook --team T"},
 		{"hook --team search --resend evt_1", 200, exitFaulty, "not an id of an event of this team"},
+		{"hook --team search --id jobs --resend evt_1", 200, exitFaulty, "allowed: sluice hook --team T"}, // it would go to all hooks
+		{"hook --resend evt_1", 200, exitFaulty, "not an id of an event"},
+		{"hook test", 200, exitFaulty, "allowed: sluice hook --team T"},
 		{"hook --team search --resend evt_1 test", 200, exitFaulty, "allowed: sluice hook --team T"},
 	} {
 		answer = tt.answer

@@ -22,6 +22,9 @@ var ErrID = errors.New("not an id of an event of this team")
 // ErrGone is the error of an event that is kept no more.
 var ErrGone = errors.New("the event is kept no more")
 
+// ErrNoHooks is the error of an event that is kept and was for streams alone.
+var ErrNoHooks = errors.New("the event was for no hook")
+
 const (
 	idMark = "evt_"
 	digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // a ULID's: Crockford's base 32

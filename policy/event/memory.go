@@ -343,6 +343,9 @@ func (m *Memory) Again(_ context.Context, id ID) error {
 	if e == nil {
 		return ErrGone
 	}
+	if len(e.to) == 0 {
+		return ErrNoHooks
+	}
 	for _, to := range e.to {
 		m.wait(to, m.now())
 	}

@@ -111,6 +111,7 @@ type Outbox interface {
 	End(ctx context.Context, hook Address, mark string) error
 	// Ended returns the marks of the hooks that were noted.
 	Ended(ctx context.Context) (map[Address]string, error)
-	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more.
+	// Again has an event delivered again to the hooks that it was for. Its error is [ErrGone] if it is kept no more, and [ErrNoHooks] if it was for
+	// none.
 	Again(ctx context.Context, id ID) error
 }

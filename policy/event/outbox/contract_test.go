@@ -456,6 +456,9 @@ func TestTargetsAreDeliveredSeparately(t *testing.T) {
 		if err := f.Again(f.Context(), unknown); err != event.ErrGone {
 			f.Error(err)
 		}
+		if err := f.Again(f.Context(), f.write("search", `{}`)); err != event.ErrNoHooks {
+			f.Error(err)
+		}
 	})
 }
 

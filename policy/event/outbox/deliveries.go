@@ -120,6 +120,9 @@ func (o *Outbox) Again(ctx context.Context, id event.ID) error {
 	if err != nil {
 		return err
 	}
+	if targets == "" {
+		return event.ErrNoHooks
+	}
 	var due []redis.Z
 	for t := range strings.Lines(targets) {
 		hook, _, _ := strings.Cut(strings.TrimSpace(t), " ")
