@@ -78,18 +78,37 @@ func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, d
 // once reports whether something that is so is told now, here, of all replicas. The next look tries again what fails.
 func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft) bool {
 	if !w.crosses(&n, is) {
+		w.keep(ctx, &n)
 		return false
 	}
 	now, err := w.Outbox.Once(ctx, n, d)
 	if err == nil {
-		w.note(&n, seen{n.Limit})
+		w.note(&n, seen{told: n.Limit})
 	}
 	return now && err == nil
 }
 
+// keptEvery is at which look the outbox is asked again for what was told: about a minute.
+const keptEvery = 6
+
+// keep has the outbox remember what was told, if it has lost its memory: else the next replica that starts would tell it again.
+func (w *Watch) keep(ctx context.Context, n *event.Name) {
+	was := w.reached[n.Owner+" "+n.Name]
+	if was.told == 0 {
+		return
+	}
+	if was.looks++; was.looks%keptEvery == 0 {
+		_, _ = w.Outbox.Once(ctx, event.Name{Owner: n.Owner, Name: n.Name, Limit: was.told}, nil) // the next look but some tries again
+	}
+	w.note(n, was)
+}
+
 // seen is what a process knows of a per cent of a quota in a period: the limit with which some replica has told that it was reached.
 // 0: it was seen below it, with no limit or a larger one than it was told with.
-type seen struct{ told int64 }
+type seen struct {
+	told  int64
+	looks int // since then
+}
 
 // crosses reports whether some replica may have to tell that a per cent is reached. If it was seen below that, it may have been told with a
 // smaller limit: then it is crossed again.

@@ -67,6 +67,50 @@ func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
 	told(tag + `{"scope":"team"`)
 }
 
+// What was told is told no more if the outbox loses its memory and a replica starts later.
+func TestAReachedQuotaOutlivesTheOutboxsMemory(t *testing.T) {
+	clock := limittest.NewClock()
+	file, err := teams.Parse([]byte("teams: [{id: search, quotas: {images: {day: 10}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := file.Team("search")
+	team.Alert = []int{50}
+	to := func(string, event.Type, string) []event.Target {
+		return []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}
+	}
+	accounts := limit.NewMemory(clock.Now)
+	v, err := accounts.Admit(t.Context(), &limit.Hold{ID: "a", Team: team, Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 6}})
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	if _, err := accounts.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{limit.Images: 6}}); err != nil {
+		t.Fatal(err)
+	}
+	watch := func(events *event.Memory) *quotas.Watch {
+		return quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Accounts: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+	}
+	told := func(events *event.Memory) int {
+		list, _, _ := events.After(t.Context(), event.ID{Owner: "search"}, 99)
+		return len(list)
+	}
+	events := event.NewMemory(event.DefaultBounds, clock.Now)
+	before := watch(events)
+	before.Round(t.Context())
+	if told(events) != 1 {
+		t.Error("it is not told")
+	}
+	events = event.NewMemory(event.DefaultBounds, clock.Now)
+	before.Outbox = events
+	for range 6 {
+		before.Round(t.Context())
+	}
+	watch(events).Round(t.Context())
+	if told(events) != 0 {
+		t.Error("it is told again")
+	}
+}
+
 // Three replicas with 64 workers each cross a team's and the house's thresholds while each looks: each is told once, in the next period
 // again, and again once the quota was raised above what is used; without a charge once the quota is lowered below that. What is only held is
 // not told.
