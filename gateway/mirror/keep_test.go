@@ -94,9 +94,10 @@ func TestADayIsVerified(t *testing.T) {
 		b.succeed("t1", "https://a/1", "https://a/2")
 		b.succeed("t2", "https://a/3")
 		time.Sleep(2 * time.Second)
+		keep := 72 * time.Hour
 		verify := func() string {
 			var out bytes.Buffer
-			v := mirror.Verification{Store: b.store, Teams: []string{"search", "shop"}, Succeeded: b.works.Works.Succeeded}
+			v := mirror.Verification{Store: b.store, Teams: []string{"search", "shop"}, Succeeded: b.works.Works.Succeeded, Keep: map[string]time.Duration{"search": keep}, Now: time.Now()}
 			missing, err := v.Run(t.Context(), &out, b.day)
 			return fmt.Sprint(out.String(), missing, err)
 		}
@@ -108,6 +109,10 @@ func TestADayIsVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := verify(); !strings.Contains(got, "missing search t2 1\n") || !strings.Contains(got, "2 of them") {
+			t.Error(got)
+		}
+		time.Sleep(keep + 24*time.Hour)
+		if got := verify(); !strings.Contains(got, "0 tasks succeeded") { // what is deleted in time is not missing
 			t.Error(got)
 		}
 	})

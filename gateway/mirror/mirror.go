@@ -194,6 +194,13 @@ func (m *Mirror) works(err error) {
 	m.silent = err != nil
 }
 
+// isAway reports whether the store did not answer when it was asked last.
+func isAway(m *Mirror) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.away.IsZero()
+}
+
 // stored notes whether the store answers.
 func (m *Mirror) stored(err error) {
 	m.mu.Lock()

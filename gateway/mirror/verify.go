@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"sluice/gateway/mirror/store"
 	"sluice/policy/event"
@@ -16,12 +17,17 @@ type Verification struct {
 	Store     store.Store
 	Teams     []string
 	Succeeded func(ctx context.Context, team, day string) (event.Successes, error) // as [Works] have it
+	Keep      map[string]time.Duration                                             // for how long teams keep pictures; absent: longer than any day is verified
+	Now       time.Time
 }
 
-// Run writes a line for each picture that is missing, and one with the sums. day is as in "2026/11/26".
+// Run writes a line for each picture that is missing, and one with the sums, of the teams that still keep the day. day is as in "2026/11/26".
 func (v *Verification) Run(ctx context.Context, out io.Writer, day string) (missing int, err error) {
 	tasks, pictures := 0, 0
 	for _, team := range v.Teams {
+		if keep, ends := v.Keep[team]; ends && below(team, day, "") < firstKept(team, keep, v.Now) {
+			continue // what it had was deleted
+		}
 		succeeded, err := v.Succeeded(ctx, team, day)
 		if err != nil {
 			return missing, fmt.Errorf("the successes of team %s cannot be read: %w", team, err)

@@ -112,6 +112,14 @@ func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
 		buf.reset()
 		m.buffers <- buf
 	}()
+	day := func() error {
+		return m.put(ctx, dayKey(w.Team, w.Task), &store.Object{Body: []byte(w.Day), Type: "text/plain", Task: w.Task})
+	}
+	if isAway(m) { // it is tried without a picture, which would be fetched in vain
+		if err := day(); err != nil {
+			return err
+		}
+	}
 	contentType, err := m.Fetch(ctx, buf, w.Pictures[i].URL)
 	if err != nil {
 		return err
@@ -121,8 +129,7 @@ func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
 		return upstream.ErrNoImage
 	}
 	size := len(buf.bytes)
-	err = m.put(ctx, dayKey(w.Team, w.Task), &store.Object{Body: []byte(w.Day), Type: "text/plain", Task: w.Task})
-	if err == nil {
+	if err = day(); err == nil {
 		err = m.put(ctx, keyOf(w, i, ext), &store.Object{Body: buf.bytes, Type: contentType, Task: w.Task})
 	}
 	if err == nil {
