@@ -90,7 +90,7 @@ func (f *Feed) round() (r round, places []event.ID) {
 func (f *Feed) read(ctx context.Context) (more bool) {
 	r, places := f.round()
 	var all [][]event.Event
-	err := f.settle(ctx, r)
+	more, err := f.settle(ctx, r)
 	if err == nil && len(places) > 0 {
 		all, err = f.outbox.News(ctx, places, batch)
 	}
@@ -109,19 +109,19 @@ func (f *Feed) read(ctx context.Context) (more bool) {
 	return more
 }
 
-// settle finds where new topics begin, and what those in doubt have missed.
-func (f *Feed) settle(ctx context.Context, r round) error {
+// settle finds where new topics begin, and what those in doubt have missed; more: they may have missed more.
+func (f *Feed) settle(ctx context.Context, r round) (more bool, err error) {
 	for _, t := range r.doubtful {
 		list, gone, err := f.outbox.After(ctx, t.tail, batch)
 		if err != nil {
-			return err
+			return false, err
 		}
 		f.mu.Lock()
 		if gone {
 			t.losses++
 			r.fresh = append(r.fresh, t)
 		} else {
-			t.doubt = false
+			t.doubt, more = false, more || len(list) == batch
 			t.push(list)
 		}
 		f.mu.Unlock()
@@ -129,11 +129,11 @@ func (f *Feed) settle(ctx context.Context, r round) error {
 	for _, t := range r.fresh {
 		newest, err := f.outbox.Last(ctx, t.team)
 		if err != nil {
-			return err
+			return false, err
 		}
 		f.mu.Lock()
 		t.begin(newest)
 		f.mu.Unlock()
 	}
-	return nil
+	return more, nil
 }
