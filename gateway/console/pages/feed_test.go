@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,24 @@ type deadlined struct {
 func (d *deadlined) SetWriteDeadline(t time.Time) error {
 	d.deadline = t
 	return nil
+}
+
+// heard is a browser whose text is read while it follows.
+type heard struct {
+	*httptest.ResponseRecorder
+	mu sync.Mutex
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ResponseRecorder.Write(b)
+}
+
+func (h *heard) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Body.String()
 }
 
 // listen follows a live part until the stream ends, and returns its events.
@@ -96,16 +115,16 @@ func TestAFollowerGetsPatchesAfterTheWhole(t *testing.T) {
 			times++
 			return part{text: fmt.Appendf(nil, "%s\n%d\nend", strings.Repeat("x", 200), times)}, nil
 		}
-		early, late := httptest.NewRecorder(), httptest.NewRecorder()
+		early, late := &heard{ResponseRecorder: httptest.NewRecorder()}, &heard{ResponseRecorder: httptest.NewRecorder()}
 		go listen(f, early, "/tasks", "alice", render)
 		time.Sleep(liveEvery + time.Second)
 		go listen(f, late, "/tasks", "alice", render)
 		time.Sleep(liveEvery)
 		synctest.Wait()
-		if got := early.Body.String(); strings.Count(got, "xxx") == 0 || strings.Count(got, strings.Repeat("x", 200)) != 1 || !strings.HasSuffix(got, "data: patch\ndata: =0 1\ndata: +3\ndata: =2 1\n\n") {
+		if got := early.text(); strings.Count(got, "xxx") == 0 || strings.Count(got, strings.Repeat("x", 200)) != 1 || !strings.HasSuffix(got, "data: patch\ndata: =0 1\ndata: +3\ndata: =2 1\n\n") {
 			t.Errorf("the first got %q", got)
 		}
-		if got := late.Body.String(); !strings.HasPrefix(got, opened+"data: xxx") || !strings.HasSuffix(got, "\ndata: +3\ndata: =2 1\n\n") {
+		if got := late.text(); !strings.HasPrefix(got, opened+"data: xxx") || !strings.HasSuffix(got, "\ndata: +3\ndata: =2 1\n\n") {
 			t.Errorf("the second got %q", got)
 		}
 		time.Sleep(2 * time.Minute)

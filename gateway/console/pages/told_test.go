@@ -110,7 +110,7 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 func TestRequestsAreOfNoKind(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
 	m := figures.Money{Rows: []figures.Row{{Name: "cached", Use: use}}, Total: figures.Use{Used: limit.Amounts{31, 77, 0, 5}}}
-	for by, columns := range map[string]string{"kind": "Kind Share Spend, CNY Change Estimated Tokens Images ", "model": "Model Share Spend, CNY Change Estimated Requests Tokens Images "} {
+	for by, columns := range map[string]string{"kind": "Kind Share Spend, CNY Estimated Tokens Images ", "model": "Model Share Spend, CNY Estimated Requests Tokens Images "} {
 		text, _ := money(t, "/money?by="+by, m)
 		head := ""
 		for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by="+by)), "thead")[0], "th") {
