@@ -204,7 +204,7 @@ func (l *losing) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (l *losing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if cmd.Name() == "evalsha" && l.replies > 0 {
+		if name := cmd.Name(); (name == "evalsha" || name == "eval") && l.replies > 0 {
 			l.replies--
 			err = io.ErrUnexpectedEOF
 			cmd.SetErr(err)
