@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// awaited is the line of a resource in which a request waits; nil: none does. Where time alone does not help nobody waits.
+// awaited is the line of a resource in which a request waits; nil: no request waits for it. Requests wait only where time helps.
 func (all lines) awaited(r Resource) *line {
 	if l := all[r]; l != nil && l.open > 0 {
 		return l

@@ -150,7 +150,7 @@ func (s *service) change(act func()) {
 	act()
 }
 
-// What a team waits for at an account keeps nobody from another one, whether he waits or not.
+// A request that waits for one account holds back no request for another account.
 func TestWhoWaitsForOneAccountKeepsNobodyFromAnother(t *testing.T) {
 	for _, cools := range []bool{true, false} {
 		for _, wait := range []time.Duration{0, time.Minute} {
@@ -225,7 +225,7 @@ func TestWhatIsClosedIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A request for which an account is closed keeps nobody waiting there, whoever came first.
+// A request that an account is closed to holds back no other request there, in whatever order they came.
 func TestNobodyWaitsBehindWhatIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
