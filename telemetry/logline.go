@@ -267,7 +267,12 @@ func appendCost(b []byte, c *Cost) []byte {
 	}
 	b = append(b, '{')
 	for i, name := range unit.Names {
-		b = appendAmount(appendName(b, string(name)), c.Money, name, c.Amounts[i])
+		b = appendName(b, string(name))
+		if n := c.Amounts[i]; unit.Table[i].Money && n != 0 {
+			b = appendFloat(b, c.Money.InWhole(name, n))
+		} else {
+			b = strconv.AppendInt(b, n, 10)
+		}
 	}
 	if c.Flag != "" {
 		b = appendQuoted(appendName(b, "flag"), c.Flag)
