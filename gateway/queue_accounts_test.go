@@ -60,9 +60,9 @@ func TestOneAccountsQueueKeepsNobodyFromAnother(t *testing.T) {
 			}
 			got := h.ask("POST", textPath, textBody)
 			got.wants(t, 429, "admit/account", "Throttling.RateQuota")
-			says := "The rate of requests of the service's account is what other requests wait for (1), which come before this one; it fits in about "
+			says := "1 request waits for the rate of requests of the service's account before this one, which would fit in about "
 			if tt.cools {
-				says = `The service's account, which the service told to wait with model \"llm-max\", is what other requests wait for (1), which come before this one; it is asked again in about `
+				says = `1 request waits for the service's account, which the service told to wait with model \"llm-max\" before this one, which would be tried in about `
 			}
 			if !strings.Contains(got.body, says) {
 				t.Error(got.body)

@@ -246,7 +246,7 @@ func TestTheQueueIsFullThenStops(t *testing.T) {
 	h.awaitWaiting("search", 2)
 	got := h.ask("POST", textPath, textBody)
 	got.wants(t, 429, "admit/rate", "Throttling.RateQuota")
-	if !strings.Contains(got.body, "as many as may") {
+	if !strings.Contains(got.body, "as many as it may have") {
 		t.Error(got.body)
 	}
 	leave()

@@ -123,7 +123,7 @@ var mutations = []mutation{
 
 	// Waiting in turn.
 	{about: "any number of a team's requests wait", file: "gateway/turn/queue.go", old: "if q.teams[w.Team] >= w.Depth {", new: "if false {"},
-	{about: "a request waits that cannot fit inside its wait", file: "gateway/turn/queue.go", old: "if w.Wait < out.Wait {", new: "if false {"},
+	{about: "a request waits that cannot fit within its wait", file: "gateway/turn/queue.go", old: "if w.Wait < out.Wait {", new: "if false {"},
 	{about: "a request overtakes at an account for which others wait", file: "gateway/placement/placement.go", old: "want.Spent = maps.Clone(map[string]time.Duration(awaited))", new: "_ = maps.Clone(map[string]time.Duration(awaited))"},
 	{about: "a request waits for one of its accounts alone", file: "gateway/turn/ways.go", old: "\t\tif l == nil {\n\t\t\topen = true\n\t\t\tcontinue\n\t\t}", new: "\t\tif l == nil {\n\t\t\tcontinue\n\t\t}"},
 	{about: "who waits does not hear that an account is back", file: "gateway/accounts/account.go", old: "r.config.Back(a.ID)", new: "_ = a.ID"},

@@ -12,25 +12,25 @@ import (
 	"sluice/policy/unit"
 )
 
-// slots is the unit of a place among the requests in flight.
+// slots is the unit of requests in flight.
 const slots teams.Unit = "slots"
 
-// TeamSlots are a team's places among its requests in flight.
+// TeamSlots are the requests that a team may have in flight.
 func TeamSlots(team string) Resource { return Resource{limit.ScopeTeam, team, slots} }
 
-// KeySlots are a key's places among its requests in flight.
+// KeySlots are the requests that a key may have in flight.
 func KeySlots(key string) Resource { return Resource{limit.ScopeKey, key, slots} }
 
-// Account is what an account at the service allows of a model beside its rates: nothing while it cools.
+// Account is the readiness of an account at the service to serve a model: it is not ready while it is cooling.
 func Account(id, model string) Resource {
 	return Resource{Scope: limit.ScopeAccount, Name: id + " " + model}
 }
 
-// IsSlots reports whether the resource is places among requests in flight.
+// IsSlots reports whether the resource is requests in flight.
 func (r Resource) IsSlots() bool { return r.Unit == slots }
 
-// RequestOf is the request that asks for a hold of its team, with a key of these limits. In shadow mode the team's limits and the key's refuse
-// nothing. [Request.Serve] adds the accounts.
+// RequestOf is the request for a hold of its team, with a key that has these limits. In shadow mode the limits of team and key refuse nothing.
+// [Request.Serve] adds the accounts.
 func RequestOf(h *limit.Hold, key *teams.KeyLimits, wait time.Duration) *Request {
 	r := &Request{Team: h.Team.ID, Share: h.Team.Weight(), Wait: wait, Depth: h.Team.Queue.Most()}
 	if h.Team.Shadow {
@@ -68,7 +68,7 @@ func needRates(needs []Need, s *limit.Scope, name string, amounts *limit.Amounts
 	return needs
 }
 
-// RefusalOf is what a verdict says about a hold; nil: time alone does not help.
+// RefusalOf is the refusal in a verdict about a hold; nil: waiting does not help.
 func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
 	if v.Wait <= 0 || v.Fault.Period != "" { // a quota
 		return nil
@@ -88,7 +88,7 @@ func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
 	return r
 }
 
-// RefusalBy is what a verdict says about a hold on an account, by which another request might pass all the same.
+// RefusalBy is the refusal of one account. It is closed if waiting does not help this request; others may still pass by the account.
 func RefusalBy(v *limit.Verdict, h *limit.Hold, account string) Refusal {
 	r := RefusalOf(v, h)
 	if r == nil {
@@ -98,7 +98,7 @@ func RefusalBy(v *limit.Verdict, h *limit.Hold, account string) Refusal {
 	return *r
 }
 
-// accountOf finds the rate that refuses among those of the service's account. Replicas divide a rate, but not its limit.
+// accountOf finds the refusing rate among those of the service's account. Replicas divide a rate, but not its limit.
 func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 	rated, u := h.Rated(), unit.Index(v.Fault.Unit)
 	for i := range rated {
@@ -109,42 +109,45 @@ func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 	return Account(limit.AccountName(h.Account), h.Model)
 }
 
-// Explain says why a request was refused without a try: with [ErrFull] or [ErrLate].
+// Explain says why a request was refused with [ErrFull] or [ErrLate], without a try.
 func (o *Outcome) Explain(err error, r *Request) string {
 	if err == ErrFull {
-		return fmt.Sprintf("Team %s has %d requests that wait their turn, as many as may; %s is what this one would wait for, about %s.",
-			r.Team, r.Depth, o.Resource, limit.Shown(o.Wait))
+		return fmt.Sprintf("Team %s has %d waiting requests, as many as it may have. This one would wait for %s, about %s.", r.Team, r.Depth, o.Resource, limit.Shown(o.Wait))
 	}
-	may, fits := "send it with Prefer: wait=N to wait its turn", "it fits"
+	may, fits := "Send it with Prefer: wait=N to wait for its turn.", "fit"
 	if r.Wait > 0 {
-		may = "it may wait " + r.Wait.String()
+		may = "It may wait " + r.Wait.String() + "."
 	}
 	if o.cools() {
-		fits = "it is asked again"
+		fits = "be tried"
 	}
-	return fmt.Sprintf("%s is what other requests wait for (%d), which come before this one; %s in about %s, and %s.", o.Resource, o.Ahead, fits, limit.Shown(o.Wait), may)
+	others := "1 request waits"
+	if o.Ahead != 1 {
+		others = fmt.Sprintf("%d requests wait", o.Ahead)
+	}
+	return fmt.Sprintf("%s for %s before this one, which would %s in about %s. %s", others, o.Resource, fits, limit.Shown(o.Wait), may)
 }
 
 // cools reports whether the resource is an account that the service told to wait.
 func (r Resource) cools() bool { return r.Scope == limit.ScopeAccount && r.Unit == "" }
 
-// String describes the resource at the beginning of a sentence. It names no account.
+// String describes the resource inside a sentence. It names no account.
 func (r Resource) String() string {
 	whose := "team " + r.Name
 	switch {
 	case r.cools():
 		_, model, _ := strings.Cut(r.Name, " ")
 		if model == "" {
-			return "The service's account, which the service told to wait,"
+			return "the service's account, which the service told to wait"
 		}
-		return "The service's account, which the service told to wait with model " + policy.Brief(model) + ","
+		return "the service's account, which the service told to wait with model " + policy.Brief(model)
 	case r.Scope == limit.ScopeKey:
 		whose = "key " + r.Name
 	case r.Scope == limit.ScopeAccount:
 		whose = "the service's account"
 	}
 	if r.IsSlots() {
-		return "A place among the requests in flight of " + whose
+		return "a place among the requests in flight of " + whose
 	}
-	return fmt.Sprintf("The rate of %s of %s", cmp.Or(r.Unit, teams.UnitRequests), whose)
+	return fmt.Sprintf("the rate of %s of %s", cmp.Or(r.Unit, teams.UnitRequests), whose)
 }

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// line has the requests that wait for one resource. Teams take turns by start-time fair queueing: of the oldest request of each team the one
-// goes whose start is the earliest; a team's next start is later by the cost of this one, divided by its share.
+// line holds the requests that wait for one resource. Teams take turns by start-time fair queueing: of the oldest requests of all teams, the
+// one with the earliest start is next. Each request moves its team's next start by its cost, divided by the team's share.
 type line struct {
 	of       Resource
-	way      string   // whose resource it is; empty: a team's or a key's
-	crowds   []*crowd // one for each team; the line ends when there is none
+	way      string   // the way that has the resource; empty: a team or a key has it
+	crowds   []*crowd // one for each team; a line without any is removed
 	open     int      // places that are not closed
-	chosen   *place   // whose turn it is; closed only if all are
+	chosen   *place   // the next to try; a closed place only if all are closed
 	rate     float64  // how much comes back in a second; 0: unknown
 	freeings uint64   // how often some of the resource came back early
 	start    float64  // of the chosen
 	finish   map[string]float64
 }
 
-// crowd has the requests of one team in a line, the oldest first; never empty.
+// crowd holds the requests of one team in a line, the oldest first; it is never empty.
 type crowd struct {
 	team   string
 	share  float64
@@ -27,7 +27,7 @@ type crowd struct {
 	places []*place
 }
 
-// costOf is what a request takes of the line's resource; 1 if its needs do not have it.
+// costOf is how much of the line's resource a request takes; 1 if its needs do not name the resource.
 func (l *line) costOf(r *Request) float64 {
 	if cost, ok := costIn(r.Needs, l.of); ok {
 		return cost
@@ -63,7 +63,7 @@ func (l *line) add(p *place) {
 		l.crowds = append(l.crowds, c)
 	}
 	at := len(c.places)
-	for at > 0 && c.places[at-1].number > p.number { // it comes back from another line
+	for at > 0 && c.places[at-1].number > p.number { // it moved here from another line
 		at--
 	}
 	c.places = slices.Insert(c.places, at, p)
@@ -91,7 +91,7 @@ func (l *line) hasOlder(w *Waiter) bool {
 	return first != nil && first.number < w.number
 }
 
-// next is the place of a crowd that goes first; nil: all of it are closed.
+// next is the first place of a crowd that is not closed; nil: all are closed.
 func (c *crowd) next() *place {
 	if c == nil {
 		return nil
@@ -102,14 +102,14 @@ func (c *crowd) next() *place {
 	return nil
 }
 
-// freed has those in the line try now, in their turn.
+// freed lets the requests of the line try now, in their order.
 func (l *line) freed() {
 	l.freeings++
 	l.choose()
 	l.chosen.after(l.chosen.left(time.Now()))
 }
 
-// choose gives the next turn if no request has it, or one that is closed now or behind an older one of its team.
+// choose gives the turn to the first place, if another one has it or none.
 func (l *line) choose() {
 	was, next := l.chosen, l.first()
 	if next == was {
@@ -127,8 +127,8 @@ func (l *line) choose() {
 	l.chosen.after(l.chosen.left(time.Now()))
 }
 
-// first is the place whose turn it is: the chosen, if nothing has changed for it. Those that are closed take no turns; where there are no others,
-// the one goes that is worth a try first.
+// first is the place whose turn it is: the chosen one, unless it was closed or an older request of its team has come. Closed places take no
+// turns; if all are closed, the first is the one that may be tried soonest.
 func (l *line) first() (first *place) {
 	if l.open == 0 {
 		return l.firstClosed(time.Now())
@@ -168,7 +168,7 @@ func (l *line) startOf(team string) float64 { return max(l.start, l.finish[team]
 // pay makes a team's next start later for a request that passed.
 func (l *line) pay(w *Waiter) { l.finish[w.Team] = l.startOf(w.Team) + l.costOf(w.Request)/w.Share }
 
-// pay has a request that passed pay wherever others wait for what it took.
+// pay makes a request that passed pay in the lines of what it took.
 func (all lines) pay(w *Waiter, needs []Need) {
 	for i := range needs {
 		if l := all[needs[i].Resource]; l != nil {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Waiter is a request that waits: for one of its Needs, or, when none is in the way, for its Ways, with a place for each that may come.
+// Waiter is a request that waits: for one of its Needs, or else for its Ways, with a place in the line of each.
 type Waiter struct {
 	*Request
 
 	queue  *Queue
 	number uint64        // in the order of arrival
-	wake   chan struct{} // has an item when it may be its turn
+	wake   chan struct{} // receives when it may be its turn
 	places []*place      // one for a need, or some for ways; empty: it does not wait
 
 	begun time.Time
@@ -23,8 +23,8 @@ type Waiter struct {
 	by     string // the way by which it passed
 }
 
-// closedPause is the least between two tries of a request where it is closed if something came back during the first: if tries themselves bring it
-// back, they would not end.
+// closedPause is the least time between two tries at a closed place, if some of the resource came back during the first. Without it, tries that
+// themselves give something back would never end.
 const closedPause = time.Second
 
 // place is a request's place in a line.
@@ -32,19 +32,19 @@ type place struct {
 	*Waiter
 
 	line   *line
-	way    string      // for which it waits there; empty: for a need
-	fits   time.Time   // when it fits, as its last refusal in the line says; zero: it has not tried there
-	seen   uint64      // of the line's freeings, when it tried
-	closed bool        // time alone does not help: others do not wait behind it
-	rests  time.Time   // until it may be tried again if it is closed
-	timer  *time.Timer // wakes it when it is its turn; nil: it never was
+	way    string      // that it waits for; empty: it waits for a need
+	fits   time.Time   // when it fits, by its last refusal in the line; zero: it has not tried yet
+	seen   uint64      // the line's freeings at its last try
+	closed bool        // waiting does not help: others do not wait behind it
+	rests  time.Time   // a closed place is not tried before
+	timer  *time.Timer // wakes it at its turn; nil: it never had one
 }
 
-// seat is where a request gets a place.
+// seat says in which line a request gets a place.
 type seat struct {
 	way     string
 	at      Resource
-	refused *Refusal // nil: others wait there
+	refused *Refusal // nil: it has not tried, because others wait
 }
 
 func (w *Waiter) waits() bool { return len(w.places) > 0 }
@@ -66,7 +66,7 @@ func (w *Waiter) isDue(now time.Time) bool {
 
 func (p *place) isDue(now time.Time) bool { return p.line.chosen == p && p.left(now) <= 0 }
 
-// left is how long the request need not try there.
+// left is how long a try makes no sense.
 func (p *place) left(now time.Time) time.Duration {
 	switch {
 	case p.seen == p.line.freeings:
@@ -77,7 +77,7 @@ func (p *place) left(now time.Time) time.Duration {
 	return 0
 }
 
-// refused notes when a request that tried fits.
+// refused notes a refusal: when the request fits.
 func (p *place) refused(r *Refusal) {
 	now := time.Now()
 	if !r.Closed {
@@ -89,14 +89,14 @@ func (p *place) refused(r *Refusal) {
 	p.stand(r.Closed, now.Add(r.Wait))
 }
 
-// reopen has others wait behind a place that was closed: it has not tried there since.
+// reopen makes others wait behind a place that was closed, because it has not tried since.
 func (p *place) reopen() {
 	if p.closed {
 		p.stand(false, time.Time{})
 	}
 }
 
-// stand notes how a request stands in the line, which may give or take the turn.
+// stand notes the state of a place, which may give it the turn or take it away.
 func (p *place) stand(closed bool, fits time.Time) {
 	p.close(closed)
 	p.fits = fits
@@ -118,7 +118,7 @@ func (p *place) close(closed bool) {
 	l.crowd(p.Team).cost += cost
 }
 
-// try has a request try.
+// try wakes a request.
 func (w *Waiter) try() {
 	select {
 	case w.wake <- struct{}{}:
@@ -126,7 +126,7 @@ func (w *Waiter) try() {
 	}
 }
 
-// after has a request try after a time.
+// after wakes a request after a time.
 func (p *place) after(d time.Duration) {
 	p.rest()
 	if d <= 0 {
@@ -136,17 +136,17 @@ func (p *place) after(d time.Duration) {
 	p.timer = time.AfterFunc(d, p.try)
 }
 
-// rest keeps a request from trying until it is chosen.
+// rest stops the timer that would wake a request.
 func (p *place) rest() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
 }
 
-// lines are those that wait, by what they wait for; no entry: none.
+// lines are the lines of all resources for which requests wait.
 type lines map[Resource]*line
 
-// sit puts a request into lines, in each behind those of its team that came before it.
+// sit puts a request into lines, each time behind older requests of its team.
 func (all lines) sit(w *Waiter, seats []seat) {
 	for i := range seats {
 		all.join(w, &seats[i])

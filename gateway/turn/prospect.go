@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// prospect is how long it takes until a request fits that is in a line or would join it.
+// prospect says how long a request has to wait in a line.
 type prospect struct {
 	at    Resource
-	ahead int           // others that wait there
+	ahead int           // requests before it
 	from  time.Duration // until the chosen fits
-	work  time.Duration // what the others before it take after that, alone; 0: nothing, or it is not known
+	work  time.Duration // how long the others before it take after that, in this line alone; 0: nothing, or unknown
 }
 
 func (p prospect) wait() time.Duration { return max(p.from+p.work, time.Millisecond) }
 
-// prospect is that of a request in the line; p is its place there, or nil. While its team gets so much, each other team gets as much by
-// its share as it waits for.
+// prospect is that of a request; p is its place in the line, nil if it would join the line. Until the request passes, each other team gets
+// its share, but no more than it waits for.
 func (l *line) prospect(w *Waiter, p *place) prospect {
 	view := prospect{at: l.of, ahead: l.open}
 	if p != nil && p.line == l && !p.closed {
@@ -52,7 +52,7 @@ func (l *line) prospect(w *Waiter, p *place) prospect {
 	return view
 }
 
-// outlook is what a request would have before it at these seats.
+// outlook is what a request would wait for at these seats.
 func (all lines) outlook(w *Waiter, seats []seat) Outcome {
 	var views []prospect
 	for i := range seats {
@@ -72,7 +72,7 @@ func (all lines) outlook(w *Waiter, seats []seat) Outcome {
 	return outcomeOf(views)
 }
 
-// standing is what a request has before it where it waits.
+// standing is what a waiting request waits for.
 func (q *Queue) standing(w *Waiter) Outcome {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,15 +85,15 @@ func (q *Queue) standing(w *Waiter) Outcome {
 	return outcomeOf(views)
 }
 
-// outcomeOf names the shortest of the waits. Several lines that move together serve the request earlier than each alone: it fits when what they
-// have done of the work before it, each since its chosen one fits, is all of it.
+// outcomeOf names the shortest wait. Several lines together serve the request earlier than each alone: each does a part of the work before it,
+// from the moment when its chosen request fits.
 func outcomeOf(views []prospect) Outcome {
 	if len(views) == 0 {
 		return Outcome{Wait: time.Millisecond}
 	}
 	slices.SortFunc(views, func(a, b prospect) int { return int(a.from - b.from) })
 	best, together := views[0], views[0].wait()
-	done, speed := 0.0, 0.0 // of the work in a nanosecond, by the lines so far; done is what they have not, because they began later
+	done, speed := 0.0, 0.0 // speed: of the work a nanosecond, by the lines so far; done: the part that they have not done, because they began later
 	for _, v := range views {
 		if v.wait() < best.wait() {
 			best = v

@@ -8,15 +8,15 @@ import (
 	"sluice/policy/limit"
 )
 
-// Queue has the requests that wait. Create it with [New]; it is safe for concurrent use.
+// Queue holds the requests that wait. Create it with [New]; it is safe for concurrent use.
 type Queue struct {
 	waiting atomic.Int64
 	stopped chan struct{}
 	stop    sync.Once
-	changed atomic.Pointer[chan struct{}] // is closed, and replaced, by Changed
+	changed atomic.Pointer[chan struct{}] // Changed closes and replaces it
 
 	mu      sync.Mutex
-	teams   map[string]int // how many requests of each team wait; no entry: none
+	teams   map[string]int // how many requests of each team wait
 	lines   lines
 	arrived uint64 // requests that have waited
 }
@@ -51,7 +51,7 @@ func (q *Queue) Awaited(r Resource) bool {
 	return q.lines.awaited(r) != nil
 }
 
-// Ahead are the ways of a request for which others wait. Who has passed, and would take one of them without a turn, would overtake them.
+// Ahead are the ways of a request for which others wait. A request that has passed and changes to one of them would overtake those.
 func (q *Queue) Ahead(r *Request) Awaited {
 	if q.Idle() {
 		return nil
@@ -62,7 +62,7 @@ func (q *Queue) Ahead(r *Request) Awaited {
 	return awaited
 }
 
-// Freed has those that wait for a resource try now, in their turn: some of it came back earlier than was known.
+// Freed lets the requests that wait for a resource try now, in their order: some of it came back earlier than expected.
 func (q *Queue) Freed(r Resource) {
 	if q.Idle() {
 		return
@@ -74,7 +74,7 @@ func (q *Queue) Freed(r Resource) {
 	}
 }
 
-// Back has those try now, in their turn, whom the account of a way keeps waiting by more than a rate: it works again.
+// Back lets the requests that wait for a cooling account try now, in their order: the account works again.
 func (q *Queue) Back(way string) {
 	if q.Idle() {
 		return
@@ -88,14 +88,14 @@ func (q *Queue) Back(way string) {
 	}
 }
 
-// Changed has every request that waits call its Check.
+// Changed makes every waiting request call its Check.
 func (q *Queue) Changed() { close(*q.changed.Swap(new(make(chan struct{})))) }
 
 // Stop ends every wait, now and from now on. It may be called more than once.
 func (q *Queue) Stop() { q.stop.Do(func() { close(q.stopped) }) }
 
-// enter puts a request into the lines of what refused it or, without an answer, of what others wait for. Without either it does not wait, and
-// may try what is not awaited. An error says why it may not wait.
+// enter puts a request into the lines of the resources that refused it; without an answer, into those of the resources that others wait for.
+// If there are none, it does not wait, and may try the ways that are not awaited. An error says why it must not wait.
 func (q *Queue) enter(w *Waiter, a *Answer, tried Awaited) (awaited Awaited, out Outcome, err error) {
 	if a == nil && q.Idle() {
 		return nil, out, nil
@@ -131,8 +131,8 @@ func (q *Queue) enter(w *Waiter, a *Answer, tried Awaited) (awaited Awaited, out
 	return nil, Outcome{}, nil
 }
 
-// mayTry reports whether it is a request's turn, and which of its ways are not its turn. If others wait for something else that it needs, its
-// turn is there.
+// mayTry reports whether it is a request's turn, and which of its ways it must not try. If others wait for another resource that it needs,
+// it moves to that line.
 func (q *Queue) mayTry(w *Waiter) (awaited Awaited, may bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,14 +154,14 @@ func (q *Queue) mayTry(w *Waiter) (awaited Awaited, may bool) {
 		return nil, false
 	}
 	for _, p := range w.places {
-		if _, others := awaited[p.way]; !others { // it tries there
+		if _, others := awaited[p.way]; !others { // it tries this way
 			p.seen = p.line.freeings
 		}
 	}
 	return awaited, true
 }
 
-// again is called when a request was refused at its turn.
+// again puts a request that was refused at its turn into the lines of what refused it.
 func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +177,7 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 	}
 }
 
-// change replaces what a request that waits asks for. It is tried as soon as no other request is before it.
+// change replaces what a waiting request asks for. It may try as soon as no other request is before it.
 func (q *Queue) change(w *Waiter, r *Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -190,7 +190,7 @@ func (q *Queue) change(w *Waiter, r *Request) {
 	q.lines.sit(w, seats)
 }
 
-// leave ends a request's wait. One that passed pays for its turn wherever others wait for what it took.
+// leave ends a request's wait. If it passed, its team pays for the turn in every line whose resource it took.
 func (q *Queue) leave(w *Waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,13 +1,17 @@
-// Package turn lets requests wait where time alone helps: for a rate of their team, of their key or of the service's account, for a place
-// among concurrent requests, for an account that cools.
+// Package turn is the queue of requests that wait where waiting helps: for a rate of their team, their key or the service's account, for a
+// slot among concurrent requests, or for an account that is cooling.
 //
-// It decides which request may try next, and when. Whether it fits is decided by its caller. It knows the limits' names (limits.go), and no
-// HTTP.
+// It decides which request may try next, and when; its caller decides whether the request fits. It knows the names of limits (limits.go),
+// but no HTTP.
 //
-// It promises that the requests of a team that wait for the same thing go in the order in which they came; that teams take turns by their
-// shares, weighted by what their requests cost; that an idle team's share goes to the others immediately, and a newcomer waits for at most
-// one request of each other team; that no request overtakes one that waits for what it takes; and that none waits while one of its ways
-// has room and nobody waits for that. The order is this process's own.
+// It promises:
+//   - Requests of one team that wait for the same resource pass in their order of arrival.
+//   - Teams take turns by their shares, weighted by the cost of their requests. An idle team's share goes to the others immediately. A team
+//     that begins to wait waits for at most one request of each other team.
+//   - A request never overtakes another that waits for a resource which it takes.
+//   - A request does not wait if one of its ways has room and no other request waits for that way.
+//
+// Each process has its own order.
 package turn
 
 import (
@@ -19,11 +23,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// Resource is what requests take turns for. Equal ones are the same.
+// Resource is what requests take turns for. Equal values are the same resource.
 type Resource struct {
-	Scope limit.ScopeKind // whose it is: a team's, a key's or an account's
-	Name  string          // of the team, the key, or the account's scope
-	Unit  teams.Unit      // what of it is scarce; empty: whether an account is asked for a model
+	Scope limit.ScopeKind // its owner: a team, a key or an account
+	Name  string          // of the owner
+	Unit  teams.Unit      // what is scarce; empty: an account's readiness to serve a model
 }
 
 // Need is what a request takes of a resource.
@@ -33,7 +37,7 @@ type Need struct {
 	Cost float64 // in the resource's unit, above 0
 }
 
-// Way is one by which a request may pass: an account that serves it.
+// Way is an account by which a request may pass.
 type Way struct {
 	ID    string // not empty
 	Needs []Need // the narrowest first
@@ -42,17 +46,17 @@ type Way struct {
 // Request is a request that asks for its turn. It takes all of its Needs, and those of one of its Ways.
 type Request struct {
 	Team  string
-	Share float64       // of its team where teams take turns, above 0
+	Share float64       // of its team, above 0
 	Wait  time.Duration // at most; 0: it does not wait
 	Depth int           // how many requests of the team may wait
 	Needs []Need        // the narrowest first: what several teams share comes last
 	Ways  []Way         // nil: it takes its Needs alone
-	// Placed says that it has its places among the requests in flight. While it has them it must not wait for them behind others, who
-	// would wait for it. Try may change it.
+	// Placed says that the request has its slots among the requests in flight. Then it must not wait for a slot behind others, because they
+	// would wait for its slots. Try may change it.
 	Placed bool
-	// Check is called while it waits, after [Queue.Changed] and before each Try. A Request takes the place of this one, which keeps when it
-	// arrived and how long it waits: its team, its needs or its ways have changed. An error ends the wait, and is that of Pass. Nil: nothing
-	// is checked.
+	// Check is called while the request waits: after [Queue.Changed] and before each Try. If its team, needs or ways have changed, Check returns
+	// the Request that replaces this one, which keeps its time of arrival and its wait. An error ends the wait, and Pass returns it. Nil: no
+	// check.
 	Check func() (*Request, error)
 }
 
@@ -60,24 +64,24 @@ type Request struct {
 type Refusal struct {
 	Resource
 
-	Way    string        // by which it does not fit; empty: by none, because of one of its Needs
-	Wait   time.Duration // until it fits, or is worth another try; 0: never, if it is Closed
+	Way    string        // the way that has no room; empty: one of its Needs has none
+	Wait   time.Duration // until it fits, or another try makes sense; 0 and Closed: it never fits
 	Rate   float64       // how much of the resource comes back in a second; 0: unknown
-	Closed bool          // time alone does not help: no request waits for this, but one that waits for another way may pass by this one
+	Closed bool          // waiting does not help: no request waits for this way alone, but one that waits for another way may pass by this one
 }
 
-// Awaited are the ways that a request must not take: others wait for them that come first, or the wait that was named has not passed. The
-// values say for about how long.
+// Awaited are the ways that a request must not take yet, and for about how long: other requests wait for them and come first, or the wait
+// that the last refusal named has not passed.
 type Awaited map[string]time.Duration
 
-// Answer is what came of a Try. Without Passed and Refused the request never passes.
+// Answer is the outcome of a Try. If it neither passed nor was refused, the request never passes.
 type Answer struct {
 	Passed  bool
 	Way     string    // that it took
-	Refused []Refusal // one by one of its Needs, or one for each way that is not awaited
+	Refused []Refusal // one refusal by a Need, or one for each way that is not awaited
 }
 
-// Waits reports whether time alone helps a request: it does if one of its ways is awaited and it was refused by the others alone.
+// Waits reports whether waiting helps the request. It also does if all ways that were tried are closed, but another one is awaited.
 func (a *Answer) Waits(awaited Awaited) bool {
 	for i := range a.Refused {
 		if !a.Refused[i].Closed {
@@ -87,7 +91,7 @@ func (a *Answer) Waits(awaited Awaited) bool {
 	return len(a.Refused) > 0 && len(awaited) > 0
 }
 
-// soonest is the refusal that ends first of those where time alone helps; nil: it helps at none.
+// soonest is the refusal that ends first; nil: waiting helps with none.
 func (a *Answer) soonest() (first *Refusal) {
 	for i := range a.Refused {
 		if r := &a.Refused[i]; !r.Closed && (first == nil || r.Wait < first.Wait) {
@@ -97,7 +101,7 @@ func (a *Answer) soonest() (first *Refusal) {
 	return first
 }
 
-// by is the refusal of a way; nil: there is none.
+// by is the refusal of a way; nil: it did not refuse.
 func (a *Answer) by(way string) *Refusal {
 	for i := range a.Refused {
 		if a.Refused[i].Way == way {
@@ -107,29 +111,29 @@ func (a *Answer) by(way string) *Refusal {
 	return nil
 }
 
-// Try tries whether a request fits now, by a way that is not awaited.
+// Try tries whether a request fits now, by a way that is not in Awaited.
 type Try func(Awaited) Answer
 
-// Outcome says what stands in the way of a request that was refused, and how long it waited.
+// Outcome says which resource a refused request lacks, and how long it waited.
 type Outcome struct {
 	Resource
 
-	Wait   time.Duration // until the request fits, by those that wait before it; at least 1 ms
-	Ahead  int           // requests that wait for the resource; 0: the last Try says more
+	Wait   time.Duration // until the request fits, given those before it; at least 1 ms
+	Ahead  int           // how many requests wait for the resource before it; 0: see the last Try
 	Waited time.Duration // without the time that Try took
 }
 
 var (
-	// ErrLate is the error of a request that does not fit inside its wait, and of one that does not wait while others do.
-	ErrLate = errors.New("the request does not fit inside its wait")
-	// ErrFull is the error of a request of a team of which as many wait as may.
-	ErrFull = errors.New("as many requests of the team wait as may")
-	// ErrStopped is the error of every request that waits, or would have to, after [Queue.Stop].
-	ErrStopped = errors.New("nothing waits any more")
+	// ErrLate is the error of a request that does not fit within its wait, or that does not wait at all while others do.
+	ErrLate = errors.New("the request does not fit within its wait")
+	// ErrFull is the error of a request whose team has as many waiting requests as it may have.
+	ErrFull = errors.New("the team has as many waiting requests as it may have")
+	// ErrStopped is the error of every request that waits, or would wait, after [Queue.Stop].
+	ErrStopped = errors.New("the queue has stopped")
 )
 
-// Pass calls try until it is over: immediately if no request waits for what this one needs, else each time that its turn comes. An error is
-// one of those above, or that of ctx, whose client has left. It is Begin and then Await.
+// Pass is Begin and then Await: it calls try immediately if no request waits for what this one needs, and otherwise at each of its turns. It
+// returns one of the errors above, or that of ctx if the client has left.
 func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) {
 	w, out, err := q.Begin(r, try)
 	if w == nil {
@@ -138,8 +142,8 @@ func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) 
 	return w.Await(ctx, try)
 }
 
-// Begin calls try if no request waits for what this one needs. If it has to wait and may, it is in the queue and the Waiter is not nil;
-// Await MUST be called then.
+// Begin calls try if no request waits for what this one needs. If the request has to wait, and may, it is in the queue and the Waiter is not
+// nil; Await MUST be called then.
 func (q *Queue) Begin(r *Request, try Try) (*Waiter, Outcome, error) {
 	w := &Waiter{Request: r, queue: q, wake: make(chan struct{}, 1)}
 	awaited, out, err := q.enter(w, nil, nil)
@@ -156,8 +160,8 @@ func (q *Queue) Begin(r *Request, try Try) (*Waiter, Outcome, error) {
 	return w, Outcome{}, nil
 }
 
-// Await calls try each time that the turn of a request comes, until it is over. Its errors are those of [Queue.Pass]. It uses little stack
-// while it waits.
+// Await calls try at each of the request's turns, until it passes or its wait ends. Its errors are those of [Queue.Pass]. It uses little
+// stack while it waits.
 func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
 	w.begun = time.Now()
 	late := time.NewTimer(w.Wait)
@@ -171,7 +175,7 @@ func (w *Waiter) Await(ctx context.Context, try Try) (Outcome, error) {
 	}
 }
 
-// sleep returns when a request may try, for the last time if its wait is over. An error ends the wait.
+// sleep returns when the request may try; last says that its wait is over. An error ends the wait.
 func (w *Waiter) sleep(ctx context.Context, late <-chan time.Time) (last bool, err error) {
 	for {
 		changed := *w.queue.changed.Load()
@@ -203,7 +207,7 @@ func (w *Waiter) check() error {
 	return err
 }
 
-// turn tries, if it is the request's turn, and reports whether its wait is over.
+// turn calls try if it is the request's turn, and reports whether the wait is over.
 func (w *Waiter) turn(try Try, last bool, err error) (over bool) {
 	if err == nil {
 		err = w.check()

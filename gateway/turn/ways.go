@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// awaited is the line of a resource in which a request waits; nil: no request waits for it. Requests wait only where time helps.
+// awaited is the line of a resource; nil: no request waits for it. Closed places do not count.
 func (all lines) awaited(r Resource) *line {
 	if l := all[r]; l != nil && l.open > 0 {
 		return l
@@ -13,7 +13,7 @@ func (all lines) awaited(r Resource) *line {
 	return nil
 }
 
-// firstAwaited is the line of the first of a request's needs for which others wait; nil: none.
+// firstAwaited is the line of the first need for which others wait; nil: none.
 func (all lines) firstAwaited(w *Waiter, needs []Need) *line {
 	for i := range needs {
 		if l := all.awaited(needs[i].Resource); l != nil && !(w.Placed && l.of.IsSlots()) {
@@ -23,8 +23,7 @@ func (all lines) firstAwaited(w *Waiter, needs []Need) *line {
 	return nil
 }
 
-// behind are the seats of a request that comes while others wait for what it needs. There are none if it may try, by a way that is not
-// awaited.
+// behind are the seats of a new request: in the lines of what others wait for. There are none if it may try, by a way that is not awaited.
 func (all lines) behind(w *Waiter) ([]seat, Awaited) {
 	if l := all.firstAwaited(w, w.Needs); l != nil {
 		return []seat{{at: l.of}}, nil
@@ -36,7 +35,7 @@ func (all lines) behind(w *Waiter) ([]seat, Awaited) {
 	return all.atWays(w, nil, awaited), nil
 }
 
-// refusedAt are the seats of a request that was refused.
+// refusedAt are the seats of a refused request.
 func (all lines) refusedAt(w *Waiter, a *Answer, awaited Awaited) []seat {
 	if own := a.by(""); own != nil {
 		return []seat{{at: own.Resource, refused: own}}
@@ -44,12 +43,12 @@ func (all lines) refusedAt(w *Waiter, a *Answer, awaited Awaited) []seat {
 	return all.atWays(w, a, awaited)
 }
 
-// atWays are the seats of a request at its ways: where it was refused, and where others waited.
+// atWays are the seats at the ways that refused the request, and at those for which others waited.
 func (all lines) atWays(w *Waiter, a *Answer, awaited Awaited) (list []seat) {
 	for i := range w.Ways {
 		way := &w.Ways[i]
 		if _, others := awaited[way.ID]; others {
-			at := way.Needs[len(way.Needs)-1].Resource // if nobody waits any more, it tries there at once
+			at := way.Needs[len(way.Needs)-1].Resource // if no request waits any more, it tries at once
 			if l := all.firstAwaited(w, way.Needs); l != nil {
 				at = l.of
 			}
@@ -66,7 +65,7 @@ func (all lines) atWays(w *Waiter, a *Answer, awaited Awaited) (list []seat) {
 	return list
 }
 
-// anywhere are seats of a request before its first try, where it waits for nothing yet.
+// anywhere are the seats of a request that has not tried and for whose needs no other request waits.
 func (all lines) anywhere(w *Waiter) []seat {
 	every := Awaited{}
 	for i := range w.Ways {
@@ -81,7 +80,7 @@ func (all lines) anywhere(w *Waiter) []seat {
 	return []seat{{}} // it needs nothing
 }
 
-// refuse notes the answer of the ways that a request tried. Its places at the others stay.
+// refuse notes the refusals of the ways that a request tried. Its places at other ways stay.
 func (all lines) refuse(w *Waiter, a *Answer, awaited Awaited) {
 	for _, p := range slices.Clone(w.places) {
 		r := a.by(p.way)
@@ -99,8 +98,9 @@ func (all lines) refuse(w *Waiter, a *Answer, awaited Awaited) {
 	}
 }
 
-// elsewhere is the need at which a request has to wait before it tries; nil: none. Requests move towards the last of their needs, and on to
-// their ways, without trying; and back only behind older ones of their team or once a try was refused, so that they do not move in circles.
+// elsewhere is the need for which a request has to wait before it tries; nil: it may try. Without a try, requests move only forward in their
+// list of needs, and then to their ways. They move back only behind an older request of their team, or after a refusal: otherwise they
+// could move in circles.
 func (all lines) elsewhere(w *Waiter) *Resource {
 	here := w.places[0].line
 	own := slices.IndexFunc(w.Needs, func(n Need) bool { return n.Resource == here.of })
@@ -113,8 +113,8 @@ func (all lines) elsewhere(w *Waiter) *Resource {
 	return nil
 }
 
-// ways are the ways that a request must not take now, and whether it may take another one. Where its turn is at another of a way's needs,
-// its place moves there.
+// ways are the ways that a request must not take now, and whether it may take another one. If others wait for another need of a way, the
+// request's place moves to that line.
 func (all lines) ways(w *Waiter, now time.Time) (awaited Awaited, open bool) {
 	open = len(w.Ways) == 0
 	for i := range w.Ways {
@@ -137,7 +137,7 @@ func (all lines) ways(w *Waiter, now time.Time) (awaited Awaited, open bool) {
 	return awaited, open
 }
 
-// inFront is the line in which a request has to wait for a way; nil: it may take it. Its place moves as in elsewhere.
+// inFront is the line in which a request has to wait for a way; nil: it may take the way. Requests move as in elsewhere.
 func (all lines) inFront(w *Waiter, way *Way, now time.Time) *line {
 	p := w.at(way.ID)
 	switch {

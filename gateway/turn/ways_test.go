@@ -455,8 +455,8 @@ func TestTeamsTakeTurnsAtEachAccount(t *testing.T) {
 	}
 }
 
-// Whatever comes, leaves, cools, comes back and is scarce: no request passes by an account for which another one waits; none waits while one
-// of its accounts has room that nobody else waits for; and nothing stays behind.
+// Requests come and leave, accounts cool and recover, at random. No request passes by an account for which another one waits. None waits
+// while one of its accounts has room and no other request waits for that account. At the end the queue is empty.
 func TestWaysAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
