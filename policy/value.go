@@ -174,7 +174,7 @@ func IsEditSize(text string) bool {
 	return ok && (s.class() || s.area() >= minArea && s.area() <= maxArea && s.inAspect())
 }
 
-// Pixels returns width × height of a size; 0 if the text is none, or one whose sides the service chooses.
+// Pixels returns width × height of a size; 0 if the text is not a size, or if the service chooses the sides.
 func Pixels(text string) int64 {
 	s, _ := parseSize(text)
 	return s.area()

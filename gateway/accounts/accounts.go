@@ -146,7 +146,7 @@ func (r *Roster) Secrets() *upstream.Secrets { return r.now.Load().secrets }
 // Cover hides the keys and addresses of all accounts in a text.
 func (r *Roster) Cover(text string) string { return r.Secrets().Cover(text) }
 
-// Holder is the account whose key a text is; empty: it is none's.
+// Holder is the account that has this key; empty: no account has it.
 func (r *Roster) Holder(text string) (id string) {
 	for _, a := range r.now.Load().list {
 		if a.way.Load().credential.Is(text) {

@@ -47,7 +47,7 @@ func (l *Loads) InFlight(team *teams.Team) (used, most int64) {
 type Share struct {
 	all  *Loads
 	team *Load
-	slot *limit.Slots // of the team; nil: it is none of its requests in flight
+	slot *limit.Slots // of the team; nil: it does not count among the requests in flight
 	key  *limit.Slots // of its key, as above
 	held int64        // bytes of its body
 }

@@ -40,7 +40,7 @@ type Search struct {
 	refused     []turn.Refusal
 }
 
-// refusal is an account's, or the team's. The zero value is none.
+// refusal is an account's, or the team's. The zero value is no refusal.
 type refusal struct {
 	verdict *limit.Verdict
 	hold    *limit.Hold

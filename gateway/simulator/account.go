@@ -115,7 +115,7 @@ func (as accounts) of(values []string) *account {
 	return nil
 }
 
-// named returns the account with an id; nil: there is none.
+// named returns the account with an id, or nil.
 func (as accounts) named(id string) *account {
 	if i := slices.IndexFunc(as, func(a *account) bool { return a.id == id }); i >= 0 {
 		return as[i]

@@ -86,7 +86,7 @@ type call struct {
 	cfg     *Config
 	r       *http.Request
 	body    []byte
-	account *account // nil: its key is none of the service's
+	account *account // nil: its key is invalid
 	fault   Fault
 
 	sse, async bool // the header wants a stream, or a task

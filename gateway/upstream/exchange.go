@@ -164,7 +164,7 @@ type Exchange struct {
 	Uncut    bool            // the answer is read to its end even if the client has left
 	Limit    time.Duration   // for the answer's header, and for its body; 0: the Client's, and none
 	Listener Listener
-	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; nil: nobody needs it
+	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; may be nil
 
 	// Set by the exchange.
 

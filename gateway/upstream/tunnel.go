@@ -47,7 +47,7 @@ func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
 	return &Tunnel{proxy: u, to: config.ProxyFunc()}, nil
 }
 
-// addressOf reads the address of a proxy; nil: the text is none.
+// addressOf reads the address of a proxy; nil: it is not one.
 func addressOf(proxy Secret) *url.URL {
 	u, err := url.Parse(proxy.Reveal())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
@@ -68,7 +68,7 @@ func (t *Tunnel) now() *url.URL {
 	return t.proxy
 }
 
-// Proxy is the proxy on the way to a request's address, nil: there is none, as [http.Transport] asks for it.
+// Proxy is the proxy for a request's address, nil for a direct connection: the function that [http.Transport] wants.
 func (t *Tunnel) Proxy(r *http.Request) (*url.URL, error) {
 	if t == nil {
 		return nil, nil

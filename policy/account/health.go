@@ -26,7 +26,7 @@ func (h *Health) View(model string, now time.Time) (v View) {
 }
 
 // Begin notes that a request for the model begins, and returns whether it is a probe: the others wait for its outcome. [Health.End] MUST
-// follow with the same model and time, whatever becomes of the request. If the account was chosen as a probe and this one is none,
+// follow with the same model and time, whatever becomes of the request. If the account was chosen as a probe and this request is not one,
 // another request was faster, and the caller chooses again. A request without a model, such as a query, has the empty one.
 func (h *Health) Begin(model string, now time.Time) (probe bool) {
 	if !h.View(model, now).Probe {

@@ -5,7 +5,7 @@ import "time"
 // probeEvery is the time between two probes of an account that is out.
 const probeEvery = time.Minute
 
-// outage is that the service refuses an account: its key, or because it does not pay. The zero outage is none.
+// outage is the state of an account that the service refuses, for its key or for arrears. The zero value is no outage.
 //
 //	refused ──► out ──► each minute, and when the key changes, one request probes ──► worked: none
 type outage struct {

@@ -152,7 +152,7 @@ func reachingOf(a *account, c *Charge) (r reaching) {
 	}
 	date := a.date.at(a.last)
 	for _, t := range all {
-		if t.Period == date.Period(t.Quota) { // nobody is told of periods that are over
+		if t.Period == date.Period(t.Quota) { // periods that are over reach no threshold
 			r.list = append(r.list, t)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Lack is what teams of the directory cannot do with the accounts at the service. The zero Lack is none; it is safe for concurrent use.
+// Lack is what teams of the directory cannot do with the accounts at the service. The zero Lack lacks nothing; it is safe for concurrent use.
 type Lack struct{ text atomic.Pointer[string] }
 
 // Note compares the accounts with all teams. Teams of the file alone were refused for it. It returns what to log; empty: nothing new.

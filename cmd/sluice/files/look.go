@@ -37,7 +37,7 @@ type Key struct {
 	Err    error
 }
 
-// At looks at the files. before is the look before it, which saves reading what is the same; the zero Look is none.
+// At looks at the files. before is the look before it, which saves reading what is the same; the zero Look means no look yet.
 func At(p Paths, before Look) (l Look) {
 	l.Teams, l.TeamsErr = Read(p.Teams)
 	l.Keys = map[string]Key{}

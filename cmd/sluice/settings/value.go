@@ -133,7 +133,7 @@ func parseForwardPath(text string) (forms.Path, error) {
 	return p, nil
 }
 
-// isFree reports whether a path of the service is none that Sluice answers itself, and neither above nor below one.
+// isFree reports whether a path of the service may be forwarded: it is no path that Sluice answers itself, nor above or below one.
 func isFree(path string) bool {
 	return forwardForm.MatchString(path) && !slices.ContainsFunc(answered, func(own string) bool { return covers(path, own) || covers(own, path) })
 }

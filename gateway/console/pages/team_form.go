@@ -122,7 +122,7 @@ func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	return v.again(err, r.PostFormValue("version"), teamForm(), t.Members)
 }
 
-// again shows the form of a version that was not saved. If somebody else was faster, it shows beside each field the value of the members
+// again shows the form of a version that was not saved. If another person saved first, it shows beside each field the value of the members
 // that are in force: saving again overwrites it knowingly.
 func (v formView) again(err error, version string, current []group, members map[string]json.RawMessage) (view, error) {
 	if faultOf(err).Code != teams.CodeLost {

@@ -26,9 +26,9 @@ type Store interface {
 	Get(ctx context.Context, key string) (*Kept, error)
 	// List MUST return the keys that begin with a prefix, in the order of their bytes, from behind a key on, at most so many.
 	List(ctx context.Context, prefix, after string, most int) ([]string, error)
-	// Delete MUST remove objects. One that is not kept is none the less removed.
+	// Delete MUST remove objects, and succeed for those that it does not keep.
 	Delete(ctx context.Context, keys []string) error
-	// Sign MUST return an address at which anybody gets the object's bytes for that long. Its error is [ErrUnsigned] if there is none.
+	// Sign MUST return an address that gives the object's bytes, to anyone and for that long; [ErrUnsigned] if it has no addresses.
 	Sign(ctx context.Context, key string, valid time.Duration) (string, error)
 }
 

@@ -1,6 +1,6 @@
 // Package billing is how the simulated service charges: its price list, and the bill that it writes.
 //
-// It is for comparing a gateway's ledger with a bill that somebody else worked out. So it imports nothing of the gateway's, least of
+// It is for comparing a gateway's ledger with a bill that other code worked out. So it imports nothing of the gateway's, least of
 // all its prices, and works a bill out in another way: per token, with exact numbers.
 package billing
 

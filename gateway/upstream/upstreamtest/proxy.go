@@ -14,7 +14,7 @@ import (
 type Proxy struct {
 	*httptest.Server
 	To    string       // host:port; empty: where it is asked for
-	User  string       // user:password that it wants; empty: nobody. Others are refused with 407.
+	User  string       // user:password that it requires, else it answers 407; empty: it requires none
 	Asked atomic.Int64 // how often
 	Heard atomic.Value // the last method and address, a string
 }

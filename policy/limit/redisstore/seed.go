@@ -98,7 +98,7 @@ func readForce(ctx context.Context, r *Store, account string) (f inForce, err er
 	return f, nil
 }
 
-// beatField is the longest field of the hash of replicas that is none.
+// beatField is the longest field of the hash of replicas that names no replica.
 const beatField = 5
 
 // missing is what an account outside of the teams lacks of what all teams used and hold of it. It reads the account first: what is admitted
