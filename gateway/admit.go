@@ -29,7 +29,7 @@ const (
 	noPrice      = "%s has a spend quota, and the teams file has no price for the model %s."
 )
 
-// charges charges what requests and tasks used.
+// charges settles the holds of requests and tasks.
 type charges struct {
 	deps     *Deps
 	live     *live
@@ -102,7 +102,7 @@ func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *li
 	}
 }
 
-// holdID is the id of the request's next hold. A hold that was given back is never placed again under its id, which counts as settled.
+// holdID is the id of the request's next hold. Each try has its own id, because the id of a hold that was given back counts as settled.
 func holdID(s *requestState) string {
 	s.tries++
 	if s.tries == 1 {
@@ -243,7 +243,8 @@ func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
 	}
 }
 
-// quotasOf is the account outside of the teams with this id: the house's, or that of an account at the service; nil: it is no more.
+// quotasOf returns the quotas outside of the teams with this id: the house's, or those of an account at the service; nil: they no longer
+// exist.
 func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 	if of, ok := teams.AccountOfQuotas(id); ok {
 		return a.live.roster.Quotas(of)

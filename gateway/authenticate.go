@@ -71,8 +71,8 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	return nil
 }
 
-// allows returns the team of a request, and the limits of its key, as they are in force; or why a new request of the same client would be refused at
-// a moment. Of a token only the team is looked at again.
+// allows looks the client's key up again in the teams file in force. It returns the team and the key's limits, or the refusal that a new
+// request with this key would get now. Of a token it checks only the team.
 func (f *inForce) allows(s *requestState, now time.Time) (*teams.Team, *teams.KeyLimits, error) {
 	presented, limits := wire.Bearer(s.header["Authorization"]), &teams.KeyLimits{}
 	team, key, ok := f.teams.Lookup(presented, now)

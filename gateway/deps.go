@@ -155,7 +155,8 @@ type live struct {
 	stopping atomic.Bool      // new requests are refused
 }
 
-// inForce are teams and accounts that belong together. A request goes by those of one moment, also if it takes long to arrive.
+// inForce is one reading of the teams file and the accounts file. A request keeps the reading that it was authenticated by, unless it
+// waits in the queue and check replaces it.
 type inForce struct {
 	teams    *teams.File
 	accounts *accounts.Roll

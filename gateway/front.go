@@ -28,7 +28,7 @@ import (
 const frontName = "openai"
 
 // fronts serves OpenAI's interface. One stage puts the service's request in place of the client's; below the reply, a
-// front.Writer turns the answer into OpenAI's. All between them is the chain of every request.
+// [dialect.Writer] turns the answer into OpenAI's. All between them is the chain of every request.
 type fronts struct {
 	config  *Config
 	headers *headers

@@ -35,14 +35,14 @@ func (k *headers) policyCall(s *requestState) policy.Call {
 		Accept:   accept(s.header),
 		Prefix:   k.config.HeaderPrefix,
 		Header:   s.header,
-		Resolve:  enabled(s.header[k.resolve]),
+		Resolve:  policy.Enabled(s.header[k.resolve]),
 	}
 }
 
 // creates reports whether a request creates a task if it succeeds. On a forwarded path the client's header decides, because the
 // gateway does not know what the path does.
 func (k *headers) creates(to *route, r *http.Request) bool {
-	return to.creates || to.prefix && to.mayCreate() && r.Method == post && enabled(r.Header[k.async])
+	return to.creates || to.prefix && to.mayCreate() && r.Method == post && policy.Enabled(r.Header[k.async])
 }
 
 // withoutOwn is a client's header without those that set the form of the answer at the service: a client of OpenAI's interface
@@ -53,12 +53,6 @@ func (k *headers) withoutOwn(h http.Header) http.Header {
 		delete(h, name)
 	}
 	return h
-}
-
-// enabled reads a contract header: "enable" in any case is on; absent, "disable" and anything else are off. The
-// rules refuse anything else.
-func enabled(values []string) bool {
-	return len(values) > 0 && strings.EqualFold(strings.TrimSpace(values[0]), "enable")
 }
 
 // outbound builds the header of a request to the service from nothing: only what is set here leaves. Contract headers are
@@ -73,10 +67,10 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	if policy.AcceptsStream(accept(s.header)) {
 		o.set("Accept", "text/event-stream")
 	}
-	if enabled(s.header[k.sse]) {
+	if policy.Enabled(s.header[k.sse]) {
 		o.set(k.sse, "enable")
 	}
-	if enabled(s.header[k.async]) && (!s.route.prefix || s.creates) {
+	if policy.Enabled(s.header[k.async]) && (!s.route.prefix || s.creates) {
 		o.set(k.async, "enable")
 	}
 	switch { // the rest is the client's

@@ -64,8 +64,8 @@ func (n *inspection) inspect(next handler) handler {
 	}
 }
 
-// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model; if
-// that is to matter, its team may only use some.
+// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model: it is
+// refused if its team or key may use only some models.
 func (n *inspection) govern(r *http.Request, s *requestState) error {
 	s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
 	s.size = limit.Amounts{limit.Requests: 1}
@@ -116,7 +116,7 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	return nil
 }
 
-// judgeFor is judge, for a request that may wait on another stack: this one's would stay as large as long as it waits.
+// judgeFor is judge. For a request that may wait it runs judge on another goroutine, so that this one's stack stays small during the wait.
 func (n *inspection) judgeFor(w *reply, s *requestState) (err error) {
 	if s.patience == 0 {
 		return n.judge(w, s)

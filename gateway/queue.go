@@ -23,8 +23,8 @@ func (a *admission) inTurn(w *reply, r *http.Request, s *requestState) error {
 	return a.pass(w, r, s)
 }
 
-// pass is inTurn for a request that waits, or comes while others do. What needs much stack runs on another: this one's stays as it is for as
-// long as the request waits.
+// pass is inTurn for a request that may wait, or that comes while others wait. Calls that need much stack run on another goroutine, so that
+// this one's stack stays small during the wait.
 func (a *admission) pass(w *reply, r *http.Request, s *requestState) error {
 	p := &passage{admission: a, w: w, r: r, s: s}
 	wire.Apart(p.begin)
@@ -70,8 +70,8 @@ func (p *passage) ask() {
 	p.request.Placed, p.request.Check = !s.slotless, p.check
 }
 
-// check has a request that waits go by the teams and accounts in force. It returns why a new request of this one's client would be refused, whose
-// key may have been revoked meanwhile, and what it asks for now; nil: nothing has changed.
+// check applies changed teams and accounts files to a waiting request. It returns what the request asks for now, nil if nothing has
+// changed, or the refusal that a new request with its key would get: the key may have been revoked.
 func (p *passage) check() (*turn.Request, error) {
 	now := p.live.now.Load()
 	if now == p.s.inForce {
@@ -118,7 +118,7 @@ func (p *passage) end() error {
 	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).Of(p.out.Scope)
 }
 
-// late is what the last try says. It may have been a while ago: what it was refused for is nearer now.
+// late returns the refusal of the last try. Time has passed since, so it shortens the wait to what is left.
 func (p *passage) late() error {
 	refused := refusal.As(p.err)
 	if p.waiter != nil && p.out.Wait > 0 {
@@ -127,7 +127,8 @@ func (p *passage) late() error {
 	return refused
 }
 
-// tells reports whether the last try says what stands in the way: no other request waits for that, or what it was refused for ends sooner.
+// tells reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
+// that refusal ends sooner.
 func (p *passage) tells() bool {
 	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }
@@ -149,7 +150,7 @@ func (a *admission) try(w *reply, r *http.Request, s *requestState, awaited turn
 	return err
 }
 
-// scarceOf is what stands in the way of a refused request that it may wait for.
+// scarceOf returns the limits that refused a request and for which it may wait.
 func scarceOf(err error) []turn.Refusal {
 	if refused, ok := errors.AsType[*refusal.Refusal](err); ok {
 		return refused.Scarce

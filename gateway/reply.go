@@ -38,7 +38,7 @@ type reply struct {
 }
 
 // begin removes the server's own write deadline over HTTP/2, where it would bound the wait until the answer. Over HTTP/1 it
-// applies to the first writes if the answer arrives soon, unless a write may take less time.
+// stays in force for writes soon after the request's start, unless Sluice's own bound of a write is shorter.
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()

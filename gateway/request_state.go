@@ -27,7 +27,7 @@ type requestState struct {
 	match
 
 	service  *service
-	*inForce // the teams file that team is from, and the accounts that belong to it; nil: it has not been authenticated
+	*inForce // the reading of the teams file and the accounts file that the request uses; nil: it is not authenticated yet
 
 	team   *teams.Team
 	header http.Header // the client's
@@ -38,14 +38,14 @@ type requestState struct {
 
 	client    context.Context // ends when the client has left
 	start     time.Time
-	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
+	waited    time.Duration // time that is not Sluice's own: the client sends, a wait was wanted, or another request's exchange runs
 	bodyEnded bool          // no more of the client's body will arrive
-	share     loads.Share   // of what its team has under way
+	share     loads.Share   // its slot, and its body's part of the team's memory
 	slotless  bool          // it has yet to take its slot
 	tries     int           // how often a hold was asked for
 	patience  time.Duration // how long it waits for its turn, or for its task to change
 	preferred bool          // its client said so
-	full      error         // why there is no slot; returned once that is noted
+	full      error         // the refusal for lack of a slot; it is returned after the attempt is noted for its repetitions
 	unheld    error         // why there is no memory for the body; returned once that is noted
 	failure   error         // why the proxy failed
 
@@ -53,7 +53,7 @@ type requestState struct {
 
 	size        limit.Amounts    // what the request may cost
 	inputTokens int64            // the estimate of its input's tokens, a part of size
-	guessed     bool             // the kind is a guess, and size holds images and text: the answer shows which it was
+	guessed     bool             // the model is unknown, so size has both images and tokens; the answer shows which were used
 	tag         string           // the value of the team's tag_key; empty: none
 	callback    string           // where the end of its task is told, too: see [event.ReadCallback]; empty: nowhere
 	holder      string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
@@ -62,7 +62,7 @@ type requestState struct {
 	held        *limit.Held      // nil until admit holds the cost
 	leased      atomic.Int64     // when the hold's lease was last extended, or first checked, in ns; 0: not yet
 	repeats     *repetition      // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
-	encoded     bool             // the client wants pictures themselves, and not their addresses
+	encoded     bool             // the client wants pictures as Base64, not as addresses
 	creates     bool             // a success is a task, which is claimed before the answer leaves
 	claimed     bool             // a task was claimed: its end settles the hold
 	unclaimable bool             // the answer names a task that cannot be polled, or that another team has claimed

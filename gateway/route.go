@@ -36,7 +36,7 @@ type route struct {
 	method   string          // "": any method that a forwarded path takes
 	path     string          // relative to the version prefix; {id} stands for a task id
 	prefix   bool            // path is a prefix that ends at a segment's border
-	reads    forms.Form      // of the bodies below the prefix
+	reads    forms.Form      // how bodies are read that no rule judges: on forwarded paths and for embeddings
 	creates  bool            // it creates tasks; on a forwarded path the request decides
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
@@ -196,13 +196,14 @@ func chain(last handler, stages ...stage) handler {
 	return last
 }
 
-// opaque reports whether nothing of a request on the route is read: it names no model, and costs a request.
+// opaque reports whether the route's bodies are not read: the model is unknown, and a request costs one request.
 func (r *route) opaque() bool { return r.prefix && !r.reads.Governed() }
 
 // mayCreate reports whether requests on the route may create tasks: only the service's own form has them.
 func (r *route) mayCreate() bool { return !r.reads.Governed() || r.reads == forms.Native }
 
-// mayUse checks that the team may use the route's endpoint. What is governed is open to a team without endpoints.
+// mayUse checks that the team may use the route's endpoint. A route whose bodies are read by a form is open to every team that has no list
+// of endpoints.
 func mayUse(to *route, team *teams.Team) error {
 	if team.Endpoints == nil && to.reads.Governed() {
 		return nil

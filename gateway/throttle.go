@@ -103,8 +103,8 @@ func (s *requestState) asked() refusals.Asked {
 	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.holder), Alike: alike}
 }
 
-// notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
-// that its repetition is a request of its own: otherwise it would get the task of an equal one. Noting needs the body.
+// notes reports whether a refusal of this request must be noted: it is the first attempt at pictures of a client that repeats. The
+// note makes the repetition a request of its own. Without it the repetition would get the task of an equal request. Noting needs the body.
 func (t *throttle) notes(r *http.Request, s *requestState) bool {
 	number, err := strconv.Atoi(first(r.Header[retryCount]))
 	return s.route.repeats && err == nil && number == 0 && len(r.Header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) == 0
@@ -123,8 +123,8 @@ func (t *throttle) refuseRememberedBeforeLookup(next handler) handler {
 	}
 }
 
-// refuseRememberedAfterLookup refuses what was refused a moment ago, and what has no slot, once the request is known to repeat no
-// other: a repetition gets what its first attempt paid for.
+// refuseRememberedAfterLookup refuses a request for which a remembered refusal holds, or that has no slot. It runs after runOnce,
+// because a repetition must get the answer that its first attempt paid for.
 func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		err := s.full

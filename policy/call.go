@@ -134,9 +134,10 @@ func (f *Families) of(model string) families {
 	}
 }
 
-// creates reports whether the async header is on.
-func (c *Call) creates() bool {
-	return len(c.Async) > 0 && strings.EqualFold(strings.TrimSpace(c.Async[0]), "enable")
+// Enabled reads the values of a header that is a switch: it is on if any is "enable", in any case. The rules refuse a header with both words, and
+// other words.
+func Enabled(values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "enable") })
 }
 
 // inPlaceOf names the header that the client sent in place of the service's header with that word, or returns none.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 
 	"sluice/policy/strictjson"
@@ -61,8 +60,7 @@ func (q *Request) finish(f *Families, text strictjson.Count) {
 	q.TextLength = Tokens(text) + int64(q.Messages)*messageTokens
 	q.countAnswers()
 	q.readParameters()
-	q.Stream = AcceptsStream(q.facts.call.Accept) ||
-		slices.ContainsFunc(q.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
+	q.Stream = AcceptsStream(q.facts.call.Accept) || Enabled(q.facts.call.SSE)
 }
 
 // Tokens estimates the tokens of a text.
@@ -179,7 +177,7 @@ func (q *Request) countAnswers() {
 		q.Images = q.N
 	case q.Kind == KindOther:
 		q.N = v[fieldN].positive(absentOthers)
-		if q.facts.call.creates() || v[fieldSize].set() { // of the path nothing else is known
+		if Enabled(q.facts.call.Async) || v[fieldSize].set() { // of the path nothing else is known
 			q.Images = q.N
 		}
 	}

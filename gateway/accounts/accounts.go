@@ -57,7 +57,7 @@ func (s Set) specs() []*teams.Account {
 type Roster struct {
 	config Config
 	now    atomic.Pointer[Roll]
-	told   sync.Map // ids of accounts that are not there, and of which the log says so
+	told   sync.Map // ids of missing accounts that were logged
 	news   chan cooled
 }
 
@@ -204,7 +204,7 @@ func (r *Roster) QueryRate(id string) int {
 }
 
 // Roll is the accounts by one reading of the accounts file. It never changes, so that a request can go by one reading from its beginning to
-// its end, together with the teams file that fits it. What is known of an account, its key and its address are the newest all the same.
+// its end, together with the teams file that fits it. Only the health, the key and the address of an account are always the newest.
 type Roll struct {
 	roster  *Roster
 	list    []*listed // in the order of the file

@@ -158,8 +158,8 @@ func (t *Trials) Judged(a *Attempt, v account.Verdict) {
 	}
 }
 
-// Wait is how long a client is told to wait that gets an answer with this verdict as the last: the longest wait of all, if this account did
-// no work either; 0: as the answer says.
+// Wait returns the Retry-After of a client whose last answer has this verdict: the longest wait of all accounts, if this one did no work
+// either; 0: the answer's own.
 func (t *Trials) Wait(v account.Verdict) time.Duration {
 	if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {
 		return t.Longest

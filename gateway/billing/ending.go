@@ -24,8 +24,8 @@ type Ending struct {
 	Whole   bool           // the answer was read to its end
 	Clean   bool           // and the end cannot be a cut, because the answer was framed
 
-	Forwarded   bool // the request is of a forwarded path that is not read, and costs its request
-	Governed    bool // it is of one that is read: without a usage it costs what it held
+	Forwarded   bool // the path is forwarded and its bodies are not read: it costs one request
+	Governed    bool // the path's bodies are read by a form: an answer without usage is charged as held
 	Creates     bool // a success is a task
 	Claimed     bool // a task was claimed: its end settles the hold
 	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed

@@ -3,8 +3,8 @@
 // Package account chooses, and package limit says whether there is room; a [Search] goes from one account to the next, and says in the end what
 // stands in the way at each of them. It does no I/O itself, and knows no HTTP.
 //
-// It promises that an account that has no room, can never have enough, or of which it is not known, is passed over while another may have
-// some; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
+// It promises that an account without room, too small for the request for ever, or of unknown room is skipped while another may have
+// room; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
 package placement
 
 import (
@@ -34,13 +34,13 @@ type Search struct {
 	placed  bool
 
 	last        refusal
-	full, never refusal // of the accounts without room the one that has some first, and one that never has
+	full, never refusal // full: the refusal of the account that has room soonest; never: of one that never has enough
 	err         error   // why it is not known of one whether it has room
 	choice      account.Choice
 	refused     []turn.Refusal
 }
 
-// refusal is an account's, or the team's. The zero value is no refusal.
+// refusal is a verdict, also a success, and its hold. In the zero value the verdict is nil.
 type refusal struct {
 	verdict *limit.Verdict
 	hold    *limit.Hold
@@ -113,8 +113,8 @@ func (s *Search) End() {
 // caller ends it.
 func (s *Search) Attempt() accounts.Attempt { return s.attempt }
 
-// Verdict is the answer to the request and its hold: it is placed, or refused. With nil there is an error, because it is not known of any
-// account whether it has room, or the choice says why none can be asked.
+// Verdict returns the result of the search and the hold that it is about. Without a verdict there is an error, because the room of the
+// accounts is unknown, or Choice says why no account can be asked.
 func (s *Search) Verdict() (*limit.Verdict, *limit.Hold, error) {
 	told := s.last
 	switch {
@@ -132,7 +132,7 @@ func (s *Search) Verdict() (*limit.Verdict, *limit.Hold, error) {
 // Choice says why no account can be asked.
 func (s *Search) Choice() *account.Choice { return &s.choice }
 
-// Refused are what stands in the way: a limit of the team, if that alone helps, or something at each account that is not awaited.
+// Refused lists what the request may wait for: the team's limit if that refused, else one refusal for each account that is not awaited.
 func (s *Search) Refused() []turn.Refusal {
 	if s.last.verdict != nil {
 		return s.refused

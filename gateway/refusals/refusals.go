@@ -55,12 +55,12 @@ const (
 
 // recentRefusal is a refusal that is remembered.
 type recentRefusal struct {
-	verdict limit.Verdict // with what it says of every request that it refuses
+	verdict limit.Verdict // reduced to what is true of every request that it refuses
 	of      Asked         // the request that it refused
 	at      time.Time
 	closed  time.Duration  // for how long the limit lets nothing through
 	house   bool           // of pictures: the house refuses them
-	charged *recentRefusal // of pictures: the house's mark, which any team's charge drops; nil: it was dropped already
+	charged *recentRefusal // of pictures: the house's mark when it was remembered; any charge removes the mark, and then this no longer holds; nil: already removed
 }
 
 // New returns a memory that is empty.
@@ -88,8 +88,8 @@ func (all *teamRefusals) forget() {
 	}
 }
 
-// Remember keeps a refusal, if no smaller request would have passed. If a rate of the account hides the team's own refusal, that is what keeps
-// requests out; the one that was told is repeated only to requests for pictures that are alike.
+// Remember keeps a refusal, if no smaller request would have passed. If the client was told a rate of the account (told.Hidden is set),
+// Remember keeps the team's own refusal for other requests; the told one is repeated only to equal requests for pictures.
 func (r *Recent) Remember(asked *Asked, told *limit.Verdict, now time.Time) {
 	all, v := r.all.Load(), told
 	if v.Hidden != nil {
@@ -119,7 +119,8 @@ func (all *allRefusals) mark() *recentRefusal {
 	return charged.Load()
 }
 
-// Recall returns the refusal that holds for a request at a moment, of several the one that waits longest. Of one that may be for pictures the body MUST have been read.
+// Recall returns the remembered refusal that holds for a request now; of several, the one with the longest wait. If the request may be for
+// pictures, its body MUST have been read.
 func (r *Recent) Recall(asked *Asked, now time.Time) (v limit.Verdict, ok bool) {
 	recent := r.find(asked, now)
 	if recent == nil {

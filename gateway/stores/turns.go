@@ -14,7 +14,7 @@ import (
 // OutcomesInTurn has the calls of o wait until their team may make one.
 func OutcomesInTurn(o Outcomes, calls *tasks.Calls) Outcomes { return &outcomesInTurn{o, calls} }
 
-// AccountsInTurn is the same for a. The calls that settle a hold do not wait, nor do those after a part of the work is done.
+// AccountsInTurn is the same for a. Settle, SettleLater, Extend and Move do not wait: their request is admitted already.
 func AccountsInTurn(a Accounts, calls *tasks.Calls) Accounts { return &accountsInTurn{a, calls} }
 
 type outcomesInTurn struct {

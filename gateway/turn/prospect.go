@@ -93,7 +93,7 @@ func outcomeOf(views []prospect) Outcome {
 	}
 	slices.SortFunc(views, func(a, b prospect) int { return int(a.from - b.from) })
 	best, together := views[0], views[0].wait()
-	done, speed := 0.0, 0.0 // speed: of the work a nanosecond, by the lines so far; done: the part that they have not done, because they began later
+	done, speed := 0.0, 0.0 // speed: the part of the work that the lines so far do in a nanosecond; done: the part that they miss because they begin later
 	for _, v := range views {
 		if v.wait() < best.wait() {
 			best = v

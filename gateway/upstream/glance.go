@@ -8,8 +8,8 @@ import (
 // longestGlance bounds how much is read of a stream to see whether it begins with an error.
 const longestGlance = 4 << 10
 
-// Glance reads an answer for as long as an event is open, and then for as long as goesOn says so, which is called with whether the last event
-// that was read has not ended. If the answer ends meanwhile, so does the exchange. The body can then be read from its beginning.
+// Glance reads the beginning of a stream: its first event, and more while goesOn says so; open: the last event is not whole yet. It reads
+// at most longestGlance. If all of the stream was read and goesOn agrees, the exchange ends. The body can then be read from its beginning.
 func Glance(answer *http.Response, goesOn func(open bool) bool) {
 	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
 	for more := true; more; {

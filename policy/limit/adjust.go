@@ -31,16 +31,16 @@ func (c *Correction) Outside() [2]string {
 // AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
-// Adjustment is the result of a correction, whether or not it was posted. The day's use is that of all accounts; of a day, or an account beside
-// main, that the correction names it is the ledger's of that day and account.
+// Adjustment is the result of a correction, whether or not it was posted. The day's use is that of all accounts at the service, or
+// the ledger's of one day and account if [Correction.Named].
 type Adjustment struct {
 	Done               bool // false: what is corrected would fall below 0, and nothing was changed
 	DayBefore, Day     int64
 	MonthBefore, Month int64 // 0 for a day of an earlier month, which no quota counts
 }
 
-// Adjust makes a correction. Of the running day it takes back what the month used, at most: use of earlier days may be meant. Of a day, or
-// an account beside main, that is named it takes back what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
+// Adjust makes a correction. If c names no day and no account but main, it takes back at most what the month used, because the use of
+// earlier days may be meant; otherwise at most what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
 	done := m.teams.Get(c.Team).adjust(&c, nil)
 	for _, id := range c.Outside() {

@@ -9,7 +9,7 @@ type tally struct{ used, estimated, held Amounts }
 // mostNames is how many names of a kind a day keeps apart, because clients can invent them. [Other] is that of the rest.
 const mostNames = 1000
 
-// tallies returns those of a day and its month for a name, under which the day counts it.
+// tallies returns the tallies of a day and its month, under the name by which the day counts this name: see counts.
 func (b *book) tallies(day int, name string, own bool) (in [2]*tally) {
 	name = b.counts(day, name, own)
 	for p, period := range [2]int{day, day / 100} {
@@ -30,8 +30,8 @@ func (b *book) tallies(day int, name string, own bool) (in [2]*tally) {
 	return in
 }
 
-// counts returns the name under which a day counts a name: once it has a thousand, further ones are one. own: it is a key that has quotas in
-// the teams file, which is always itself.
+// counts returns the name under which a day counts a name: itself, or [Other] once the day has mostNames others. own: it is a key with quotas
+// in the teams file, which always counts under itself.
 func (b *book) counts(day int, name string, own bool) string {
 	names := b[0][day]
 	known := len(names)

@@ -18,7 +18,7 @@ type State struct {
 	Balance                      // the team's
 	Inner   [InnerScopes]Balance // of the hold's scopes inside the team, by kind, where limits of them are set
 
-	Made *Held // the hold as it is placed; nil: Verdict makes it. That in memory never changes
+	Made *Held // the placed hold; nil: Verdict makes it. Memory puts its own here, so it MUST NOT be changed
 }
 
 // Of returns the balance of the scope of a kind.
@@ -47,9 +47,9 @@ func (s *State) takes(t *Terms) RateSet {
 	return 0
 }
 
-// decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the
-// one with the longest wait, at equal waits the narrowest, of one scope a rate before a quota: a client that waits that long passes. admit.lua
-// does the same in Redis.
+// decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the one with
+// the longest wait, at equal waits that of the narrowest scope, and in one scope a rate before a quota. A client that waits so long
+// passes. admit.lua does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {

@@ -3,7 +3,7 @@
 //
 // # A request
 //
-// Before a request goes upstream, Admit places a [Hold]: what the request may cost, in four units ([Amounts]). It checks every rate,
+// Before a request goes upstream, Admit places a [Hold]: what the request may cost, in each unit ([Amounts]). It checks every rate,
 // every quota and open_tasks of the team, and takes from all of them or from none. The answer is a [Verdict]: the hold, or the limit
 // that refuses. When the cost is known, Settle replaces the hold by a [Charge]: what was used. The ledger adds charges up by day,
 // model and endpoint.

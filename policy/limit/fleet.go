@@ -10,8 +10,8 @@ import (
 const Whole = 1_000_000
 
 // Fleet counts this process's requests in flight of teams and keys with a limit on them, and bounds them by its part of what all replicas
-// together may have. While Redis is heard of, the parts of all replicas are at most the whole, whatever their number: a part grows only by what
-// the others have given up, and what another still has in flight beyond its part is taken off. Without Redis each has the part of a fixed
+// together may have. While Redis answers, the parts of all replicas add up to at most the whole: a part grows only by what others have given
+// up, and requests that another replica still has beyond its part are subtracted. Without Redis each has the part of a fixed
 // number of replicas. Create it with [NewFleet]; it is safe for concurrent use.
 type Fleet struct {
 	now    func() time.Time

@@ -12,7 +12,7 @@ import (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string          // unique; admitting the same id on the same account twice holds once, and not at all if it was given back before it came
+	ID       string          // unique; a second admission of the same id on the same account changes nothing, also if the hold was given back before
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
 	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
 	Account  string          // the id of the account at the service that does the work; empty: main
@@ -121,8 +121,8 @@ func LedgerName(model string, endpoint policy.Endpoint, account string) string {
 	return model + "|" + string(endpoint) + AccountMark(account)
 }
 
-// OnAccount is the hold as it is placed: its id names the account unless that is main. A request that one account refused, and whose hold was
-// given back, may so be admitted on another. [RequestOf] is the id of the request.
+// OnAccount is the hold as it is placed: its id names the account unless that is main. So a request whose hold was given
+// back on one account can be admitted on another. [RequestOf] is the id of the request.
 func (h *Hold) OnAccount() *Hold {
 	mark := AccountMark(h.Account)
 	if mark == "" {

@@ -73,7 +73,7 @@ func outsideID(k ScopeKind, account string) string {
 	return teams.AccountQuotasID(AccountName(account))
 }
 
-// Uncounted calls a function with the id of each account outside of its team whose work the hold is, but whose quotas do not count it.
+// Uncounted calls note with the id of the house if it has no quotas, and with that of the hold's account at the service if that has none.
 func (h *Hold) Uncounted(note func(id string)) {
 	var counts [ScopeHouse + 1]bool
 	for i := range h.counted() {
@@ -142,7 +142,7 @@ func (v *Verdict) outlasts(other *Verdict) bool {
 	return v.Wait > other.Wait+apart
 }
 
-// refer makes the refusal of an account outside of the team one about its scope.
+// refer sets the scope and the reason in a refusal by the house, or by an account at the service.
 func (v *Verdict) refer(s *Scope, h *Hold) {
 	v.Fault.Scope = s.Kind
 	if s.Kind == ScopeAccount {

@@ -16,7 +16,8 @@ func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Ve
 // RefusedOutside reports whether a rate outside of the team refuses.
 func (v *Verdict) RefusedOutside() bool { return v.Reason == ReasonAccount && v.Fault.Period == "" }
 
-// OrOutside is a refusal, or that by a rate outside of the team which refuses, too: if its wait is longer, or as long as the house's.
+// OrOutside returns v, or instead the refusal by a rate outside of the team if its wait is longer than v's, or equal to that of a quota of
+// the house.
 func (v *Verdict) OrOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
 	if wait == 0 || wait < v.Wait || wait == v.Wait && v.Fault.Scope != ScopeHouse {
 		return *v

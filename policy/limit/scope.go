@@ -89,9 +89,11 @@ func (s *Scope) Takes(amounts *Amounts) Amounts {
 	return a
 }
 
-// RateSet names rates of the team's own accounts by bits: those of the team's, 1 for the first unit, 2 for the second, 4 for the third;
+// RateSet names rates of the team's own accounts by bits: bit 0 is the team's rate of the first unit, bit 1 that of the second, and so on;
 // those of the scopes inside it follow, in the order of their kinds.
 type RateSet uint16
+
+const _ = uint(16 - RateCount*TeamScopes) // a set has room for the rates of all scopes inside the team
 
 // Of returns the rates of the scope of a kind, as those of the team stand in a set.
 func (s RateSet) Of(k ScopeKind) RateSet { return s >> (RateCount * int(k)) & (1<<RateCount - 1) }

@@ -11,8 +11,8 @@ import (
 )
 
 // Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. No
-// targets: nothing is told. Of its own quotas, whole, a charge tells only if it is known who listens: what it leaves out is told by a look later,
-// and what it told would count as told.
+// targets: nothing is told. whole: a charge also tells of the account's own quotas. It is false while this process does not know who
+// listens: then a later look tells, because what a charge tells is remembered as told.
 type Alerts func(account string) (percent []int, to []event.Target, whole bool)
 
 // For returns the thresholds that charges of one account may pass, and whom that is told.

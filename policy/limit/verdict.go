@@ -33,7 +33,7 @@ type Verdict struct {
 	Aside  Aside         // what is set aside of that limit for lost replicas; zero: nothing known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
-	Hidden *Verdict      // the refusal by a limit of the team, its key, its tag or the house that a longer wait for a rate outside hides; nil: none
+	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside has a longer wait and is told in its place; nil: none
 }
 
 // Standing is how a team stands to one limit.
@@ -222,8 +222,8 @@ func (v *Verdict) Closes() bool {
 	return false
 }
 
-// Least is the refusal of the smallest request without pictures by the same limit, if that lets nothing pass. It holds for every such
-// request that the limit counts, of any team if the house refuses: it leaves open what is asked, unless that is one request.
+// Least returns the refusal that every request without pictures gets by the same limit while the limit lets nothing pass: every such
+// request of the team, or of any team if the house refuses. It names the amount asked only if that is one request.
 func (v *Verdict) Least() (least Verdict, ok bool) {
 	least = *v
 	tokens := v.Fault.Unit == teams.UnitTokens && v.Fault.Period != "" // a smaller one fits into a rate earlier

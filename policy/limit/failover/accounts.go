@@ -57,8 +57,8 @@ func (a *accounts) ensureRestored(ctx context.Context, most time.Duration, team 
 	return a.restore(ctx, most, team, b, number)
 }
 
-// ensureListed is ensureRestored for a call that charges something: before the first one the process agrees with the others on what money
-// counts in, and the team is in Redis's list.
+// ensureListed is ensureRestored for a call that charges something: before a team's first charge it checks that all replicas count
+// money in the same digits, and adds the team to Redis's list.
 func (a *accounts) ensureListed(ctx context.Context, most time.Duration, team string, b *books) error {
 	if err := a.ensureRestored(ctx, most, team, b); err != nil || b.listed.Load() {
 		return err
@@ -81,8 +81,8 @@ func (a *accounts) restore(ctx context.Context, most time.Duration, team string,
 	})
 }
 
-// inTurn makes calls about a team unless another caller has made them meanwhile. A caller that waits for another's attempt fails with it, as
-// with a beat.
+// inTurn makes calls about a team unless another caller has made them meanwhile. If another caller makes them now, this one waits,
+// and fails if that one fails: see beat.
 func (a *accounts) inTurn(ctx context.Context, most time.Duration, b *books, done func() bool, do func() error) error {
 	failures := b.failures.Load()
 	if err := within(ctx, patientTurns*most, func(ctx context.Context) error { return b.restoring.Acquire(ctx, 1) }); err != nil {

@@ -42,8 +42,8 @@ type link struct {
 	odd         time.Time     // since when more replicas are alive than SLUICE_REPLICAS says; zero: they are not
 }
 
-// partFor is how long this process has its part of what may be in flight, after it began a beat: without one it falls back to the part of a
-// fixed number. So another that starts without Redis takes nothing for as long.
+// partFor is how long a beat's part of what may be in flight holds. Without another beat the process then uses its part by SLUICE_REPLICAS.
+// A process that starts without Redis has no part for as long.
 const partFor = 5 * time.Second
 
 // divisor is by how many replicas rates are divided without Redis: by as many as may run, or more if more were alive.

@@ -103,8 +103,8 @@ func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 	return nil
 }
 
-// checkSeeds looks once in a while whether another replica charged the teams alone, whose use is added then. A replica that does so itself
-// leaves the list, so that the others notice.
+// checkSeeds looks at intervals whether another replica admitted requests without the account, and then adds their use to it. A replica
+// that does so itself leaves the account's list, so that the others notice.
 func (s *settler) checkSeeds(ctx context.Context) (errs error) {
 	if s.away.Load() != nil {
 		return nil

@@ -78,7 +78,7 @@ func (a *reachedArgs) text() string {
 	return string(text)
 }
 
-// with returns the script that tells, if there is something to tell, or the one that does not have what that takes.
+// with returns the script telling if a quota's threshold may be passed, else plain, which has no code for it.
 func (a *reachedArgs) with(telling, plain *script) *script {
 	if a == nil {
 		return plain
@@ -86,8 +86,8 @@ func (a *reachedArgs) with(telling, plain *script) *script {
 	return telling
 }
 
-// told has the deliveries of what a script told found, and counts the events that it displaced; it returns those that are not counted. If the
-// reply is lost, the outbox's walk finds the deliveries.
+// told reports to the outbox the events that a script wrote, and how many older ones it dropped. It returns the dropped ones that are
+// still to be reported. If the reply is lost, the outbox's walk finds the deliveries.
 func (s *settlement) told(ctx context.Context, r *Store, events, displaced int64) int64 {
 	if events == 0 {
 		return displaced

@@ -54,7 +54,7 @@ type script struct {
 	source string
 	digest any         // a string
 	known  atomic.Bool // Redis has most likely its text
-	none   bool        // it writes no amount of money of its caller's: none at all, one that Redis has already, or how long a rate takes to refill
+	none   bool        // it writes to Redis no amount of money from its arguments, so it needs no agreement on the digits
 }
 
 func newScript(parts ...string) *script {
