@@ -106,8 +106,10 @@ func TestNoForwardedPathEvadesTheTeamsLimits(t *testing.T) {
 		"models": {[]string{`models: ["gen-*"]`}, "inspect/model"},
 		"spend":  {[]string{"quotas: {spend: {day: 0}}"}, "admit/quota admit/never"},
 		"tokens": {[]string{"quotas: {tokens: {day: 0}, images: {day: 0}}"}, "admit/quota admit/never"},
+
+		"spend of a team with models": {[]string{`models: ["llm-*"]`, "quotas: {spend: {day: 0}}"}, "admit/quota admit/never"},
 	} {
-		h := build(t, governed, limited(tt.limits...), func(p *plan) {
+		h := build(t, governed, embedding, limited(tt.limits...), func(p *plan) {
 			p.teams = chargedPrices
 			p.upstream = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Errorf("%s: the service saw a request", name) })
 		})
@@ -115,10 +117,22 @@ func TestNoForwardedPathEvadesTheTeamsLimits(t *testing.T) {
 			h.ask("POST", "/api/v1/"+of.path, of.body).is(t, name+", "+form, tt.refusal)
 		}
 		h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max"}`, "X-Service-Async", "enable").is(t, name+", a task", tt.refusal)
+		h.ask("POST", "/api/v1/"+embeddingsPath, nativeTexts).is(t, name+", vectors", tt.refusal)
 		h.ask("POST", "/api/v1/uploads", `{"model":"llm-max"}`).is(t, name+", opaque", "authenticate/endpoint")
 		if name == "models" {
 			h.ask("GET", "/api/v1/services/video/list", "").is(t, "no model", tt.refusal)
 		}
+	}
+}
+
+// A team that names the endpoint of paths without a form asks there for whatever it likes.
+func TestAPathWithoutAFormIsOpenToTeamsThatNameIt(t *testing.T) {
+	h := build(t, governed, limited("endpoints: [other]", `models: ["llm-*"]`, "quotas: {spend: {day: 0}}"), func(p *plan) {
+		p.teams = chargedPrices
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
+	})
+	if got := h.ask("POST", "/api/v1/uploads", `{"model":"gen-max"}`); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestFrontAnswersMessagesInASchema(t *testing.T) {
 // Clients answer the calls of a message that ends with tool_use, also where the service says stop.
 func TestFrontMessagesWithCallsEndWithToolUse(t *testing.T) {
 	const call = `"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"level","arguments":"{}"}}]},"finish_reason":`
-	for finish, want := range map[string]string{"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens"} {
+	for finish, want := range map[string]string{"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"} {
 		whole := `{"output":{"choices":[{` + call + `"` + finish + `"}]}}`
 		got := fronted(t, answering(200, whole)).ask("POST", frontMessages, frontMessage)
 		streamed := fronted(t, streaming(false, "data:"+strings.Replace(whole, finish, "null", 1)+"\n\n", nativeFrame("", finish))).

@@ -52,6 +52,11 @@ async function turns() {
   assert(loop.steps.length === 2 && loop.text && loop.steps[0].reasoningText);
   const messages = [asked, ...loop.response.messages, { role: 'user', content: 'Go on.' }];
   assert((await generateText({ model, messages, providerOptions })).text);
+
+  const named = openai('gpt-5-mini'); // a name of a model that thinks: after an answer without a thought the SDK sends the text itself
+  const first = { role: 'user', content: prompt };
+  const { response } = await generateText({ model: named, messages: [first] });
+  assert((await generateText({ model: named, messages: [first, ...response.messages, first] })).text);
 }
 
 async function embeddings() {

@@ -54,7 +54,7 @@ var (
 // sdkTeams has names for OpenAI's interface.
 const sdkTeams = someTeams + `    models: ["llm-*", "gen2.*"]
 catalogue: [llm-plus, llm-vl]
-aliases: {gpt-4o: llm-max}
+aliases: {gpt-4o: llm-max, "gpt-5-*": llm-plus}
 `
 
 // sdkDir is where the libraries are.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
 )
 
 // frameCall is a call of a tool as an answer or a frame has it.
@@ -47,6 +48,16 @@ func argumentText(value []byte) []byte {
 		return nil
 	}
 	return rawjson.Inside(rawjson.Quote(nil, value))
+}
+
+// Input is what the tool is called with, decoded; nil if the arguments are not JSON.
+func (c *Call) Input() []byte {
+	decoded := rawjson.Decoded(append(append([]byte{'"'}, c.Arguments...), '"'))
+	r := strictjson.NewReader(decoded)
+	if value := r.Value(); r.End() {
+		return value
+	}
+	return nil
 }
 
 // indexOf returns the index that a choice or a call has. Without one it is its position in the array.

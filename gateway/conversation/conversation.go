@@ -16,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"sluice/gateway/rawjson"
 )
 
 // Paths of the service, relative to its base URL.
@@ -68,18 +70,24 @@ func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 	return strconv.AppendInt(nil, most, 10)
 }
 
-// Draft begins the service's request for one of a client that has pictures or not, and takes memory for it: for its body, of this size
-// without the model's name, and for more.
+// Draft begins the service's request for one of a client that has pictures or not. The sizes are as of [Models.Begin].
 func (m *Models) Draft(r *Request, pictures bool, size, more int) (Draft, error) {
 	model := m.Service(r.Model)
 	if r.Path = TextPath; pictures || m.Sees(model) {
 		r.Path = MultimodalPath
 	}
+	b, err := m.Begin(model, size, more)
+	return Draft{body: append(b, `,"input":{"messages":[`...), Multimodal: r.Path == MultimodalPath}, err
+}
+
+// Begin begins the body of the service's request, with the name of its model. It takes memory for a body of this size beside the name, so
+// that pictures are copied only once, and for more.
+func (m *Models) Begin(model string, size, more int) ([]byte, error) {
 	size += len(model)
 	if err := m.Ask(size + more); err != nil {
-		return Draft{}, err
+		return nil, err
 	}
-	return NewDraft(model, r.Path == MultimodalPath, size), nil
+	return rawjson.Quote(append(make([]byte, 0, size), `{"model":`...), model), nil
 }
 
 // Service is the service's name of a model.

@@ -42,6 +42,12 @@ type CallDelta struct {
 	Index int // of the call in its choice
 }
 
+// Event begins an event of a stream whose data is an object with the event's name as its type.
+func Event(dst []byte, name, rest string) []byte {
+	dst = append(append(append(dst, "event: "...), name...), rest...)
+	return append(append(append(append(dst, "\ndata: {\"type\":\""...), name...), rest...), '"')
+}
+
 // Whole appends an answer of the service that is no stream, in the client's form. If the answer is an error or cannot be read, it
 // appends nothing and returns a [*Refusal].
 func Whole(dst []byte, in Dialect, native []byte) ([]byte, error) {

@@ -1,8 +1,13 @@
 package conversation
 
-import "sluice/gateway/rawjson"
+import (
+	"strconv"
 
-// Draft writes a request of the service: its turns one after another, and then its parameters.
+	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
+)
+
+// Draft writes a request of the service: its turns one after another, and then its parameters. [Models.Draft] begins it.
 type Draft struct {
 	Multimodal bool // contents are lists of items; else they are strings
 
@@ -15,12 +20,6 @@ type Draft struct {
 // Call is a call of a tool. Its members are raw texts; nil: absent.
 type Call struct{ ID, Name, Arguments []byte }
 
-// NewDraft begins the request for a model. It should have no more than size bytes, so that pictures are copied only once.
-func NewDraft(model string, multimodal bool, size int) Draft {
-	b := rawjson.Quote(append(make([]byte, 0, size), `{"model":`...), model)
-	return Draft{body: append(b, `,"input":{"messages":[`...), Multimodal: multimodal}
-}
-
 // Open begins a turn.
 func (d *Draft) Open() {
 	d.said, d.saying, d.calls = false, false, d.calls[:0]
@@ -28,16 +27,19 @@ func (d *Draft) Open() {
 }
 
 // Role writes the role of the open turn: system, user, assistant or tool.
-func (d *Draft) Role(role string) { d.body = rawjson.Quote(d.name("role"), role) }
+func (d *Draft) Role(role string) {
+	d.endContent()
+	d.body = rawjson.Quote(d.name("role"), role)
+}
 
 // Member writes one more member of the open turn, with a raw value.
 func (d *Draft) Member(name, value []byte) {
-	d.EndContent()
+	d.endContent()
 	d.body = append(rawjson.Name(d.body, name), value...)
 }
 
-// Say begins the content of the open turn, unless it has begun.
-func (d *Draft) Say() {
+// say begins the content of the open turn, unless it has begun.
+func (d *Draft) say() {
 	if d.saying {
 		return
 	}
@@ -53,7 +55,7 @@ func (d *Draft) Say() {
 // Text adds a raw string to the content of the open turn. Texts of a content that is a string follow each other immediately; others
 // are the item's further members, which that has no place for.
 func (d *Draft) Text(value []byte, others Parameters) {
-	d.Say()
+	d.say()
 	if !d.Multimodal {
 		d.body = append(d.body, rawjson.Inside(value)...)
 		return
@@ -62,10 +64,22 @@ func (d *Draft) Text(value []byte, others Parameters) {
 	d.body = append(others.AppendTo(d.body), '}')
 }
 
+// Content adds the content of the open turn: a string, or an array of parts, each of which is handed over. member is where it is.
+func (d *Draft) Content(member string, value []byte, part func(r *strictjson.Reader) error) error {
+	switch rawjson.Kind(value) {
+	case '"':
+		d.Text(value, nil)
+		return nil
+	case '[':
+		return Each(member, value, part)
+	}
+	return BadRequest(member, "%s must be a string or an array.", member)
+}
+
 // Picture adds a picture to the content of the open turn: the item's further members, and its address, in raw texts that follow each
 // other. The request MUST be multimodal.
 func (d *Draft) Picture(others Parameters, address ...[]byte) {
-	d.Say()
+	d.say()
 	d.body = append(rawjson.Next(d.body), `{"image":"`...)
 	for _, text := range address {
 		d.body = append(d.body, text...)
@@ -79,9 +93,9 @@ func (d *Draft) Call(call Call) { d.calls = append(d.calls, call) }
 // Close ends the open turn. One that says nothing has an empty content.
 func (d *Draft) Close() {
 	if !d.said {
-		d.Say()
+		d.say()
 	}
-	d.EndContent()
+	d.endContent()
 	if len(d.calls) > 0 {
 		d.body = append(d.body, `,"tool_calls":[`...)
 		for i := range d.calls {
@@ -119,17 +133,15 @@ func (d *Draft) Tools(tools []Tool) {
 // All writes parameters as they are.
 func (d *Draft) All(parameters Parameters) { d.body = parameters.AppendTo(d.body) }
 
-// Thinking writes whether the model is to think first. effort is a raw string; nil: the model's own way. The service has no degrees
-// of effort.
-func (d *Draft) Thinking(effort []byte) {
-	switch {
-	case effort == nil:
-	case rawjson.IsWord(effort, "none"):
-		d.Parameter("enable_thinking", []byte("false"))
-	default:
-		d.Parameter("enable_thinking", []byte("true"))
+// Thinking writes whether the model is to think first, if the client says so. Otherwise the model has its own way.
+func (d *Draft) Thinking(said, thinks bool) {
+	if said {
+		d.body = strconv.AppendBool(d.name("enable_thinking"), thinks)
 	}
 }
+
+// Thinks reports whether the model is to think with an effort, a raw string. The service has no degrees of it.
+func Thinks(effort []byte) bool { return effort != nil && !rawjson.IsWord(effort, "none") }
 
 // End returns the whole request. A stream is to carry what is new in each frame.
 func (d *Draft) End(stream bool) []byte {
@@ -141,8 +153,8 @@ func (d *Draft) End(stream bool) []byte {
 
 func (d *Draft) name(name string) []byte { return rawjson.Name(d.body, name) }
 
-// EndContent ends the content of the open turn, if it has begun. [Draft.Member] and [Draft.Close] do so, too.
-func (d *Draft) EndContent() {
+// endContent ends the content of the open turn, if it has begun.
+func (d *Draft) endContent() {
 	switch {
 	case !d.saying:
 		return

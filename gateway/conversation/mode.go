@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"bytes"
-	"iter"
 
 	"sluice/gateway/rawjson"
 )
@@ -50,9 +49,9 @@ func (m *frameMode) classify(s *Stream) bool {
 	case c.repeats:
 		m.repeated = m.repeated || !c.news
 	default:
-		return s.held.empty()
+		return len(s.held) == 0
 	}
-	if s.held.count() == MostHeld { // a text that grows would have proved it by now
+	if len(s.held) == MostHeld { // a text that grows would have proved it by now
 		m.decided = true
 	}
 	return m.decided
@@ -124,32 +123,4 @@ func (t *textProgress) delta(m *frameMode, now []byte) []byte {
 	}
 	m.cumulative = false // the proof was wrong: these are increments
 	return now
-}
-
-// heldFrames keeps copies of frames in one buffer.
-type heldFrames struct {
-	bytes []byte
-	ends  []int
-}
-
-func (h *heldFrames) add(frame []byte) {
-	h.bytes = append(h.bytes, frame...)
-	h.ends = append(h.ends, len(h.bytes))
-}
-
-func (h *heldFrames) count() int  { return len(h.ends) }
-func (h *heldFrames) empty() bool { return len(h.ends) == 0 }
-func (h *heldFrames) clear()      { h.bytes, h.ends = h.bytes[:0], h.ends[:0] }
-
-// all yields the frames in their order.
-func (h *heldFrames) all() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		start := 0
-		for _, end := range h.ends {
-			if !yield(h.bytes[start:end]) {
-				return
-			}
-			start = end
-		}
-	}
 }

@@ -28,7 +28,8 @@ func TestUsualEventsFit(t *testing.T) {
 		"id: %[1]d\nevent: result\n" + `data: {"output":{"choices":[{"message":{"content":"%[2]s"}}]},` + usage + `}`,
 	} {
 		event := func(n int, text string) string { return fmt.Sprintf(form+"\n\n", n, text) }
-		s := NewStream(silent{})
+		s := new(Stream)
+		s.Begin(silent{})
 		if _, err := s.Append(nil, []byte(event(9, "a")+event(10, "b"))); err != nil {
 			t.Fatal(err)
 		}

@@ -53,6 +53,23 @@ func ReadRefusal(status int, body []byte) *Refusal {
 	return r
 }
 
+// Kind is the word that the dialects have for the kind of the error, by its status. server is theirs for one of the server.
+func (r *Refusal) Kind(server string) string {
+	switch {
+	case r.Status == 401:
+		return "authentication_error"
+	case r.Status == 403:
+		return "permission_error"
+	case r.Status == 404:
+		return "not_found_error"
+	case r.Status == 429:
+		return "rate_limit_error"
+	case r.Status >= 500:
+		return server
+	}
+	return "invalid_request_error"
+}
+
 // Warnings are values of Sluice-Warning.
 type Warnings []string
 
@@ -81,19 +98,18 @@ func Param(field string, names map[string]string) (name, rest string) {
 	return "", ""
 }
 
-// Within puts the place of an object before the member that a refusal names.
+// Within puts the place of an object before the member that a refusal names, and with which its message may begin.
 func Within(place string, err error) error {
 	r, ok := err.(*Refusal) //nolint:errorlint // the refusals of this package are never wrapped
 	if !ok {
 		return err
 	}
-	switch {
-	case r.Param == "":
-		r.Param = place
-	case strings.HasPrefix(r.Param, "["):
-		r.Param = place + r.Param
-	default:
-		r.Param = place + "." + r.Param
+	inner := r.Param
+	if inner != "" && inner[0] != '[' {
+		place += "."
+	}
+	if r.Param = place + inner; inner != "" && strings.HasPrefix(r.Message, inner) {
+		r.Message = place + r.Message
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"strings"
 
 	"sluice/gateway/rawjson"
 	"sluice/policy/strictjson"
@@ -20,20 +21,36 @@ const (
 	Few = 16
 )
 
-// Places are where the values of members go, by their names.
-type Places = []struct {
+// Places are where the values of members go, by their names. There are few, so that a search is faster than a map, which would be made for
+// each object.
+type Places []struct {
 	Name  string
-	Value *[]byte
+	Value *[]byte // nil: the member is accepted, and sent nowhere
+	Kind  byte    // that the value must have, as of [rawjson.Kind], with 't' for false, too; 0: any
 }
 
-// placeOf returns the place of a member; nil: it has none. There are few, so that this is faster than a map, which would be made for each object.
-func placeOf(places Places, name []byte) *[]byte {
-	for i := range places {
-		if places[i].Name == string(name) {
-			return places[i].Value
+// kinds are the kinds of values in words.
+var kinds = map[byte]string{'"': "a string", '[': "an array", '{': "an object", 't': "true or false"}
+
+// take puts a value into its place. known is false if it has none.
+func (p Places) take(name, value []byte) (known bool, err error) {
+	for i := range p {
+		if p[i].Name != string(name) {
+			continue
 		}
+		kind := rawjson.Kind(value)
+		if kind == 'f' {
+			kind = 't'
+		}
+		switch place := &p[i]; {
+		case place.Kind != 0 && place.Kind != kind:
+			return true, BadRequest(string(name), "%s: %s is needed.", name, kinds[place.Kind]) // not place.Name, for which all places would go to the heap
+		case place.Value != nil:
+			*place.Value = value
+		}
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // Members reads the object that the body of a request is: its members into their places, and others by take, until that refuses one.
@@ -57,15 +74,33 @@ func Fields(r *strictjson.Reader, what string, places Places, take func(name, va
 func members(r *strictjson.Reader, places Places, take func(name, value []byte) error) (err error) {
 	var seen strictjson.Once
 	for err == nil && seen.Next(r) {
-		name, place := r.Name, placeOf(places, r.Name)
-		switch value := r.Value(); {
-		case place != nil:
-			*place = value
-		case take != nil:
+		name := r.Name
+		value := r.Value()
+		known, refused := places.take(name, value)
+		if err = refused; !known && take != nil {
 			err = take(name, value)
 		}
 	}
 	return cmp.Or(err, RefusedName(&seen, r.Name))
+}
+
+// Group does so with a member of the body that is an object. Without a value there is nothing to read.
+func Group(member string, value []byte, places Places, take func(name, value []byte) error) error {
+	if value == nil {
+		return nil
+	}
+	r := strictjson.NewCheckedReader(value)
+	return Within(member, Fields(&r, member, places, take))
+}
+
+// Unsupported refuses a member that has no place.
+func Unsupported(name, _ []byte) error {
+	return BadRequest(string(Brief(name)), "%s is not supported.", Brief(name))
+}
+
+// Reserved refuses a member that would overrule the translation.
+func Reserved(name []byte) error {
+	return BadRequest(string(name), "%s is not allowed here; it belongs to the service's own interface.", name)
 }
 
 // Found is what must be known of the turns of a request before they are written.
@@ -156,12 +191,26 @@ func RefusedName(seen *strictjson.Once, name []byte) error {
 // Brief cuts a client's text to the length that a message may repeat.
 func Brief[T ~string | ~[]byte](text T) T { return text[:min(len(text), 64)] }
 
-// Boolean reads true or false, which it is without a value.
-func Boolean(name string, value []byte) (bool, error) {
-	if k := rawjson.Kind(value); value != nil && k != 't' && k != 'f' {
-		return false, BadRequest(name, "%s: true or false is needed.", name)
+// Either reports whether a value spells the first of two words, which are all that is allowed.
+func Either(name string, value []byte, first, second string) (bool, error) {
+	if is := rawjson.IsWord(value, first); is || rawjson.IsWord(value, second) {
+		return is, nil
 	}
-	return rawjson.Kind(value) == 't', nil
+	return false, BadRequest(name, "%s: %q or %q is allowed.", name, first, second)
+}
+
+// Role is the service's word for the role of a turn, which must be one of these. A developer is the system.
+func Role(value []byte, allowed ...string) (string, error) {
+	for _, role := range allowed {
+		switch {
+		case !rawjson.IsWord(value, role):
+		case role == "developer":
+			return "system", nil
+		default:
+			return role, nil
+		}
+	}
+	return "", BadRequest("role", "A message's role must be one of %s.", strings.Join(allowed, ", "))
 }
 
 // CheckModel refuses a value that is no name of a model.

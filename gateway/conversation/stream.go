@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"slices"
 
 	"sluice/gateway/rawjson"
@@ -19,19 +20,12 @@ type Stream struct {
 	pattern  pattern
 	mode     frameMode
 	choices  []progress
-	held     heldFrames // frames whose mode is not decided
-	started  bool       // the dialect was told of something
-	ended    bool       // no more output
+	held     [][]byte // copies of the frames whose mode is not decided
+	started  bool     // the dialect was told of something
+	ended    bool     // no more output
 }
 
-// NewStream starts a stream. The dialect MUST have begun.
-func NewStream(in Dialect) *Stream {
-	s := new(Stream)
-	s.Begin(in)
-	return s
-}
-
-// Begin resets the stream, and starts another in its memory.
+// Begin starts a stream in the memory of another. The dialect MUST have begun.
 func (s *Stream) Begin(in Dialect) {
 	s.Clear()
 	s.dialect = in
@@ -166,10 +160,10 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	}
 	s.keepUsage()
 	ready := s.mode.classify(s)
-	if ready && s.held.empty() {
+	if ready && len(s.held) == 0 {
 		return s.tell(dst), nil
 	}
-	s.held.add(e.data)
+	s.held = append(s.held, bytes.Clone(e.data))
 	if ready {
 		dst = s.release(dst)
 	}
@@ -185,11 +179,11 @@ func (s *Stream) keepUsage() {
 // release tells of the held frames.
 func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
-	for frame := range s.held.all() {
+	for _, frame := range s.held {
 		s.answer.read(frame)
 		dst = s.tell(dst)
 	}
-	s.held.clear()
+	s.held = nil
 	return dst
 }
 

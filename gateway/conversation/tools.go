@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
 )
 
 // Tool is a tool that the service has as a function. Its members are raw values; nil: absent.
@@ -52,12 +53,15 @@ func (l *Left) Warning() string {
 	return fmt.Sprintf("tools;left_out=%q", strings.Join(l.kinds, " "))
 }
 
-// MostTools is how many tools a request may have: each is compared with the others.
-const MostTools = 1024
+// mostTools is how many tools a request may have: each is compared with the others.
+const mostTools = 1024
 
-// TooMany refuses a tool beyond [MostTools], by the member that has it.
-func TooMany(member string) error {
-	return BadRequest(member, "A request may have at most %d tools.", MostTools)
+// ReadTool reads a tool into its places. There are so many before it.
+func ReadTool(r *strictjson.Reader, before int, places Places) error {
+	if err := Fields(r, "A tool", places, nil); err != nil || before < mostTools {
+		return err
+	}
+	return BadRequest("", "A request may have at most %d tools.", mostTools)
 }
 
 // Required is the service's choice of a tool, a raw value, for a request that requires a call of any. The service can be forced to

@@ -66,10 +66,10 @@ func isCount(value []byte) bool {
 func (u *Usage) Known() bool { return u.in != nil || u.out != nil || u.sum != nil }
 
 // Input is the tokens of the input, raw.
-func (u *Usage) Input() []byte { return OrZero(u.in) }
+func (u *Usage) Input() []byte { return orZero(u.in) }
 
 // Output is the tokens of the output, raw.
-func (u *Usage) Output() []byte { return OrZero(u.out) }
+func (u *Usage) Output() []byte { return orZero(u.out) }
 
 // Total is the service's total, or the sum of the parts.
 func (u *Usage) Total() []byte {
@@ -81,8 +81,25 @@ func (u *Usage) Total() []byte {
 	return strconv.AppendInt(nil, in+out, 10)
 }
 
-// OrZero is a count, or 0 for none.
-func OrZero(count []byte) []byte {
+// AppendTo appends the usage as OpenAI's interfaces have it, which call its input and its output by these names. The details are there
+// where the service counts them; all: they always are.
+func (u *Usage) AppendTo(dst []byte, in, out string, all bool) []byte {
+	dst = rawjson.AppendValue(append(dst, '{'), in, u.Input())
+	dst = rawjson.AppendValue(dst, out, u.Output())
+	dst = rawjson.AppendValue(dst, "total_tokens", u.Total())
+	if all || u.Cached != nil {
+		dst = append(append(append(dst, `,"`...), in...), `_details":{"cached_tokens":`...)
+		dst = append(append(dst, orZero(u.Cached)...), '}')
+	}
+	if all || u.Thinking != nil {
+		dst = append(append(append(dst, `,"`...), out...), `_details":{"reasoning_tokens":`...)
+		dst = append(append(dst, orZero(u.Thinking)...), '}')
+	}
+	return append(dst, '}')
+}
+
+// orZero is a count, or 0 for none.
+func orZero(count []byte) []byte {
 	if count == nil {
 		return []byte("0")
 	}

@@ -21,8 +21,3 @@ func imageBound(name string) (most int, unit string) {
 	}
 	return mostText, conversation.Bytes
 }
-
-// refuseReserved refuses a member that would overrule the translation.
-func refuseReserved(name string) error {
-	return conversation.BadRequest(name, "%s is not allowed here; it belongs to the service's own interface.", name)
-}

@@ -14,7 +14,7 @@ import (
 // body.
 func Embeddings(body []byte, models *conversation.Models) (*conversation.Request, error) {
 	var q embeddings
-	if err := conversation.Members(body, conversation.Places{{"model", &q.model}, {"input", &q.input}}, q.member); err != nil {
+	if err := conversation.Members(body, conversation.Places{{"model", &q.model, 0}, {"input", &q.input, 0}}, q.member); err != nil {
 		return nil, err
 	}
 	if err := q.check(); err != nil {
@@ -22,12 +22,10 @@ func Embeddings(body []byte, models *conversation.Models) (*conversation.Request
 	}
 	r := &conversation.Request{Path: models.Embeddings, Model: string(rawjson.Decoded(q.model))}
 	r.Whole = vectors{r.Model, q.base64}.append
-	model := models.Service(r.Model)
-	size := len(body) + len(model) + 64
-	if err := models.Ask(size); err != nil {
+	b, err := models.Begin(models.Service(r.Model), len(body)+64, 0)
+	if err != nil {
 		return nil, err
 	}
-	b := rawjson.Quote(append(make([]byte, 0, size), `{"model":`...), model)
 	b = append(b, `,"input":{"texts":`...)
 	if rawjson.IsString(q.input) {
 		b = append(append(append(b, '['), q.input...), ']')
@@ -46,23 +44,20 @@ type embeddings struct {
 	parameters   conversation.Parameters
 }
 
-func (q *embeddings) member(name, value []byte) error {
+func (q *embeddings) member(name, value []byte) (err error) {
 	switch string(name) {
 	case "encoding_format":
-		q.base64 = rawjson.IsWord(value, "base64")
-		if !q.base64 && !rawjson.IsWord(value, "float") {
-			return conversation.BadRequest("encoding_format", `encoding_format: "float" or "base64" is allowed.`)
-		}
+		q.base64, err = conversation.Either("encoding_format", value, "base64", "float")
 	case "dimensions":
 		q.parameters.Add([]byte("dimension"), value)
 	case "user":
 		// accepted, but not sent to the service
 	case "dimension":
-		return refuseReserved(string(name))
+		return conversation.Reserved(name)
 	default:
 		q.parameters.Add(name, value)
 	}
-	return nil
+	return err
 }
 
 func (q *embeddings) check() error {

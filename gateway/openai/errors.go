@@ -14,7 +14,7 @@ func AppendError(dst []byte, r *conversation.Refusal) []byte {
 
 func appendRefusal(dst []byte, r *conversation.Refusal) []byte {
 	dst = rawjson.Quote(append(dst, `{"message":`...), r.Message)
-	dst = rawjson.Quote(append(dst, `,"type":`...), errorType(r.Status))
+	dst = rawjson.Quote(append(dst, `,"type":`...), r.Kind("server_error"))
 	dst = orNull(append(dst, `,"param":`...), r.Param)
 	dst = orNull(append(dst, `,"code":`...), ErrorCode(r.Code))
 	return append(dst, '}')
@@ -25,23 +25,6 @@ func orNull(dst []byte, text string) []byte {
 		return append(dst, "null"...)
 	}
 	return rawjson.Quote(dst, text)
-}
-
-// errorType is OpenAI's error type for a status.
-func errorType(status int) string {
-	switch {
-	case status == 401:
-		return "authentication_error"
-	case status == 403:
-		return "permission_error"
-	case status == 404:
-		return "not_found_error"
-	case status == 429:
-		return "rate_limit_error"
-	case status >= 500:
-		return "server_error"
-	}
-	return "invalid_request_error"
 }
 
 // ErrorCode is the service's code. Exhausted quotas get OpenAI's code, by which clients distinguish them from rate limits.

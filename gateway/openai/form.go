@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"regexp"
 
 	"sluice/gateway/conversation"
 )
@@ -77,10 +78,7 @@ func eachPart(contentType string, body io.Reader, take func(boundary string, par
 }
 
 func broken() *conversation.Refusal {
-	return &conversation.Refusal{
-		Status: 400, Code: "InvalidParameter",
-		Message: "The body is not a form of at most 64 parts, each with a head of at most 8 KiB, and with its end.",
-	}
+	return conversation.BadRequest("", "The body is not a form of at most 64 parts, each with a head of at most 8 KiB, and with its end.")
 }
 
 // headed bounds the bytes read in search of a part's head: the standard reader would keep 10 MiB of them.
@@ -128,16 +126,13 @@ func (f *form) data(part io.Reader) ([]byte, error) {
 // headEnd is where the head of the next part ends: after the blank line after the boundary.
 func headEnd(p, boundary []byte) int {
 	start := max(bytes.Index(p, boundary), 0)
-	for i := start; i < len(p); i++ {
-		if p[i] == '\n' && bytes.HasPrefix(p[i+1:], []byte("\n")) {
-			return i + 2
-		}
-		if p[i] == '\n' && bytes.HasPrefix(p[i+1:], []byte("\r\n")) {
-			return i + 3
-		}
+	if blank := blankLine.FindIndex(p[start:]); blank != nil {
+		return start + blank[1]
 	}
 	return len(p)
 }
+
+var blankLine = regexp.MustCompile(`\n\r?\n`)
 
 // same checks that the written bytes are the beginning of a text.
 type same struct {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"regexp"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
@@ -44,28 +45,48 @@ func (p *imageRequest) member(name, value []byte) (err error) {
 	case "size":
 		return p.size(value)
 	case "response_format":
-		p.base64, err = isBase64(value)
+		p.base64, err = conversation.Either("response_format", value, "b64_json", "url")
 	case "user", "safety_identifier":
 		// accepted, but not sent to the service
 	case "input", "result_format", "incremental_output":
-		return refuseReserved(string(name))
+		return conversation.Reserved(name)
 	default:
 		return p.parameter(name, value)
 	}
 	return err
 }
 
-// parameter takes a member that is passed on as a parameter of the service, or refuses it.
+// parameter takes a member that is passed on as a parameter of the service. One that the service has no counterpart of is dropped if it has
+// OpenAI's default, and otherwise refused.
 func (p *imageRequest) parameter(name, value []byte) error {
-	switch unsupported, idle := unsupportedInImages(string(name), value); {
-	case idle:
+	idle := false
+	switch string(name) {
+	case "quality":
+		idle = rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "standard")
+	case "style":
+		idle = rawjson.IsWord(value, "vivid")
+	case "background", "moderation":
+		idle = rawjson.IsWord(value, "auto")
+	case "output_format":
+		idle = rawjson.IsWord(value, "png")
+	case "output_compression":
+		idle = string(value) == "100"
+	case "input_fidelity":
+		idle = rawjson.IsWord(value, "low")
+	case "partial_images":
+		idle = rawjson.IsZero(value)
+	case "stream":
+		idle = string(value) == "false"
+	case "mask", "svg", "reasoning", "frame_count", "frame_duration_ms":
+	default:
+		p.hasN = p.hasN || string(name) == "n"
+		p.parameters.Add(name, value)
 		return nil
-	case unsupported:
-		return conversation.BadRequest(string(name), "%s is not supported, except for its default.", name)
 	}
-	p.hasN = p.hasN || string(name) == "n"
-	p.parameters.Add(name, value)
-	return nil
+	if idle {
+		return nil
+	}
+	return conversation.BadRequest(string(name), "%s is not supported, except for its default.", name)
 }
 
 // size translates a size. The service's own words, such as 2K, pass; without a size, as for auto, the service chooses.
@@ -81,59 +102,11 @@ func (p *imageRequest) size(value []byte) error {
 	return nil
 }
 
+// sizes are those of OpenAI's form.
+var sizes = regexp.MustCompile(`^([0-9]+)x([0-9]+)$`)
+
 // nativeSize translates 1024x1024 to 1024*1024, and returns other texts as they are.
-func nativeSize(size []byte) []byte {
-	star, out := -1, append([]byte(nil), size...)
-	for i, c := range size {
-		switch {
-		case c == 'x' && star < 0 && i > 0 && i < len(size)-1:
-			star = i
-		case c < '0' || c > '9':
-			return size
-		}
-	}
-	if star > 0 {
-		out[star] = '*'
-	}
-	return out
-}
-
-// isBase64 reads the response_format.
-func isBase64(value []byte) (bool, error) {
-	switch {
-	case rawjson.IsWord(value, "b64_json"):
-		return true, nil
-	case rawjson.IsWord(value, "url"):
-		return false, nil
-	}
-	return false, conversation.BadRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
-}
-
-// unsupportedInImages reports whether the service has no counterpart of a member of image requests. If idle, the value is
-// OpenAI's default, and the member is dropped instead of refused.
-func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
-	switch name {
-	case "quality":
-		return true, rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "standard")
-	case "style":
-		return true, rawjson.IsWord(value, "vivid")
-	case "background", "moderation":
-		return true, rawjson.IsWord(value, "auto")
-	case "output_format":
-		return true, rawjson.IsWord(value, "png")
-	case "output_compression":
-		return true, string(value) == "100"
-	case "input_fidelity":
-		return true, rawjson.IsWord(value, "low")
-	case "partial_images":
-		return true, rawjson.IsZero(value)
-	case "stream":
-		return true, rawjson.Kind(value) == 'f'
-	case "mask", "svg", "reasoning", "frame_count", "frame_duration_ms":
-		return true, false
-	}
-	return false, false
-}
+func nativeSize(size []byte) []byte { return sizes.ReplaceAll(size, []byte("$1*$2")) }
 
 // translate writes the service's request. size is the length of the client's request without images.
 func (p *imageRequest) translate(size int, models *conversation.Models) (*conversation.Request, error) {
@@ -151,12 +124,11 @@ func (p *imageRequest) translate(size int, models *conversation.Models) (*conver
 	for _, image := range p.images { // the buffer is large enough, so that images are copied only once
 		size += base64.StdEncoding.EncodedLen(len(image.Data)) + 64
 	}
-	size += len(model) + 256
-	if err := models.Ask(size); err != nil {
+	b, err := models.Begin(model, size+256, 0)
+	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, size)
-	b = append(rawjson.Quote(append(b, `{"model":`...), model), `,"input":{"messages":[{"role":"user","content":[`...)
+	b = append(b, `,"input":{"messages":[{"role":"user","content":[`...)
 	for _, image := range p.images {
 		b = append(rawjson.Next(b), `{"image":"`...)
 		b = append(image.appendURI(b), `"}`...)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -155,29 +156,22 @@ func (p *Pictures) Refusal() *conversation.Refusal {
 
 // Append appends the answer to a request for images: {"created","data":[…],"usage"?}, with the addresses of the pictures. created
 // is in seconds of Unix time.
-func (p *Pictures) Append(dst []byte, created int64) []byte {
-	dst = strconv.AppendInt(append(dst, `{"created":`...), created, 10)
-	dst = p.appendData(append(dst, `,"data":`...))
-	dst = p.appendUsage(dst)
-	return append(dst, '}')
-}
+func (p *Pictures) Append(dst []byte, created int64) []byte { return p.append(dst, created, p.URLs) }
 
 // Frames returns the text around the pictures themselves in the same answer: the base64 text of picture i of URLs belongs between
 // frames i and i+1. URLs MUST NOT be empty.
 func (p *Pictures) Frames(created int64) [][]byte {
-	frame := append(strconv.AppendInt([]byte(`{"created":`), created, 10), `,"data":[{"b64_json":"`...)
-	var frames [][]byte
-	for i := range p.URLs {
-		frames = append(frames, frame)
-		frame = []byte(`"`)
-		if p.prompts[i] != "" {
-			frame = rawjson.Quote(append(frame, `,"revised_prompt":`...), p.prompts[i])
-		}
-		if i < len(p.URLs)-1 {
-			frame = append(frame, `},{"b64_json":"`...)
-		}
+	return bytes.SplitAfter(p.append(nil, created, nil), []byte(encodedMember))
+}
+
+// append appends the answer, with the addresses, or with room for the pictures themselves.
+func (p *Pictures) append(dst []byte, created int64, urls []string) []byte {
+	dst = strconv.AppendInt(append(dst, `{"created":`...), created, 10)
+	dst = p.appendData(append(dst, `,"data":`...), urls)
+	if u := conversation.ReadUsage(p.usage); u.Known() {
+		dst = u.AppendTo(append(dst, `,"usage":`...), "input_tokens", "output_tokens", false)
 	}
-	return append(frames, append(p.appendUsage(append(frame, "}]"...)), '}'))
+	return append(dst, '}')
 }
 
 // AppendTask appends the answer of GET /v1/images/tasks/{id}: {"id","status","created","data":[…],"error"}.
@@ -185,7 +179,7 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	dst = rawjson.Quote(append(dst, `{"id":`...), p.Task)
 	dst = rawjson.Quote(append(dst, `,"status":`...), string(p.State))
 	dst = strconv.AppendInt(append(dst, `,"created":`...), created, 10)
-	dst = p.appendData(append(dst, `,"data":`...))
+	dst = p.appendData(append(dst, `,"data":`...), p.URLs)
 	dst = append(dst, `,"error":`...)
 	refusal := p.Refusal()
 	if refusal == nil {
@@ -194,26 +188,22 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	return append(appendRefusal(dst, refusal), '}')
 }
 
-func (p *Pictures) appendData(dst []byte) []byte {
+// encodedMember is where a picture itself begins. No string can have it in it: the quotes of that are escaped.
+const encodedMember = `{"b64_json":"`
+
+// appendData appends what is known of each picture: its address, or without those an empty place for itself.
+func (p *Pictures) appendData(dst []byte, urls []string) []byte {
 	dst = append(dst, '[')
-	for i, url := range p.URLs {
-		dst = rawjson.Quote(append(rawjson.Next(dst), `{"url":`...), url)
+	for i := range p.URLs {
+		if dst = rawjson.Next(dst); urls == nil {
+			dst = append(dst, encodedMember+`"`...)
+		} else {
+			dst = rawjson.Quote(append(dst, `{"url":`...), urls[i])
+		}
 		if p.prompts[i] != "" {
 			dst = rawjson.Quote(append(dst, `,"revised_prompt":`...), p.prompts[i])
 		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
-}
-
-// appendUsage appends the tokens, if the service counted any.
-func (p *Pictures) appendUsage(dst []byte) []byte {
-	u := conversation.ReadUsage(p.usage)
-	if !u.Known() {
-		return dst
-	}
-	dst = append(append(dst, `,"usage":{"input_tokens":`...), u.Input()...)
-	dst = append(append(dst, `,"output_tokens":`...), u.Output()...)
-	dst = append(append(dst, `,"total_tokens":`...), u.Total()...)
-	return append(dst, '}')
 }

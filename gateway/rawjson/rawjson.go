@@ -139,6 +139,11 @@ func AppendText(dst []byte, name string, text []byte) []byte {
 	return append(append(dst, text...), '"')
 }
 
+// AppendValue appends a member with a raw value.
+func AppendValue(dst []byte, name string, value []byte) []byte {
+	return append(append(append(append(Next(dst), '"'), name...), `":`...), value...)
+}
+
 // AppendOrNull appends a value, or null for none.
 func AppendOrNull(dst, value []byte) []byte {
 	if value == nil {

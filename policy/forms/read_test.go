@@ -35,6 +35,14 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":[{"image_url":{"url":"data:image/png;base64,` + picture + `"}}]}]}`,
 			policy.Request{Model: "m", N: 1},
 		},
+		"a small picture is none, either": {
+			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":[{"image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]}`,
+			policy.Request{Model: "m", N: 1},
+		},
+		"a text that begins like a picture": {
+			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":"data:image/png;base64, river"},{"content":"data:;base64,水水"},{"content":"data: river"}]}`,
+			policy.Request{Model: "m", N: 1, TextLength: 13 + 2},
+		},
 		"vectors below a path of chats": {
 			forms.OpenAI, policy.Call{}, `{"model":"m","input":["riverriver42","水"]}`, policy.Request{Model: "m", N: 1, TextLength: 4},
 		},

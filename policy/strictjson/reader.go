@@ -194,7 +194,7 @@ func (r *Reader) Skip() {
 		if r.count == nil {
 			r.String()
 		} else {
-			if t := r.Text(); !isData(t.Raw) {
+			if t := r.Text(); !isData(t) {
 				r.count.Add(t.Count)
 			}
 		}
@@ -217,7 +217,7 @@ func (r *Reader) Skip() {
 	}
 }
 
-// SkipCounting is Skip, and adds the characters of all strings in the value to count, except those that are data: URIs or long runs of base64.
+// SkipCounting is Skip, and adds the characters of all strings in the value to count, except those that are data: URIs of base64 or long runs of it.
 // Member names do not count.
 func (r *Reader) SkipCounting(count *Count) {
 	r.count = count
@@ -225,16 +225,20 @@ func (r *Reader) SkipCounting(count *Count) {
 	r.count = nil
 }
 
-// longRun is how many characters of base64 are no text.
-const longRun = 1024
+const (
+	longRun  = 1024 // characters of base64 that are no text
+	mostHead = 128  // bytes of a data: URI before its data
+)
 
-// isData reports whether a string, as it is written, is a data: URI or a long run of base64: a picture, and no text.
-func isData(raw []byte) bool {
+// isData reports whether a string is a data: URI or a long run of base64: a picture, and no text. Words after the head of a URI make
+// it a text: in a picture there is nothing beside ASCII, and no space.
+func isData(t Text) bool {
+	raw := t.Raw
+	if head := raw[:min(len(raw), mostHead)]; bytes.HasPrefix(head, []byte("data:")) && bytes.Contains(head, []byte(";base64,")) {
+		return t.Count.Wide == 0 && bytes.IndexByte(raw, ' ') < 0
+	}
 	if len(raw) < longRun {
 		return false
-	}
-	if bytes.HasPrefix(raw, []byte("data:")) {
-		return true
 	}
 	for _, c := range raw {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' && c != '-' && c != '_' && c != '\\' {

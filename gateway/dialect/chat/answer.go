@@ -133,16 +133,6 @@ func appendChoice(dst []byte, c *conversation.Choice) []byte {
 	return append(dst, '}')
 }
 
-// appendUsage appends the usage in the form of chats.
 func appendUsage(dst []byte, u *conversation.Usage) []byte {
-	dst = append(append(dst, `{"prompt_tokens":`...), u.Input()...)
-	dst = append(append(dst, `,"completion_tokens":`...), u.Output()...)
-	dst = append(append(dst, `,"total_tokens":`...), u.Total()...)
-	if u.Cached != nil {
-		dst = append(append(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), u.Cached...), '}')
-	}
-	if u.Thinking != nil {
-		dst = append(append(append(dst, `,"completion_tokens_details":{"reasoning_tokens":`...), u.Thinking...), '}')
-	}
-	return append(dst, '}')
+	return u.AppendTo(dst, "prompt_tokens", "completion_tokens", false)
 }

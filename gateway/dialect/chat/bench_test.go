@@ -77,7 +77,7 @@ func BenchmarkUnlikeFrame(b *testing.B) {
 
 // begunStream is a stream whose frames are known to be increments.
 func begunStream() *conversation.Stream {
-	s := conversation.NewStream(begun(true))
+	s := dialecttest.NewStream(begun(true))
 	_, _ = s.Append(nil, dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null")))
 	return s
 }

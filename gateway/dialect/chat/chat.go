@@ -24,9 +24,8 @@ type chat struct {
 	model      []byte
 	messages   []byte
 	found      conversation.Found // in the messages
-	options    []byte             // stream_options
 	effort     []byte             // reasoning_effort
-	thinking   bool               // enable_thinking is given, which overrules reasoning_effort
+	thinking   []byte             // enable_thinking, which overrules reasoning_effort
 	stream     bool
 	usage      bool // stream_options.include_usage
 	limits     int  // how many of max_tokens and max_completion_tokens are given
@@ -39,50 +38,69 @@ type chat struct {
 // read reads a request. It refuses one that lacks a member or combines members in a wrong way. Duplicate members are refused in the
 // objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
 func (c *chat) read(body []byte) error {
-	var stream []byte
+	var stream, options, usage []byte
 	err := conversation.Members(body, conversation.Places{
-		{"model", &c.model}, {"messages", &c.messages}, {"stream", &stream}, {"stream_options", &c.options}, {"reasoning_effort", &c.effort},
+		{"model", &c.model, 0},
+		{"messages", &c.messages, '['},
+		{"stream", &stream, 't'},
+		{"stream_options", &options, '{'},
+		{"reasoning_effort", &c.effort, '"'},
 	}, c.member)
 	if err != nil {
 		return err
 	}
-	if c.stream, err = conversation.Boolean("stream", stream); err != nil {
-		return err
-	}
+	c.stream = string(stream) == "true"
 	c.found = conversation.Survey(c.messages, "image_url")
-	if err := c.check(); err != nil {
+	if err := c.check(options); err != nil {
 		return err
 	}
-	return c.readOptions()
+	err = conversation.Group("stream_options", options, conversation.Places{{"include_usage", &usage, 't'}}, nil)
+	c.usage = string(usage) == "true"
+	return err
 }
 
+// member takes any other member. One that the service has no counterpart of is dropped if its value asks for nothing, and otherwise
+// refused.
 func (c *chat) member(name, value []byte) error {
+	idle := false
 	switch string(name) {
 	case "user", "metadata", "store", "service_tier", "safety_identifier", "verbosity",
 		"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention":
-		return nil // accepted, but not sent to the service
+		idle = true // for the service
+	case "frequency_penalty": // it only bends the style of an answer
+		if idle = isNumber(value); idle && !rawjson.IsZero(value) {
+			c.warnings.Add(conversation.Dropped(string(name), value))
+		}
+	case "logit_bias", "functions":
+		idle = rawjson.IsEmpty(value)
+	case "modalities":
+		idle = isTextAlone(value)
+	case "function_call":
+		idle = rawjson.IsWord(value, "none")
+	case "audio", "prediction", "moderation", "web_search_options": // an empty web_search_options asks for a search
+	default:
+		return c.pass(name, value)
 	}
-	return c.parameter(name, value)
+	if idle {
+		return nil
+	}
+	return conversation.Unsupported(name, value)
 }
 
-// parameter takes a member that is passed on as a parameter of the service, or refuses it.
-func (c *chat) parameter(name, value []byte) error {
-	switch unsupported, idle := unsupportedInChats(string(name), value); {
-	case idle:
-		return nil
-	case bends(string(name), value):
-		c.warnings.Add(conversation.Dropped(string(name), value))
-		return nil
-	case unsupported:
-		return conversation.BadRequest(string(name), "%s is not supported.", name)
-	}
+func isNumber(value []byte) bool {
+	first := rawjson.Kind(value)
+	return first == '-' || first >= '0' && first <= '9'
+}
+
+// pass passes a member on as a parameter of the service.
+func (c *chat) pass(name, value []byte) error {
 	switch string(name) {
 	case "input", "result_format", "incremental_output":
-		return conversation.BadRequest(string(name), "%s is not allowed here; it belongs to the service's own interface.", name)
+		return conversation.Reserved(name)
 	case "max_tokens", "max_completion_tokens":
 		c.limits++
 	case "enable_thinking":
-		c.thinking = true
+		c.thinking = value
 	case "tools":
 		c.tools = value
 	case "tool_choice":
@@ -95,30 +113,6 @@ func (c *chat) parameter(name, value []byte) error {
 	return nil
 }
 
-// bends reports whether a member that the service lacks only bends the style of an answer, so that it is left out with a warning.
-func bends(name string, value []byte) bool {
-	first := rawjson.Kind(value)
-	return name == "frequency_penalty" && (first == '-' || first >= '0' && first <= '9')
-}
-
-// unsupportedInChats reports whether the service has no counterpart of a member of chat requests. If idle, the value asks for
-// nothing, and the member is dropped instead of refused.
-func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
-	switch name {
-	case "frequency_penalty":
-		return true, rawjson.IsZero(value)
-	case "logit_bias", "functions":
-		return true, rawjson.IsEmpty(value)
-	case "modalities":
-		return true, isTextAlone(value)
-	case "function_call":
-		return true, rawjson.IsWord(value, "none")
-	case "audio", "prediction", "moderation", "web_search_options": // an empty web_search_options asks for a search
-		return true, false
-	}
-	return false, false
-}
-
 // checkToolChoice refuses all values but auto, none, required, or one function.
 func checkToolChoice(value []byte) error {
 	switch {
@@ -129,31 +123,20 @@ func checkToolChoice(value []byte) error {
 	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required" or an object with the type "function" is allowed.`)
 }
 
-func (c *chat) check() error {
+// check checks what the members are together.
+func (c *chat) check(options []byte) error {
 	if err := conversation.CheckModel(c.model); err != nil {
 		return err
 	}
 	switch {
-	case rawjson.Kind(c.messages) != '[':
-		return conversation.BadRequest("messages", "messages: an array of messages is needed.")
+	case c.messages == nil:
+		return conversation.BadRequest("messages", "messages: an array is needed.")
 	case c.limits > 1:
 		return conversation.BadRequest("max_tokens", "max_tokens and max_completion_tokens are both given; give one.")
-	case c.effort != nil && !rawjson.IsString(c.effort):
-		return conversation.BadRequest("reasoning_effort", "reasoning_effort: a string is needed.")
-	case c.options == nil:
-	case rawjson.Kind(c.options) != '{':
-		return conversation.BadRequest("stream_options", "stream_options: an object is needed.")
-	case !c.stream:
+	case options != nil && !c.stream:
 		return conversation.BadRequest("stream_options", "stream_options is only for streams; stream is not true.")
 	}
 	return nil
-}
-
-func (c *chat) readOptions() (err error) {
-	if include := rawjson.Find(c.options, "include_usage"); !rawjson.Absent(include) {
-		c.usage, err = conversation.Boolean("stream_options.include_usage", include)
-	}
-	return err
 }
 
 // required puts the service's words in place of a choice that requires any call.
@@ -161,12 +144,7 @@ func (c *chat) required() error {
 	if c.choice == 0 || !rawjson.IsWord(c.parameters[c.choice-1].Value, "required") {
 		return nil
 	}
-	thinks := c.effort != nil && !rawjson.IsWord(c.effort, "none")
-	for _, p := range c.parameters {
-		if string(p.Name) == "enable_thinking" {
-			thinks = string(p.Value) == "true"
-		}
-	}
+	thinks := string(c.thinking) == "true" || c.thinking == nil && conversation.Thinks(c.effort)
 	var tools []conversation.Tool
 	for r := rawjson.Array(c.tools); r.Element(); {
 		tools = append(tools, conversation.Tool{Name: rawjson.Find(rawjson.Find(r.Value(), "function"), "name")})
@@ -202,9 +180,7 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	}
 	d.Parameters()
 	d.All(c.parameters)
-	if !c.thinking {
-		d.Thinking(c.effort)
-	}
+	d.Thinking(c.effort != nil && c.thinking == nil, conversation.Thinks(c.effort))
 	r.Body, r.Warnings = d.End(c.stream), c.warnings
 	return r, nil
 }

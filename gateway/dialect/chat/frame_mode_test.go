@@ -59,7 +59,7 @@ func TestFrameMode(t *testing.T) {
 
 // TestNothingWaitsLong: frames that may mean either are held, but not for ever.
 func TestNothingWaitsLong(t *testing.T) {
-	s := conversation.NewStream(begun(false))
+	s := dialecttest.NewStream(begun(false))
 	longest, waited := 0, 0
 	for range 500 {
 		out, err := s.Append(nil, dialecttest.Frames(dialecttest.Frame("-", "null")))

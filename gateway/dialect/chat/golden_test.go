@@ -25,7 +25,7 @@ func TestCompletions(t *testing.T) {
 
 func TestStreams(t *testing.T) {
 	dialecttest.Passages(t, "streams", "openai", func(name string, in []byte) string {
-		s := conversation.NewStream(begun(name == "native-with-usage"))
+		s := dialecttest.NewStream(begun(name == "native-with-usage"))
 		out, err := s.Append(nil, in)
 		if err == nil {
 			out, err = s.End(out)

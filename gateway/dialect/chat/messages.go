@@ -35,9 +35,14 @@ func (m *message) write(r *strictjson.Reader) error {
 func (m *message) member(name, value []byte) error {
 	switch string(name) {
 	case "role":
-		return m.readRole(value)
+		role, err := conversation.Role(value, "system", "developer", "user", "assistant", "tool")
+		if err == nil {
+			m.role = true
+			m.draft.Role(role)
+		}
+		return err
 	case "content":
-		return writeContent(m.draft, value)
+		return m.draft.Content("content", value, func(r *strictjson.Reader) error { return writePart(m.draft, r) })
 	case "refusal", "function_call", "audio":
 		return conversation.BadRequest(string(name), "A message's %s is not supported.", name)
 	case "annotations", "parsed": // clients send an answer back with all its members
@@ -47,96 +52,37 @@ func (m *message) member(name, value []byte) error {
 	return nil
 }
 
-// readRole writes the role in the service's words.
-func (m *message) readRole(value []byte) error {
-	role := ""
-	if rawjson.IsString(value) && len(value) <= conversation.MostWord {
-		role = string(rawjson.Decoded(value))
-	}
-	switch role {
-	case "developer":
-		role = "system"
-	case "system", "user", "assistant", "tool":
-	default:
-		return conversation.BadRequest("role", "A message's role must be system, developer, user, assistant or tool.")
-	}
-	m.role = true
-	m.draft.Role(role)
-	return nil
-}
-
-// writeContent writes a message's content.
-func writeContent(d *conversation.Draft, value []byte) error {
-	switch rawjson.Kind(value) {
-	case '"':
-		d.Text(value, nil)
-		d.EndContent()
+// writePart writes a part of a message's content: a text or an image.
+func writePart(d *conversation.Draft, r *strictjson.Reader) error {
+	var word, text, image []byte
+	var others conversation.Parameters // such as min_pixels, which the service reads next to an image
+	places := conversation.Places{{"type", &word, '"'}, {"text", &text, 0}, {"image_url", &image, 0}}
+	err := conversation.Fields(r, "A part of a content", places, func(name, value []byte) error {
+		switch string(name) {
+		case "image", "video", "audio":
+			if d.Multimodal { // the text path has no place for any
+				return conversation.BadRequest(string(name), "A part must not have a member %s.", name)
+			}
+		}
+		others.Add(name, value)
 		return nil
-	case '[':
-	default:
-		return conversation.BadRequest("content", "A message's content must be a string or an array of parts.")
-	}
-	d.Say()
-	err := conversation.Each("content", value, func(r *strictjson.Reader) error {
-		var p part
-		return p.write(d, r)
 	})
-	d.EndContent()
-	return err
-}
-
-// part is one part of a message's content: a text or an image.
-type part struct {
-	word   []byte // its type
-	text   []byte
-	url    []byte
-	others conversation.Parameters // such as min_pixels, which the service reads next to an image
-}
-
-// read reads the members of a part, which is a text or an image.
-func (p *part) read(r *strictjson.Reader) error {
-	var object []byte // {url, detail}; the service has no counterpart of detail
-	err := conversation.Fields(r, "A part of a content", conversation.Places{{"type", &p.word}, {"text", &p.text}, {"image_url", &object}}, p.other)
-	p.url = rawjson.Find(object, "url")
-	switch image := rawjson.IsWord(p.word, "image_url"); {
+	url := rawjson.Find(image, "url") // the service has no counterpart of detail
+	switch kind := string(rawjson.Decoded(word)); {
 	case err != nil:
 		return err
-	case image && !rawjson.IsString(p.url):
+	case word == nil:
+		return conversation.BadRequest("type", "A part of a content must have a type.")
+	case kind == "image_url" && !rawjson.IsString(url):
 		return conversation.BadRequest("image_url", "image_url must be an object with a url.")
-	case image:
-		return nil
-	case rawjson.IsWord(p.word, "text") && rawjson.IsString(p.text):
-		p.url = nil
-		return nil
-	case rawjson.IsWord(p.word, "text"):
+	case kind == "image_url":
+		d.Picture(others, rawjson.Inside(url))
+	case kind != "text":
+		return conversation.BadRequest("type", "Parts of the type %q are not supported; text and image_url are.", conversation.Brief(kind))
+	case !rawjson.IsString(text):
 		return conversation.BadRequest("text", "A part of the type text must have a text.")
-	case rawjson.IsString(p.word):
-		return conversation.BadRequest("type", "Parts of the type %q are not supported; text and image_url are.", conversation.Brief(rawjson.Inside(p.word)))
-	}
-	return conversation.BadRequest("type", "A part of a content must have a type.")
-}
-
-func (p *part) other(name, value []byte) error {
-	p.others.Add(name, value)
-	return nil
-}
-
-// write reads a part and adds it to the content.
-func (p *part) write(d *conversation.Draft, r *strictjson.Reader) error {
-	if err := p.read(r); err != nil {
-		return err
-	}
-	for _, other := range p.others {
-		switch name := string(other.Name); {
-		case !d.Multimodal: // the text path has no place for any
-		case name == "image", name == "video", name == "audio":
-			return conversation.BadRequest(name, "A part must not have a member %s.", name)
-		}
-	}
-	if p.url != nil {
-		d.Picture(p.others, rawjson.Inside(p.url))
-	} else {
-		d.Text(p.text, p.others)
+	default:
+		d.Text(text, others)
 	}
 	return nil
 }

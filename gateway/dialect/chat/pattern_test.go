@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/gateway/conversation"
+	"sluice/gateway/dialect/dialecttest"
 )
 
 // usualEvent is an event with a text and a usage.
@@ -67,7 +67,7 @@ func sameInTwo(t *testing.T, before, among, after string, first, step int) {
 
 // inTwo translates a stream in two pieces.
 func inTwo(native []byte, cut int) ([]byte, error) {
-	s := conversation.NewStream(begun(true))
+	s := dialecttest.NewStream(begun(true))
 	out, err := s.Append(nil, native[:cut])
 	if err == nil {
 		out, err = s.Append(out, native[cut:])

@@ -199,7 +199,7 @@ func TestByteOrderMark(t *testing.T) {
 }
 
 func TestEventTooLarge(t *testing.T) {
-	s := conversation.NewStream(begun(false))
+	s := dialecttest.NewStream(begun(false))
 	piece := bytes.Repeat([]byte("a"), 1<<20)
 	_, err := s.Append(nil, []byte("data:"))
 	for i := 0; err == nil && i < 64; i++ {
@@ -248,7 +248,7 @@ func TestClearedStreamsAreNew(t *testing.T) {
 			if cut {
 				native = native[:len(native)*2/3]
 			}
-			fresh := conversation.NewStream(begun(cut))
+			fresh := dialecttest.NewStream(begun(cut))
 			used.Begin(begun(cut))
 			want, wantErr := fresh.Append(nil, native)
 			got, gotErr := used.Append(nil, native)

@@ -138,9 +138,16 @@ func Frame(content, finish string) string {
 	return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"role":"assistant"},"finish_reason":%q}]}}`, text, finish)
 }
 
+// NewStream starts a stream for a dialect that has begun.
+func NewStream(in conversation.Dialect) *conversation.Stream {
+	s := new(conversation.Stream)
+	s.Begin(in)
+	return s
+}
+
 // Translated is a whole stream, told to a dialect that has begun, in pieces of this many bytes.
 func Translated(in conversation.Dialect, native []byte, piece int) ([]byte, error) {
-	s := conversation.NewStream(in)
+	s := NewStream(in)
 	var out []byte
 	for len(native) > 0 {
 		n := min(piece, len(native))

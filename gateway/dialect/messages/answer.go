@@ -5,7 +5,6 @@ import (
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
-	"sluice/policy/strictjson"
 )
 
 // Answer writes the answer to one request, as a message or as the events of its stream. It is a [conversation.Dialect].
@@ -43,7 +42,7 @@ func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
 		dst = append(rawjson.AppendText(append(rawjson.Next(dst), `{"type":"text"`...), "text", c.Text), '}')
 	}
 	for call := range c.Calls {
-		dst = append(append(appendCall(rawjson.Next(dst), &call), input(call.Arguments)...), '}')
+		dst = append(append(appendCall(rawjson.Next(dst), &call), input(&call)...), '}')
 	}
 	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish, c.Called())...), `","stop_sequence":null,"usage":`...)
 	return append(appendUsage(dst, answer.Usage()), '}')
@@ -62,16 +61,14 @@ func appendCall(dst []byte, call *conversation.Call) []byte {
 }
 
 // input is what a tool is called with, as an object. Arguments that are none are its one member.
-func input(arguments []byte) []byte {
-	decoded := rawjson.Decoded(append(append([]byte{'"'}, arguments...), '"'))
-	r := strictjson.NewReader(decoded)
-	switch value := r.Value(); {
-	case r.End() && rawjson.Kind(value) == '{':
+func input(call *conversation.Call) []byte {
+	switch value := call.Input(); {
+	case rawjson.Kind(value) == '{':
 		return value
-	case len(arguments) == 0:
+	case len(call.Arguments) == 0:
 		return []byte("{}")
 	}
-	return append(rawjson.AppendText([]byte("{"), "arguments", arguments), '}')
+	return append(rawjson.AppendText([]byte("{"), "arguments", call.Arguments), '}')
 }
 
 // stopReason is Anthropic's word. The service does not say which of several stops it was. An answer with calls ends with tool_use, even if the
@@ -80,6 +77,8 @@ func stopReason(finish []byte, called bool) string {
 	switch {
 	case rawjson.IsWord(finish, "length"):
 		return "max_tokens"
+	case rawjson.IsWord(finish, "content_filter"):
+		return "refusal"
 	case rawjson.IsWord(finish, "tool_calls"), called && rawjson.IsWord(finish, "stop"):
 		return "tool_use"
 	}
@@ -99,12 +98,6 @@ func appendUsage(dst []byte, u conversation.Usage) []byte {
 	return append(append(append(dst, `,"output_tokens":`...), u.Output()...), '}')
 }
 
-// errorTypes are Anthropic's types of errors by status.
-var errorTypes = map[int]string{
-	401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error",
-	503: "overloaded_error",
-}
-
 // AppendErrorOf is [AppendError] for one request.
 func AppendErrorOf(id string) func(dst []byte, r *conversation.Refusal) []byte {
 	return func(dst []byte, r *conversation.Refusal) []byte { return AppendError(dst, id, r) }
@@ -112,13 +105,12 @@ func AppendErrorOf(id string) func(dst []byte, r *conversation.Refusal) []byte {
 
 // AppendError appends {"type":"error","error":{"type","message"},"request_id"}. id is the request's.
 func AppendError(dst []byte, id string, r *conversation.Refusal) []byte {
-	kind, ok := errorTypes[r.Status]
-	switch {
-	case ok:
-	case r.Status >= 500:
-		kind = "api_error"
-	default:
-		kind = "invalid_request_error"
+	kind := r.Kind("api_error")
+	switch r.Status {
+	case 413:
+		kind = "request_too_large"
+	case 503:
+		kind = "overloaded_error"
 	}
 	dst = rawjson.Quote(append(dst, `{"type":"error","error":{"type":`...), kind)
 	dst = rawjson.Quote(append(dst, `,"message":`...), r.Message)

@@ -28,7 +28,7 @@ var frame = dialecttest.Frames(`{"output":{"choices":[{"message":{"content":" an
 
 // begunStream is a stream whose frames are known to be increments.
 func begunStream() *conversation.Stream {
-	s := conversation.NewStream(begun())
+	s := dialecttest.NewStream(begun())
 	_, _ = s.Append(nil, dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null")))
 	return s
 }

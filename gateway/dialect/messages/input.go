@@ -13,24 +13,11 @@ type block struct {
 	of, content        []byte // of a tool's result: the id of the call, and what it says
 }
 
-func (b *block) read(r *strictjson.Reader) error {
-	return conversation.Fields(r, "A block of a content", conversation.Places{
-		{"type", &b.word},
-		{"text", &b.text},
-		{"source", &b.source},
-		{"id", &b.id},
-		{"name", &b.name},
-		{"input", &b.input},
-		{"tool_use_id", &b.of},
-		{"content", &b.content},
-	}, nil)
-}
-
 func (q *request) writeTurns(d *conversation.Draft) error {
-	if q.system != nil {
+	if q.system != nil && !rawjson.IsWord(q.system, "") && !rawjson.IsEmpty(q.system) { // an empty one would only cost tokens
 		d.Open()
 		d.Role("system")
-		if err := eachBlock("system", q.system, func(b *block) error { return b.say(d) }); err != nil {
+		if err := eachBlock(d, "system", q.system, func(b *block) error { return b.say(d) }); err != nil {
 			return err
 		}
 		d.Close()
@@ -39,28 +26,27 @@ func (q *request) writeTurns(d *conversation.Draft) error {
 }
 
 func writeMessage(d *conversation.Draft, r *strictjson.Reader) error {
-	var role, content []byte
-	if err := conversation.Fields(r, "A message", conversation.Places{{"role", &role}, {"content", &content}}, nil); err != nil {
+	var word, content []byte
+	if err := conversation.Fields(r, "A message", conversation.Places{{"role", &word, 0}, {"content", &content, 0}}, nil); err != nil {
 		return err
 	}
-	switch {
-	case rawjson.IsWord(role, "user"):
-		return writeUser(d, content)
-	case rawjson.IsWord(role, "assistant"):
-		return writeTurn(d, "assistant", content)
-	case rawjson.IsWord(role, "system"):
-		return writeTurn(d, "system", content)
+	role, err := conversation.Role(word, "user", "assistant", "system")
+	if err != nil {
+		return err
 	}
-	return conversation.BadRequest("role", "A message's role must be user, assistant or system.")
-}
-
-// writeTurn writes a message as one turn.
-func writeTurn(d *conversation.Draft, role string, content []byte) error {
+	if role == "user" {
+		if others, err := writeResults(d, content); err != nil || !others {
+			return err
+		}
+	}
 	d.Open()
 	d.Role(role)
-	err := eachBlock("content", content, func(b *block) error {
-		if rawjson.IsWord(b.word, "tool_use") && role == "assistant" {
+	err = eachBlock(d, "content", content, func(b *block) error {
+		switch {
+		case role == "assistant" && rawjson.IsWord(b.word, "tool_use"):
 			return b.call(d)
+		case role == "user" && rawjson.IsWord(b.word, "tool_result"):
+			return nil
 		}
 		return b.say(d)
 	})
@@ -68,11 +54,14 @@ func writeTurn(d *conversation.Draft, role string, content []byte) error {
 	return err
 }
 
-// writeUser writes a user's message. The results of tools in it are turns of their own, before the rest: they answer the calls of the
-// turn before.
-func writeUser(d *conversation.Draft, content []byte) error {
-	others, results := false, false
-	err := eachBlock("content", content, func(b *block) error {
+// writeResults writes the results of tools in a user's message as turns of their own, before the rest: they answer the calls of the
+// turn before. others is false if there is no rest.
+func writeResults(d *conversation.Draft, content []byte) (others bool, err error) {
+	results := false
+	if rawjson.Kind(content) != '[' {
+		return true, nil
+	}
+	err = eachBlock(d, "content", content, func(b *block) error {
 		if !rawjson.IsWord(b.word, "tool_result") {
 			others = true
 			return nil
@@ -80,34 +69,25 @@ func writeUser(d *conversation.Draft, content []byte) error {
 		results = true
 		return b.result(d)
 	})
-	if err != nil || results && !others {
-		return err
-	}
-	d.Open()
-	d.Role("user")
-	err = eachBlock("content", content, func(b *block) error {
-		if rawjson.IsWord(b.word, "tool_result") {
-			return nil
-		}
-		return b.say(d)
-	})
-	d.Close()
-	return err
+	return others || !results, err
 }
 
-// eachBlock hands over the blocks of a content, which may be a text.
-func eachBlock(member string, content []byte, take func(b *block) error) error {
-	switch rawjson.Kind(content) {
-	case '"':
-		return take(&block{word: []byte(`"text"`), text: content})
-	case '[':
-	default:
-		return conversation.BadRequest(member, "%s must be a string or an array of blocks.", member)
-	}
+// eachBlock adds a content to the open turn: a text, or the blocks that are handed over.
+func eachBlock(d *conversation.Draft, member string, content []byte, take func(b *block) error) error {
 	var b block
-	return conversation.Each(member, content, func(r *strictjson.Reader) error {
+	return d.Content(member, content, func(r *strictjson.Reader) error {
 		b = block{}
-		if err := b.read(r); err != nil {
+		err := conversation.Fields(r, "A block of a content", conversation.Places{
+			{"type", &b.word, 0},
+			{"text", &b.text, 0},
+			{"source", &b.source, 0},
+			{"id", &b.id, 0},
+			{"name", &b.name, 0},
+			{"input", &b.input, 0},
+			{"tool_use_id", &b.of, 0},
+			{"content", &b.content, 0},
+		}, nil)
+		if err != nil {
 			return err
 		}
 		return take(&b)
@@ -172,7 +152,7 @@ func (b *block) result(d *conversation.Draft) error {
 	d.Member([]byte("tool_call_id"), b.of)
 	var err error
 	if b.content != nil {
-		err = eachBlock("content", b.content, func(inner *block) error { return inner.say(d) })
+		err = eachBlock(d, "content", b.content, func(inner *block) error { return inner.say(d) })
 	}
 	d.Close()
 	return err

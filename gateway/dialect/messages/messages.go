@@ -3,6 +3,7 @@
 package messages
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,31 +54,30 @@ type request struct {
 func (q *request) read(body []byte) error {
 	var stream, output []byte
 	err := conversation.Members(body, conversation.Places{
-		{"model", &q.model},
-		{"system", &q.system},
-		{"messages", &q.messages},
-		{"max_tokens", &q.most},
-		{"temperature", &q.temperature},
-		{"top_p", &q.topP},
-		{"top_k", &q.topK},
-		{"stop_sequences", &q.stop},
-		{"thinking", &q.thinking},
-		{"tools", &q.toolList},
-		{"tool_choice", &q.choice},
-		{"stream", &stream},
-		{"output_config", &output},
-		{"output_format", &q.format},
-	}, unsent)
+		{"model", &q.model, 0},
+		{"system", &q.system, 0},
+		{"messages", &q.messages, '['},
+		{"max_tokens", &q.most, 0},
+		{"temperature", &q.temperature, 0},
+		{"top_p", &q.topP, 0},
+		{"top_k", &q.topK, 0},
+		{"stop_sequences", &q.stop, 0},
+		{"thinking", &q.thinking, 0},
+		{"tools", &q.toolList, '['},
+		{"tool_choice", &q.choice, 0},
+		{"stream", &stream, 't'},
+		{"output_config", &output, 0},
+		{"output_format", &q.format, 0},
+		{"metadata", nil, 0},
+		{"service_tier", nil, 0},
+		{"context_management", nil, 0},
+		{"cache_control", nil, 0},
+	}, conversation.Unsupported)
 	if err != nil {
 		return err
 	}
-	if q.stream, err = conversation.Boolean("stream", stream); err != nil {
-		return err
-	}
-	if err := q.readFormat(rawjson.Find(output, "format")); err != nil {
-		return err
-	}
-	return q.check()
+	q.stream = string(stream) == "true"
+	return cmp.Or(q.readFormat(rawjson.Find(output, "format")), q.check())
 }
 
 // readFormat checks the form of the answer. inner is output_config.format, the newer member's.
@@ -94,21 +94,12 @@ func (q *request) readFormat(inner []byte) error {
 
 func (q *request) schema() []byte { return rawjson.Find(q.format, "schema") }
 
-// unsent accepts a member that is sent nowhere, or refuses it.
-func unsent(name, _ []byte) error {
-	switch string(name) {
-	case "metadata", "service_tier", "context_management", "cache_control":
-		return nil
-	}
-	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
-}
-
 func (q *request) check() error {
 	if err := conversation.CheckModel(q.model); err != nil {
 		return err
 	}
-	if rawjson.Kind(q.messages) != '[' {
-		return conversation.BadRequest("messages", "messages: an array of messages is needed.")
+	if q.messages == nil {
+		return conversation.BadRequest("messages", "messages: an array is needed.")
 	}
 	if q.found = conversation.Survey(q.messages, "image"); q.found.Turns+q.found.Parts > conversation.MostTurns {
 		return conversation.BadRequest("messages", "messages: more than %d messages and blocks were given.", conversation.MostTurns)
@@ -160,12 +151,8 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 			d.Parameter("parallel_tool_calls", []byte("false"))
 		}
 	}
-	switch {
-	case q.thinks():
-		d.Parameter("enable_thinking", []byte("true"))
+	if d.Thinking(q.thinking != nil, q.thinks()); q.thinks() {
 		d.Parameter("thinking_budget", rawjson.Find(q.thinking, "budget_tokens"))
-	case q.thinking != nil:
-		d.Parameter("enable_thinking", []byte("false"))
 	}
 	r.Body, r.Warnings = d.End(q.stream), q.warnings
 	return r, nil
@@ -173,9 +160,6 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 
 // readTools reads the tools. Those of Anthropic's servers are left out.
 func (q *request) readTools() error {
-	if q.toolList != nil && rawjson.Kind(q.toolList) != '[' {
-		return conversation.BadRequest("tools", "tools: an array of tools is needed.")
-	}
 	if err := conversation.Each("tools", q.toolList, q.readTool); err != nil {
 		return err
 	}
@@ -186,14 +170,12 @@ func (q *request) readTools() error {
 func (q *request) readTool(r *strictjson.Reader) error {
 	var kind []byte
 	var it conversation.Tool
-	err := conversation.Fields(r, "A tool", conversation.Places{
-		{"type", &kind}, {"name", &it.Name}, {"description", &it.Description}, {"input_schema", &it.Parameters},
-	}, nil)
+	err := conversation.ReadTool(r, len(q.tools)+q.left.Count, conversation.Places{
+		{"type", &kind, 0}, {"name", &it.Name, 0}, {"description", &it.Description, 0}, {"input_schema", &it.Parameters, 0},
+	})
 	switch {
 	case err != nil:
 		return err
-	case len(q.tools)+q.left.Count == conversation.MostTools:
-		return conversation.TooMany("")
 	case rawjson.IsString(kind) && !rawjson.IsWord(kind, "custom"):
 		q.left.Add(kind)
 		return nil

@@ -14,7 +14,8 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 	}
 	if !a.begun {
 		a.begun = true
-		dst = append(a.appendHead(append(dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)), `,"content":[],"stop_reason":null,"stop_sequence":null,"usage":`...)
+		dst = a.appendHead(append(conversation.Event(dst, "message_start", ""), `,"message":`...))
+		dst = append(dst, `,"content":[],"stop_reason":null,"stop_sequence":null,"usage":`...)
 		dst = append(appendUsage(dst, conversation.ReadUsage(news.Usage)), "}}\n\n"...)
 	}
 	if len(news.Thinking) > 0 {
@@ -44,9 +45,10 @@ func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
 		}
 		dst = a.endBlock(a.say(dst, it.kind, it.call.Arguments))
 	}
-	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\""...)
+	dst = append(conversation.Event(dst, "message_delta", ""), `,"delta":{"stop_reason":"`...)
 	dst = append(append(dst, stopReason(a.finish, a.calls)...), `","stop_sequence":null},"usage":`...)
-	return append(appendUsage(dst, usage), "}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	dst = append(appendUsage(dst, usage), "}\n\n"...)
+	return append(conversation.Event(dst, "message_stop", ""), "}\n\n"...)
 }
 
 // Fail implements [conversation.Dialect].
@@ -141,6 +143,6 @@ func (a *Answer) piece(dst []byte, delta, member string, text []byte) []byte {
 
 // event begins an event about the last block.
 func (a *Answer) event(dst []byte, name string) []byte {
-	dst = append(append(append(append(append(dst, "event: "...), name...), "\ndata: {\"type\":\""...), name...), `","index":`...)
+	dst = append(conversation.Event(dst, name, ""), `,"index":`...)
 	return strconv.AppendInt(dst, int64(a.blocks-1), 10)
 }

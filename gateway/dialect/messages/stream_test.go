@@ -149,7 +149,7 @@ func TestBlocksFollowEachOther(t *testing.T) {
 // What a tool is called with is an object, also where the model wrote none.
 func TestInputsAreObjects(t *testing.T) {
 	for arguments, want := range map[string]string{`{\"a\":[1]}`: `{"a":[1]}`, ``: `{}`, `[1]`: `{"arguments":"[1]"}`, `{\"a\"`: `{"arguments":"{\"a\""}`} {
-		if got := string(input([]byte(arguments))); got != want {
+		if got := string(input(&conversation.Call{Arguments: []byte(arguments)})); got != want {
 			t.Errorf("%s became %s, want %s", arguments, got, want)
 		}
 	}

@@ -103,9 +103,5 @@ func appendUsage(dst []byte, u *conversation.Usage) []byte {
 	if u == nil || !u.Known() {
 		return append(dst, "null"...)
 	}
-	dst = append(append(dst, `{"input_tokens":`...), u.Input()...)
-	dst = append(append(append(dst, `,"input_tokens_details":{"cached_tokens":`...), conversation.OrZero(u.Cached)...), '}') // the libraries need the details
-	dst = append(append(dst, `,"output_tokens":`...), u.Output()...)
-	dst = append(append(append(dst, `,"output_tokens_details":{"reasoning_tokens":`...), conversation.OrZero(u.Thinking)...), '}')
-	return append(append(append(dst, `,"total_tokens":`...), u.Total()...), '}')
+	return u.AppendTo(dst, "input_tokens", "output_tokens", true) // the libraries need the details
 }

@@ -28,7 +28,7 @@ var frame = dialecttest.Frames(`{"output":{"choices":[{"message":{"content":" an
 
 // begunStream is a stream of an answer whose frames are known to be increments.
 func begunStream(a *Answer) *conversation.Stream {
-	s := conversation.NewStream(a)
+	s := dialecttest.NewStream(a)
 	_, _ = s.Append(nil, dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null")))
 	return s
 }

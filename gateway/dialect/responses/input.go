@@ -50,16 +50,16 @@ type inputItem struct {
 
 func (it *inputItem) read(r *strictjson.Reader) error {
 	return conversation.Fields(r, "An item", conversation.Places{
-		{"type", &it.word},
-		{"id", &it.own},
-		{"role", &it.role},
-		{"content", &it.content},
-		{"call_id", &it.id},
-		{"name", &it.name},
-		{"namespace", &it.namespace},
-		{"arguments", &it.arguments},
-		{"input", &it.customInput},
-		{"output", &it.output},
+		{"type", &it.word, 0},
+		{"id", &it.own, 0},
+		{"role", &it.role, 0},
+		{"content", &it.content, 0},
+		{"call_id", &it.id, 0},
+		{"name", &it.name, 0},
+		{"namespace", &it.namespace, 0},
+		{"arguments", &it.arguments, 0},
+		{"input", &it.customInput, 0},
+		{"output", &it.output, 0},
 	}, nil)
 }
 
@@ -88,22 +88,15 @@ func (t *turns) writeItem(it *inputItem) error {
 }
 
 func (t *turns) message(it *inputItem) error {
-	switch string(rawjson.Decoded(it.role)) {
-	case "assistant":
-		if t.role != "assistant" || t.said {
-			t.open("assistant")
-		}
-		t.said = true
-	case "user":
-		t.open("user")
-	case "system":
-		t.open("system")
-	case "developer":
-		t.open("system")
-	default:
-		return conversation.BadRequest("role", "A message's role must be user, assistant, system or developer.")
+	role, err := conversation.Role(it.role, "user", "assistant", "system", "developer")
+	if err != nil {
+		return err
 	}
-	return t.content("content", it.content)
+	if role != "assistant" || t.role != role || t.said {
+		t.open(role)
+	}
+	t.said = true
+	return t.draft.Content("content", it.content, t.part)
 }
 
 // call adds a call to the assistant's turn. value is what the tool was called with, a raw string.
@@ -134,26 +127,14 @@ func (t *turns) result(it *inputItem) error {
 	}
 	t.open("tool")
 	t.draft.Member([]byte("tool_call_id"), it.id)
-	return t.content("output", it.output)
-}
-
-// content writes a text or an array of parts. member is where they are.
-func (t *turns) content(member string, value []byte) error {
-	switch rawjson.Kind(value) {
-	case '"':
-		t.draft.Text(value, nil)
-		return nil
-	case '[':
-	default:
-		return conversation.BadRequest(member, "%s must be a string or an array of parts.", member)
-	}
-	return conversation.Each(member, value, t.part)
+	return t.draft.Content("output", it.output, t.part)
 }
 
 // part writes a part: a text or a picture.
 func (t *turns) part(r *strictjson.Reader) error {
 	var word, text, url, file []byte
-	err := conversation.Fields(r, "A part of a content", conversation.Places{{"type", &word}, {"text", &text}, {"image_url", &url}, {"file_id", &file}}, nil)
+	places := conversation.Places{{"type", &word, 0}, {"text", &text, 0}, {"image_url", &url, 0}, {"file_id", &file, 0}}
+	err := conversation.Fields(r, "A part of a content", places, nil)
 	switch kind, picture := rawjson.Decoded(word), rawjson.IsWord(word, "input_image"); {
 	case err != nil:
 		return err

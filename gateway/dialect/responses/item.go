@@ -5,7 +5,6 @@ import (
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
-	"sluice/policy/strictjson"
 )
 
 // kind is the type of an item of the output.
@@ -18,12 +17,19 @@ const (
 	customCall
 )
 
-// The words of the kinds: the type, the beginning of an id, and the events about the text.
-var words = [...]struct{ word, prefix, delta, done, text string }{
-	reasoning:    {"reasoning", "rs_", "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done", "text"},
-	message:      {"message", "msg_", "response.output_text.delta", "response.output_text.done", "text"},
-	functionCall: {"function_call", "fc_", "response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"},
-	customCall:   {"custom_tool_call", "ctc_", "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"},
+// words are those of the kinds: the type, the beginning of an id, that of the events about the text, and the member with the text. What has a
+// part has the event about that, its place, its type, and the members beside the text in the part and in the events about the text.
+var words = [...]struct{ word, prefix, event, text, partEvent, place, part, beside, logprobs string }{
+	reasoning: {
+		word: "reasoning", prefix: "rs_", event: "response.reasoning_summary_text.", text: "text",
+		partEvent: "response.reasoning_summary_part.", place: `,"summary_index":0`, part: `{"type":"summary_text"`,
+	},
+	message: {
+		word: "message", prefix: "msg_", event: "response.output_text.", text: "text", logprobs: `,"logprobs":[]`,
+		partEvent: "response.content_part.", place: `,"content_index":0`, part: `{"type":"output_text"`, beside: `,"annotations":[],"logprobs":[]`,
+	},
+	functionCall: {word: "function_call", prefix: "fc_", event: "response.function_call_arguments.", text: "arguments"},
+	customCall:   {word: "custom_tool_call", prefix: "ctc_", event: "response.custom_tool_call_input.", text: "input"},
 }
 
 // item is an item of the output, as far as it is known. Texts are raw.
@@ -63,22 +69,23 @@ func (o *output) appendID(dst []byte, it *item) []byte {
 func (o *output) appendItem(dst []byte, it *item, status string) []byte {
 	dst = o.appendID(append(dst, `{"id":`...), it)
 	dst = append(append(append(dst, `,"type":"`...), words[it.kind].word...), '"')
-	if it.kind == reasoning {
+	switch it.kind {
+	case reasoning:
 		dst = append(dst, `,"summary":[`...)
-		if status != inProgress {
-			dst = append(it.appendPart(dst), ']', '}')
-			return dst
-		}
-		return append(dst, "]}"...)
+	case message:
+		dst = append(append(append(dst, `,"status":"`...), status...), `","role":"assistant","content":[`...)
+	default:
+		return it.appendCall(dst, status)
 	}
+	if status != inProgress {
+		dst = it.appendPart(dst)
+	}
+	return append(dst, "]}"...)
+}
+
+// appendCall appends the members of a call to an item.
+func (it *item) appendCall(dst []byte, status string) []byte {
 	dst = append(append(append(dst, `,"status":"`...), status...), '"')
-	if it.kind == message {
-		dst = append(dst, `,"role":"assistant","content":[`...)
-		if status != inProgress {
-			dst = it.appendPart(dst)
-		}
-		return append(dst, "]}"...)
-	}
 	dst = rawjson.AppendText(dst, "call_id", it.id)
 	dst = rawjson.AppendText(dst, "name", it.name)
 	if it.space != nil {
@@ -89,17 +96,16 @@ func (o *output) appendItem(dst []byte, it *item, status string) []byte {
 
 // appendPart appends the part of a message or of a summary that has the text.
 func (it *item) appendPart(dst []byte) []byte {
-	if it.kind == reasoning {
-		return append(rawjson.AppendText(append(dst, `{"type":"summary_text"`...), "text", it.text), '}')
-	}
-	return append(rawjson.AppendText(append(dst, `{"type":"output_text"`...), "text", it.text), `,"annotations":[],"logprobs":[]}`...)
+	dst = rawjson.AppendText(append(dst, words[it.kind].part...), "text", it.text)
+	return append(append(dst, words[it.kind].beside...), '}')
 }
 
 // settle gives a call the client's names, once the service's name is known.
 func (o *output) settle(it *item) {
+	quoted := append(append([]byte{'"'}, it.name...), '"')
 	for i := range o.tools {
 		known := &o.tools[i]
-		if native := known.native.Name; string(rawjson.Inside(native)) != string(it.name) && !rawjson.IsWord(native, string(rawjson.Decoded(quoted(it.name)))) {
+		if !sameText(known.native.Name, quoted) {
 			continue
 		}
 		it.name = append(it.name[:0], rawjson.Inside(known.name)...)
@@ -109,23 +115,6 @@ func (o *output) settle(it *item) {
 		}
 		return
 	}
-}
-
-// quoted makes a raw value of a raw text.
-func quoted(text []byte) []byte { return append(append([]byte{'"'}, text...), '"') }
-
-// customInput is what a custom tool is called with: the one argument of the function that stands for it. Other arguments are taken
-// as they are.
-func customInput(arguments []byte) []byte {
-	decoded := rawjson.Decoded(quoted(arguments))
-	r := strictjson.NewReader(decoded)
-	if r.Skip(); !r.End() {
-		return arguments
-	}
-	if input := rawjson.Find(decoded, "input"); rawjson.IsString(input) {
-		return rawjson.Inside(input)
-	}
-	return arguments
 }
 
 // take takes all of an answer that is no stream.
@@ -177,17 +166,14 @@ func (o *output) callOf(index int) *item {
 	return nil
 }
 
-// complete makes what a call of a custom tool has of the whole arguments.
+// complete makes what a custom tool is called with of the whole arguments: the one of the function that stands for it. Others are taken as
+// they are.
 func (it *item) complete() {
-	if it.kind == customCall {
-		it.text = customInput(it.text)
+	if it.kind != customCall {
+		return
 	}
-}
-
-// logprobs is a member that the libraries need in the events of a message.
-func (it *item) logprobs() string {
-	if it.kind == message {
-		return `,"logprobs":[]`
+	called := conversation.Call{Arguments: it.text}
+	if input := rawjson.Find(called.Input(), "input"); rawjson.IsString(input) {
+		it.text = rawjson.Inside(input)
 	}
-	return ""
 }

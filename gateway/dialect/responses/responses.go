@@ -4,10 +4,10 @@ package responses
 
 import (
 	"cmp"
+	"strings"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
-	"sluice/policy/strictjson"
 )
 
 // Read translates the body of POST /v1/responses. Its errors are of type [*conversation.Refusal]. The result holds no part of the
@@ -39,32 +39,27 @@ type request struct {
 func (q *request) read(body []byte) error {
 	var stream, text, reasoning []byte
 	err := conversation.Members(body, conversation.Places{
-		{"model", &q.model},
-		{"instructions", &q.instructions},
-		{"input", &q.input},
-		{"stream", &stream},
-		{"tools", &q.toolList},
-		{"tool_choice", &q.choice},
-		{"max_output_tokens", &q.most},
-		{"temperature", &q.temperature},
-		{"top_p", &q.topP},
-		{"parallel_tool_calls", &q.parallel},
-		{"text", &text},
-		{"reasoning", &reasoning},
+		{"model", &q.model, 0},
+		{"instructions", &q.instructions, '"'},
+		{"input", &q.input, 0},
+		{"stream", &stream, 't'},
+		{"tools", &q.toolList, '['},
+		{"tool_choice", &q.choice, 0},
+		{"max_output_tokens", &q.most, 0},
+		{"temperature", &q.temperature, 0},
+		{"top_p", &q.topP, 0},
+		{"parallel_tool_calls", &q.parallel, 't'},
+		{"text", &text, 0},
+		{"reasoning", &reasoning, 0},
 	}, unsent)
 	if err != nil {
 		return err
 	}
-	if q.stream, err = conversation.Boolean("stream", stream); err != nil {
-		return err
-	}
-	if _, err = conversation.Boolean("parallel_tool_calls", q.parallel); err != nil {
-		return err
-	}
-	if err := cmp.Or(q.group("text", text), q.group("reasoning", reasoning)); err != nil {
-		return err
-	}
-	return q.check()
+	q.stream = string(stream) == "true"
+	formats := conversation.Places{{"format", &q.format, '{'}, {"verbosity", nil, 0}}
+	efforts := conversation.Places{{"effort", &q.effort, '"'}, {"summary", nil, 0}, {"generate_summary", nil, 0}}
+	return cmp.Or(conversation.Group("text", text, formats, conversation.Unsupported),
+		conversation.Group("reasoning", reasoning, efforts, conversation.Unsupported), q.check())
 }
 
 // unsent accepts a member that is sent nowhere, or refuses it.
@@ -74,10 +69,8 @@ func unsent(name, value []byte) error {
 		"safety_identifier", "stream_options":
 		return nil
 	case "truncation":
-		if rawjson.IsWord(value, "auto") || rawjson.IsWord(value, "disabled") {
-			return nil
-		}
-		return conversation.BadRequest("truncation", `truncation: "auto" or "disabled" is allowed.`)
+		_, err := conversation.Either("truncation", value, "auto", "disabled")
+		return err
 	case "background":
 		if string(value) == "false" {
 			return nil
@@ -86,48 +79,20 @@ func unsent(name, value []byte) error {
 	case "previous_response_id", "conversation", "prompt":
 		return conversation.BadRequest(string(name), "%s: nothing is kept here; send all turns in input.", name)
 	}
-	return conversation.BadRequest(string(conversation.Brief(name)), "%s is not supported.", conversation.Brief(name))
-}
-
-// group reads text and reasoning.
-func (q *request) group(group string, value []byte) error {
-	if value != nil && rawjson.Kind(value) != '{' {
-		return conversation.BadRequest(group, "%s: an object is needed.", group)
-	}
-	var seen strictjson.Once
-	r := rawjson.Object(value)
-	for seen.Next(&r) {
-		switch name := group + "." + string(conversation.Brief(r.Name)); name {
-		case "text.format":
-			q.format = r.Value()
-		case "reasoning.effort":
-			q.effort = r.Value()
-		case "text.verbosity", "reasoning.summary", "reasoning.generate_summary":
-		default:
-			return conversation.BadRequest(name, "%s is not supported.", name)
-		}
-	}
-	return conversation.Within(group, conversation.RefusedName(&seen, r.Name))
+	return conversation.Unsupported(name, value)
 }
 
 func (q *request) check() error {
 	if err := conversation.CheckModel(q.model); err != nil {
 		return err
 	}
-	switch kind := rawjson.Kind(q.input); {
-	case kind != '"' && kind != '[':
+	if kind := rawjson.Kind(q.input); kind != '"' && kind != '[' {
 		return conversation.BadRequest("input", "input: a text or an array of items is needed.")
-	case q.instructions != nil && !rawjson.IsString(q.instructions):
-		return conversation.BadRequest("instructions", "instructions: a text is needed.")
-	case q.effort != nil && !rawjson.IsString(q.effort):
-		return conversation.BadRequest("reasoning.effort", "reasoning.effort: a string is needed.")
-	case q.format != nil && rawjson.Kind(q.format) != '{':
-		return conversation.BadRequest("text.format", "text.format: an object is needed.")
 	}
 	if q.found = conversation.Survey(q.input, "input_image"); q.found.Turns > conversation.MostTurns {
 		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
 	}
-	if err := q.tools.read(q.toolList); err != nil {
+	if err := q.tools.read(q.toolList, nil); err != nil {
 		return err
 	}
 	return q.choose()
@@ -154,7 +119,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 
 func (q *request) writeTurns(d *conversation.Draft) error {
 	t := turns{draft: d, tools: &q.tools}
-	if q.instructions != nil {
+	if len(q.instructions) > 2 { // empty ones would only cost tokens
 		t.open("system")
 		d.Text(q.instructions, nil)
 	}
@@ -180,7 +145,7 @@ func (q *request) writeParameters(d *conversation.Draft) {
 		d.Parameter("tool_choice", q.choice)
 		d.Parameter("parallel_tool_calls", q.parallel)
 	}
-	d.Thinking(q.effort)
+	d.Thinking(q.effort != nil, conversation.Thinks(q.effort))
 }
 
 // appendFormat moves the members of a schema's format to where the service and chats have them.
@@ -210,6 +175,25 @@ func (q *request) echo(dst []byte) []byte {
 	dst = append(append(append(dst, `,"reasoning":{"effort":`...), or(q.effort, "null")...), `,"summary":null}`...)
 	dst = append(append(dst, `,"temperature":`...), or(q.temperature, "null")...)
 	dst = append(append(append(dst, `,"text":{"format":`...), or(q.format, `{"type":"text"}`)...), '}')
-	dst = append(append(dst, `,"tool_choice":`...), q.tools.chosen()...)
+	dst = append(append(dst, `,"tool_choice":`...), or(q.tools.forced, `"auto"`)...)
 	return append(append(dst, `,"top_p":`...), or(q.topP, "null")...)
+}
+
+var members = map[string]string{
+	"model": "model", "input.messages": "input", "parameters.incremental_output": "stream", "parameters.stream": "stream",
+	"parameters.max_completion_tokens": "max_output_tokens", "parameters.enable_thinking": "reasoning.effort",
+	"parameters.response_format": "text.format", "parameters.result_format": "",
+}
+
+// Param returns the member of a request that was translated to a field of the service's request, such as parameters.top_p. It is
+// empty if there is none, as for a header.
+func Param(field string) string {
+	name, rest := conversation.Param(field, members)
+	switch name {
+	case "input": // its items are not numbered as the service's turns are
+		return name
+	case "text.format":
+		return name + strings.Replace(rest, ".json_schema", "", 1)
+	}
+	return name + strings.Replace(rest, ".function.", ".", 1) // of a tool
 }

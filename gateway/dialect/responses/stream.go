@@ -13,8 +13,8 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 		return dst
 	}
 	if a.sequence == 0 {
-		dst = a.appendState(dst, "response.created", inProgress, nil, nil)
-		dst = a.appendState(dst, "response.in_progress", inProgress, nil, nil)
+		dst = a.appendState(dst, "created", inProgress, nil, nil)
+		dst = a.appendState(dst, inProgress, inProgress, nil, nil)
 	}
 	if len(news.Thinking) > 0 {
 		dst = a.say(dst, reasoning, news.Thinking)
@@ -37,12 +37,12 @@ func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
 		dst = a.end(dst, &a.items[i])
 	}
 	status := a.status()
-	return a.appendState(dst, "response."+status, status, nil, &usage)
+	return a.appendState(dst, status, status, nil, &usage)
 }
 
 // Fail implements [conversation.Dialect]. Items that have not ended stay so.
 func (a *Answer) Fail(dst []byte, refused *conversation.Refusal) []byte {
-	return a.appendState(dst, "response.failed", "failed", refused, nil)
+	return a.appendState(dst, "failed", "failed", refused, nil)
 }
 
 // say writes the next piece of what is thought or said.
@@ -92,11 +92,9 @@ func (a *Answer) endText(dst []byte) []byte {
 // begin writes the events with which an item begins.
 func (a *Answer) begin(dst []byte, it *item) []byte {
 	it.added = true
-	dst = a.event(dst, "response.output_item.added")
-	dst = strconv.AppendInt(append(dst, `,"output_index":`...), int64(it.number), 10)
 	whole := it.text
 	it.text = nil // it follows in pieces
-	dst = append(a.appendItem(append(dst, `,"item":`...), it, inProgress), "}\n\n"...)
+	dst = a.appendItemEvent(dst, it, "added", inProgress)
 	dst = a.appendPartEvent(dst, it, "added")
 	it.text = whole
 	return dst
@@ -113,57 +111,53 @@ func (a *Answer) end(dst []byte, it *item) []byte {
 	if it.complete(); it.kind == customCall {
 		dst = a.appendPiece(dst, it, it.text)
 	}
-	dst = a.place(a.event(dst, words[it.kind].done), it)
-	dst = append(rawjson.AppendText(dst, words[it.kind].text, it.text), it.logprobs()...)
+	dst = a.place(a.event(dst, words[it.kind].event, "done"), it)
+	dst = append(rawjson.AppendText(dst, words[it.kind].text, it.text), words[it.kind].logprobs...)
 	dst = a.appendPartEvent(append(dst, "}\n\n"...), it, "done")
-	dst = a.event(dst, "response.output_item.done")
-	dst = strconv.AppendInt(append(dst, `,"output_index":`...), int64(it.number), 10)
-	return append(a.appendItem(append(dst, `,"item":`...), it, a.itemStatus(it, a.status())), "}\n\n"...)
+	return a.appendItemEvent(dst, it, "done", a.itemStatus(it, a.status()))
+}
+
+// appendItemEvent writes that an item was added, or is done.
+func (a *Answer) appendItemEvent(dst []byte, it *item, what, status string) []byte {
+	dst = it.appendNumber(a.event(dst, "response.output_item.", what))
+	return append(a.appendItem(append(dst, `,"item":`...), it, status), "}\n\n"...)
+}
+
+func (it *item) appendNumber(dst []byte) []byte {
+	return strconv.AppendInt(append(dst, `,"output_index":`...), int64(it.number), 10)
 }
 
 // appendPiece writes a piece of an item's text.
 func (a *Answer) appendPiece(dst []byte, it *item, piece []byte) []byte {
-	dst = a.place(a.event(dst, words[it.kind].delta), it)
-	dst = append(rawjson.AppendText(dst, "delta", piece), it.logprobs()...)
+	dst = a.place(a.event(dst, words[it.kind].event, "delta"), it)
+	dst = append(rawjson.AppendText(dst, "delta", piece), words[it.kind].logprobs...)
 	return append(dst, "}\n\n"...)
 }
 
 // appendPartEvent writes that the one part of an item was added, or is done. Calls have none.
 func (a *Answer) appendPartEvent(dst []byte, it *item, what string) []byte {
-	switch it.kind {
-	case reasoning:
-		dst = a.event(dst, "response.reasoning_summary_part."+what)
-	case message:
-		dst = a.event(dst, "response.content_part."+what)
-	default:
+	if words[it.kind].partEvent == "" {
 		return dst
 	}
-	return append(it.appendPart(append(a.place(dst, it), `,"part":`...)), "}\n\n"...)
+	dst = a.place(a.event(dst, words[it.kind].partEvent, what), it)
+	return append(it.appendPart(append(dst, `,"part":`...)), "}\n\n"...)
 }
 
 // place appends the members that say which text an event is about.
 func (a *Answer) place(dst []byte, it *item) []byte {
 	dst = a.appendID(append(dst, `,"item_id":`...), it)
-	dst = strconv.AppendInt(append(dst, `,"output_index":`...), int64(it.number), 10)
-	switch it.kind {
-	case reasoning:
-		return append(dst, `,"summary_index":0`...)
-	case message:
-		return append(dst, `,"content_index":0`...)
-	}
-	return dst
+	return append(it.appendNumber(dst), words[it.kind].place...)
 }
 
 // appendState writes an event with the whole response.
 func (a *Answer) appendState(dst []byte, event, status string, refused *conversation.Refusal, usage *conversation.Usage) []byte {
-	dst = append(a.event(dst, event), `,"response":`...)
+	dst = append(a.event(dst, "response.", event), `,"response":`...)
 	return append(a.appendResponse(dst, status, refused, usage), "}\n\n"...)
 }
 
 // event begins an event.
-func (a *Answer) event(dst []byte, name string) []byte {
-	dst = append(append(dst, "event: "...), name...)
-	dst = append(append(append(dst, "\ndata: {\"type\":\""...), name...), `","sequence_number":`...)
+func (a *Answer) event(dst []byte, name, what string) []byte {
+	dst = append(conversation.Event(dst, name, what), `,"sequence_number":`...)
 	dst = strconv.AppendInt(dst, int64(a.sequence), 10)
 	a.sequence++
 	return dst

@@ -23,37 +23,27 @@ type tool struct {
 	custom          bool              // it takes one text
 }
 
-// read reads the list of tools. Those that the service lacks are left out; [request.choose] tells the client.
-func (t *tools) read(list []byte) error {
-	if list != nil && rawjson.Kind(list) != '[' {
-		return conversation.BadRequest("tools", "tools: an array of tools is needed.")
-	}
-	return t.readEach(list, nil)
-}
-
-// readEach reads the tools in a namespace, or those in none.
-func (t *tools) readEach(list, namespace []byte) error {
+// read reads the tools in a namespace, or those in none. Those that the service lacks are left out; [request.choose] tells the client.
+func (t *tools) read(list, namespace []byte) error {
 	return conversation.Each("tools", list, func(r *strictjson.Reader) error { return t.readTool(r, namespace) })
 }
 
 func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	it := tool{namespace: namespace}
 	var word, inner, format []byte
-	err := conversation.Fields(r, "A tool", conversation.Places{
-		{"type", &word},
-		{"name", &it.name},
-		{"description", &it.native.Description},
-		{"parameters", &it.native.Parameters},
-		{"strict", &it.native.Strict},
-		{"format", &format},
-		{"tools", &inner},
-	}, nil)
+	err := conversation.ReadTool(r, len(t.list)+t.left.Count, conversation.Places{
+		{"type", &word, 0},
+		{"name", &it.name, 0},
+		{"description", &it.native.Description, 0},
+		{"parameters", &it.native.Parameters, 0},
+		{"strict", &it.native.Strict, 0},
+		{"format", &format, 0},
+		{"tools", &inner, 0},
+	})
 	kind := rawjson.Decoded(word)
 	switch {
 	case err != nil:
 		return err
-	case len(t.list)+t.left.Count == conversation.MostTools:
-		return conversation.TooMany("")
 	case len(kind) == 0:
 		return conversation.BadRequest("type", "A tool must have a type.")
 	case string(kind) != "function" && string(kind) != "custom" && string(kind) != "namespace":
@@ -62,7 +52,7 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	case !rawjson.IsString(it.name):
 		return conversation.BadRequest("name", "A tool of the type %s must have a name.", kind)
 	case string(kind) == "namespace":
-		return t.readEach(inner, it.name)
+		return t.read(inner, it.name)
 	}
 	if it.custom = string(kind) == "custom"; it.custom {
 		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textAlone)
@@ -70,6 +60,34 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	it.native.Name = t.freeName(&it)
 	t.list = append(t.list, it)
 	return nil
+}
+
+// choose turns tool_choice into the service's, and warns of tools that were left out.
+func (q *request) choose() (err error) {
+	given := q.choice
+	q.warnings.Add(q.tools.left.Warning())
+	q.tools.forced = given
+	switch kind := rawjson.Text(rawjson.Find(given, "type"), ""); {
+	case given == nil, rawjson.IsWord(given, "auto"), rawjson.IsWord(given, "none"):
+		return nil
+	case rawjson.IsWord(given, "required"):
+		q.choice, err = conversation.Required(q.tools.natives(), conversation.Thinks(q.effort), &q.warnings)
+		return err
+	case kind == "function" || kind == "custom":
+		name, space := rawjson.Find(given, "name"), rawjson.Find(given, "namespace")
+		for i := range q.tools.list {
+			it := &q.tools.list[i]
+			if sameText(it.name, name) && (space == nil || sameText(it.namespace, space)) {
+				q.choice = conversation.ChosenFunction(it.native.Name)
+				return nil
+			}
+		}
+		return conversation.BadRequest("tool_choice", "tool_choice: no tool has the name %s.", conversation.Brief(name))
+	case rawjson.Kind(given) == '{' && kind != "":
+		return conversation.BadRequest("tool_choice", `tool_choice: the type %q cannot be forced; "auto", "none", "required", a function or a custom tool can.`,
+			conversation.Brief(kind))
+	}
+	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required", or an object with the type "function" or "custom" is allowed.`)
 }
 
 // freeName is the service's name of a tool: its own. Of two with the same name, the one in a namespace has that before it.
@@ -153,12 +171,4 @@ func (t *tools) renamed() (list []tool) {
 		}
 	}
 	return list
-}
-
-// chosen is what the answer says of tool_choice.
-func (t *tools) chosen() []byte {
-	if t.forced == nil {
-		return []byte(`"auto"`)
-	}
-	return t.forced
 }
