@@ -15,6 +15,7 @@ import (
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // Three replicas with 64 workers each pass a team's thresholds, while Redis is killed and started again from its last dump, or without one:
@@ -31,8 +32,8 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 				var f *Failover
 				f, client = server.replica()
 				events = outbox.New(client, event.DefaultBounds)
-				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) ([]int, []event.Target, bool) {
-					return []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
+				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) (*teams.Team, []int, []event.Target, bool) {
+					return team, []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 				}, f
 			}
 			var used atomic.Int64
