@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,10 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 				server.start()
 				turn()
 			})
+			names, err := client.HKeys(t.Context(), "sl1:{search}:"+outbox.FirstsEnd).Result()
+			if err != nil || !slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ":images:25") }) {
+				t.Errorf("the restarted Redis remembers %v as told, %v", names, err)
+			}
 			work(2300, turn)
 			all := map[string]int{}
 			for name := range told {

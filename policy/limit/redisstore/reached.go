@@ -54,7 +54,7 @@ func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 }
 
 // thresholds are those of an account's quotas as a whole, on the date that was last heard.
-func (r *Store) thresholds(account string, o *own) (all []thresholdArgs) {
+func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
 	if r.Events == nil || r.Alerts == nil {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	if known.epoch != 0 { // else what was charged is in the accounts that there are now
 		call.counts, holds, scopes = o.counts(), o.all(), o.scopes()
 		if len(call.counts) > 0 {
-			call.told = r.thresholds(team, o.own)
+			call.told = thresholds(r, team, o.own)
 		}
 		if len(call.counts)+len(holds) > 0 {
 			if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
