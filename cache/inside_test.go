@@ -3,6 +3,7 @@ package cache
 import (
 	"crypto/rand"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -122,4 +123,33 @@ func TestRefusedAttemptsAreForgottenByRedis(t *testing.T) {
 		t.Error(first, err)
 	}
 	lives("one that runs again after a wait", time.Hour)
+}
+
+// What is kept beside Redis takes no more memory than it is weighed.
+func TestClaimsTakeWhatTheyWeigh(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	kept, before := newLocalCache(), heap()
+	const most = 20_000
+	for range most {
+		text := func(about string) string { return about + "-" + rand.Text()[:12] } // memory of its own, as in a reply
+		claim := &Claim{
+			Team: "search", Task: text("task-of-the-service-with-a-long-id"), Key: text(""), Model: text("gen2.6"), Callback: text("jobs"), Body: make([]byte, 700), counts: new(counts), written: text(""),
+			Hold: Hold{ID: text("request-with-an-id"), Endpoint: text("image"), Tag: text("tag"), Key: text(""), Size: text("1280*1280"), Whole: make([]byte, 300)}, Fetched: time.Now(),
+		}
+		claim.Answer = Answer{Task: text("task-of-the-service-with-a-long-id"), Status: Status(text("SUCC"))}
+		kept.merge(claim)
+	}
+	kept.claims.CleanUp()
+	took, weighs := int64(heap())-int64(before), int64(kept.claims.WeightedSize())
+	t.Logf("%d bytes a claim, weighed %d", took/most, weighs/most)
+	if n := kept.claims.EstimatedSize(); n != most || took > weighs || took < weighs/2 {
+		t.Errorf("%d claims take %d bytes and are weighed %d", n, took, weighs)
+	}
+	runtime.KeepAlive(kept)
 }

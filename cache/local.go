@@ -2,13 +2,17 @@ package cache
 
 import "github.com/maypok86/otter/v2"
 
-// localBytes bounds the claims that this process keeps beside Redis.
-const localBytes = 64 << 20
+const (
+	// localBytes bounds the claims that this process keeps beside Redis.
+	localBytes = 64 << 20
+	// claimBytes is what a claim takes beside its answer, as measured.
+	claimBytes = 1400
+)
 
 // owned names a claim. The team is part of it, so that another team's look-up cannot find it.
 type owned struct{ team, task string }
 
-// localCache keeps the claims that this process used last, weighed by the bytes of their answers.
+// localCache keeps the claims that this process used last.
 type localCache struct {
 	claims *otter.Cache[owned, *Claim]
 }
@@ -16,7 +20,7 @@ type localCache struct {
 func newLocalCache() *localCache {
 	return &localCache{otter.Must(&otter.Options[owned, *Claim]{
 		MaximumWeight: localBytes,
-		Weigher:       func(_ owned, c *Claim) uint32 { return uint32(min(len(c.Body)+512, 1<<30)) },
+		Weigher:       func(_ owned, c *Claim) uint32 { return uint32(min(len(c.Body)+claimBytes, 1<<30)) },
 	})}
 }
 

@@ -17,7 +17,8 @@ type redisClaims struct {
 	pending *pendingWrites
 	agenda  *redisAgenda
 	losses  *losses
-	restore []*Claim // that Redis lost; only Maintain uses it
+	restore []*Claim  // that Redis lost; only Maintain uses it, and what follows
+	forgot  time.Time // when forget last looked
 }
 
 // errIncomplete is why an unknown task is not denied yet.

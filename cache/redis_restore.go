@@ -25,13 +25,36 @@ const (
 	restoreDue = repeatTime
 )
 
-// Maintain retries failed writes, and restores what Redis lost and this process knows. One goroutine calls it every second. Its
-// error is news: what Redis lost, and which writes were dropped.
+const (
+	// endKept is how long a process keeps a task's end, to restore it: longer than the five minutes by which a usual dump of a Redis in use
+	// is old.
+	endKept     = 10 * time.Minute
+	forgetEvery = time.Minute
+)
+
+// Maintain retries failed writes, restores what Redis lost and this process knows, and drops what need not be known here. One goroutine
+// calls it every second. Its error is news: what Redis lost, and which writes were dropped.
 func (c *redisClaims) Maintain(ctx context.Context) error {
 	news := c.look(ctx)
 	err := c.pending.flush(ctx)
 	c.restoreSome(ctx)
+	c.forget()
 	return errors.Join(news, err)
+}
+
+// forget drops the tasks that ended some time ago and those that the service has forgotten, unless Redis may not have them.
+func (c *redisClaims) forget() {
+	now := c.Now()
+	if now.Sub(c.forgot) < forgetEvery || len(c.restore) > 0 {
+		return
+	}
+	c.forgot = now
+	for name, claim := range c.local.claims.All() {
+		over := now.Sub(claim.Created) > c.kept(claim) || claim.Final() && now.Sub(claim.Fetched) > endKept
+		if over && claim.written != "" && !c.losses.incomplete(claim.Team) {
+			c.local.claims.Invalidate(name)
+		}
+	}
 }
 
 // look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams of
@@ -88,6 +111,9 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 			return
 		}
 		c.restore = c.restore[len(some):]
+	}
+	if len(c.restore) == 0 {
+		c.restore = nil // or its memory would keep what the writes have replaced
 	}
 }
 

@@ -254,3 +254,40 @@ func TestALossIsNoticedUnderLoad(t *testing.T) {
 		})
 	}
 }
+
+// A task that has ended leaves the process ten minutes later, as does one that the service has forgotten, but not while Redis is away or may
+// have lost it. One that runs stays.
+func TestEndedTasksLeaveTheProcess(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
+		r := open()
+		here := func(want bool, tasks ...string) {
+			t.Helper()
+			for _, task := range tasks {
+				if known, _ := r.redis.Here("search", task); known != want {
+					t.Errorf("%s is known here: %v", task, known)
+				}
+			}
+		}
+		after := func(d time.Duration) { r.behind.Store(-int64(d)) }
+		r.put("search", "runs", "ended")
+		r.end("ended")
+		r.maintain("")
+		after(9 * time.Minute)
+		r.maintain("")
+		here(true, "runs", "ended")
+		r.away.Store(true)
+		after(11 * time.Minute)
+		r.maintain("")
+		here(true, "ended")
+		r.away.Store(false)
+		after(13 * time.Minute)
+		r.maintain("")
+		here(false, "ended")
+		here(true, "runs")
+		r.knows("ended", cache.Succeeded)
+		here(true, "ended")
+		after(3 * time.Hour)
+		r.maintain("")
+		here(false, "runs", "ended")
+	})
+}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,13 +38,16 @@ func TestABackupOfRedisIsRestored(t *testing.T) {
 		return texts
 	}
 	before := all()
-	backup := exec.Command("redis-cli", "-u", server.url(), "--rdb", "-")
-	var said bytes.Buffer
-	backup.Stderr = &said
-	text, err := backup.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said.String())
+	server.do("CONFIG", "SET", "requirepass", "secret")
+	copying := regexp.MustCompile(`(?m)^REDISCLI_AUTH=.* redis-cli -h redis.example --rdb - > backup.rdb$`).FindString(page)
+	backup := exec.Command("sh", "-c", strings.Replace(copying, "redis.example", strings.Replace(server.address(), ":", " -p ", 1), 1))
+	backup.Dir = t.TempDir()
+	must(t, os.WriteFile(filepath.Join(backup.Dir, "redis-url"), []byte("redis://:secret@redis.example:6379\n"), 0o600))
+	if said, err := backup.CombinedOutput(); copying == "" || err != nil {
+		t.Fatalf("%q: %v: %s", copying, err, said)
 	}
+	text, err := os.ReadFile(filepath.Join(backup.Dir, "backup.rdb"))
+	must(t, err)
 	server.kill()
 	must(t, os.RemoveAll(filepath.Join(server.dir, "appendonlydir")))
 	must(t, os.WriteFile(filepath.Join(server.dir, "dump.rdb"), text, 0o600))

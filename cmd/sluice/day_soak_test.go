@@ -18,8 +18,9 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// What the soak of a day's memory has: as many requests a second, and in all as many tasks and values of a tag.
-const daysTeams, daysRate, daysTasks, daysTags = 24, 300, 10_000, 2000
+// What the soak of a day's memory has: teams, requests a second unless SOAK_RATE says another number, tasks in the whole of it, and values of
+// a tag. A shorter soak has its part of the tasks.
+const daysTeams, daysRate, daysTasks, daysTags, daysLength = 24, 300, 10_000, 2000, 2 * time.Hour
 
 // soakLength is how long a soak takes: SOAK, or what is usual.
 func soakLength(t *testing.T, usual time.Duration) time.Duration {
@@ -36,6 +37,7 @@ func soakLength(t *testing.T, usual time.Duration) time.Duration {
 type daySoak struct {
 	*moneySoak
 	length  time.Duration
+	rate    float64 // requests a second
 	begins  time.Time
 	storm   atomic.Bool // every second request is of a team that has too few
 	skipped atomic.Int64
@@ -53,7 +55,12 @@ func dayKey(n int) string { return fmt.Sprintf("key-of-team-%02d", n) }
 
 func newDaySoak(t *testing.T, length time.Duration) *daySoak {
 	t.Helper()
-	s := &daySoak{length: length, seen: map[string]int{}}
+	s := &daySoak{length: length, rate: daysRate, seen: map[string]int{}}
+	if text := os.Getenv("SOAK_RATE"); text != "" {
+		var err error
+		s.rate, err = strconv.ParseFloat(text, 64)
+		must(t, err)
+	}
 	var lines strings.Builder
 	var names []string
 	for n := range daysTeams {
@@ -69,7 +76,7 @@ func newDaySoak(t *testing.T, length time.Duration) *daySoak {
 		}
 	}
 	s.moneySoak = prepareSoak(t, simulator.Config{KeepRequests: -1}, lines.String())
-	s.teams = names
+	s.teams, s.environ = names, append(s.environ, "SLUICE_ADMIN_PPROF=true") // for who asks what grew
 	s.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
 	s.server.kill()
 	s.server.args = append(s.server.args, "--appendonly", "yes")
@@ -97,9 +104,9 @@ func (s *daySoak) load() {
 			}
 		})
 	}
-	ofTasks := daysTasks / (daysRate * s.length.Seconds())
+	ofTasks := daysTasks / (s.rate * daysLength.Seconds())
 	for n := 0; ; n++ {
-		at := s.begins.Add(time.Duration(n) * time.Second / daysRate)
+		at := s.begins.Add(time.Duration(float64(n) / s.rate * float64(time.Second)))
 		if at.Sub(s.begins) > s.length {
 			break
 		}
@@ -240,7 +247,7 @@ func TestMemoryOverADay(t *testing.T) {
 	if !isLong() {
 		t.Skip("LONG=1 takes two hours, or as long as SOAK says")
 	}
-	s := newDaySoak(t, soakLength(t, 2*time.Hour))
+	s := newDaySoak(t, soakLength(t, daysLength))
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	s.begins = time.Now()
@@ -251,7 +258,7 @@ func TestMemoryOverADay(t *testing.T) {
 	close(done)
 	running.Wait()
 	s.service.SetFault()
-	s.Logf("%v: %d requests of %d, %d not sent in time, %d without an answer; %v", s.length, s.sent.Load(), int(daysRate*s.length.Seconds()), s.skipped.Load(), s.lost.Load(), s.seen)
+	s.Logf("%v: %d requests of %d, %d not sent in time, %d without an answer; %v", s.length, s.sent.Load(), int(s.rate*s.length.Seconds()), s.skipped.Load(), s.lost.Load(), s.seen)
 	s.Logf("Redis: %s", regexp.MustCompile(`used_memory_human:\S+`).FindString(fmt.Sprint(s.server.do("INFO", "memory"))))
 	s.flat("RSS", 1.05, 0)
 	s.flat("heap's goal", 1.1, 0)

@@ -26,28 +26,31 @@ type EventsOutbox interface {
 // AlertsOf are those of the teams file in force: alert of a team for its quotas and those inside it, alert of the house for its own and for
 // those of the accounts at the service, which only operators are told. known is [feed.Feed.Known].
 func AlertsOf(force func() *teams.File, to event.Routes, known func() bool) limit.Alerts {
-	return func(account string) (percent []int, targets []event.Target, whole bool) {
+	return func(account string) (of *teams.Team, percent []int, targets []event.Target, whole bool) {
 		file, owner := force(), account
 		if file == nil {
-			return nil, nil, false
+			return nil, nil, nil, false
 		}
-		if team := file.Team(account); team != nil {
-			percent = team.Alert
+		if of = file.Team(account); of != nil {
+			percent = of.Alert
 		} else if file.House != nil && teams.IsOutside(account) {
 			percent, owner = file.House.Alert, event.Operators
+			if account == teams.HouseID {
+				of = file.House.Account
+			}
 		}
 		if len(percent) == 0 || to == nil {
-			return nil, nil, false
+			return nil, nil, nil, false
 		}
 		targets = to(owner, event.QuotaReached, "")
-		return percent, targets, len(targets) > 0 || known()
+		return of, percent, targets, len(targets) > 0 || known()
 	}
 }
 
 // tell tells of each per cent of a quota that is used without a charge that passed it: its limit was lowered or raised, its alert or the
 // hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that follow.
 func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Report) {
-	percent, to, whole := w.alerts(account.ID)
+	_, percent, to, whole := w.alerts(account.ID)
 	if to == nil || !whole {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sluice/gateway/quotas"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
@@ -111,6 +113,91 @@ func TestAReachedQuotaOutlivesTheOutboxsMemory(t *testing.T) {
 	}
 }
 
+// replica begins a replica over Redis that has all told.
+func replica(t *testing.T, client redis.UniversalClient, clock *limittest.Clock, events *outbox.Outbox, force func() *teams.File) (*failover.Failover, *quotas.Watch) {
+	t.Helper()
+	to := func(owner string, of event.Type, _ string) []event.Target {
+		return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
+	}
+	store := redisstore.New(client)
+	store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(force, to, known)
+	accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
+	t.Cleanup(func() { _ = accounts.Close(context.Background()) })
+	return accounts, quotas.New(quotas.Deps{Teams: force, Accounts: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// allTold are the thresholds that were told, in order.
+func allTold(t *testing.T, events *outbox.Outbox) string {
+	t.Helper()
+	var all []string
+	for _, owner := range []string{"search", teams.HouseID} {
+		list, _, err := events.After(t.Context(), event.ID{Owner: owner}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			_, rest, _ := strings.Cut(string(e.Data), `"threshold":`)
+			percent, _, _ := strings.Cut(rest, ",")
+			all = append(all, owner+" "+percent)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// Redis loses its memory right after thresholds were told, a replica restores what was used, and another begins: neither tells them again, and
+// what is passed later is told.
+func TestAReachedQuotaOutlivesRedissMemory(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	file, err := teams.Parse([]byte("house: {quotas: {images: {day: 10}}, alert: [50, 90]}\nteams: [{id: search, quotas: {images: {day: 10, month: 20}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	team, force := file.Team("search"), func() *teams.File { return file }
+	team.Alert = []int{50, 90}
+	events := outbox.New(client, event.DefaultBounds)
+	events.Clock = clock.Micros
+	first, looks := replica(t, client, clock, events, force)
+	use := func(id string, images int64) {
+		t.Helper()
+		v, err := first.Admit(t.Context(), &limit.Hold{ID: id, Team: team, Outside: limit.OutsideFor(file, ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: images}})
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		if _, err := first.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{limit.Images: images}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(want string) {
+		t.Helper()
+		if got := allTold(t, events); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	_ = first.Maintain(t.Context())
+	use("a", 6)
+	told("@house 50, search 50")
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	second, looksToo := replica(t, client, clock, events, force)
+	for range 12 {
+		_ = second.Maintain(t.Context())
+		looksToo.Round(t.Context())
+		_ = first.Maintain(t.Context())
+		looks.Round(t.Context())
+		clock.Move(time.Second)
+	}
+	if report, err := second.Look(t.Context(), team); err != nil || report.Limits[0].Used != 6 {
+		t.Fatal(report, err)
+	}
+	told("")
+	use("b", 3)
+	told("@house 90, search 90")
+	use("c", 1)
+	told("@house 90, search 50, search 90") // 10 of the month's 20
+}
+
 // Three replicas with 64 workers each cross a team's and the house's thresholds while each looks: each is told once, in the next period
 // again, and again once the quota was raised above what is used; without a charge once the quota is lowered below that. What is only held is
 // not told.
@@ -126,19 +213,12 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 	}
 	var file atomic.Pointer[teams.File]
 	file.Store(parse(1000))
-	to := func(owner string, of event.Type, _ string) []event.Target {
-		return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
-	}
 	var watches [3]*quotas.Watch
 	var accounts [3]*failover.Failover
 	events := outbox.New(client, event.DefaultBounds)
 	events.Clock = clock.Micros
 	for i := range watches {
-		store := redisstore.New(client)
-		store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(file.Load, to, known)
-		accounts[i] = failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
-		t.Cleanup(func() { _ = accounts[i].Close(context.Background()) })
-		watches[i] = quotas.New(quotas.Deps{Teams: file.Load, Accounts: accounts[i], Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+		accounts[i], watches[i] = replica(t, client, clock, events, file.Load)
 	}
 	var used atomic.Int64
 	cross := func(each int) {
@@ -185,20 +265,7 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 	}
 	told := func(want string) {
 		t.Helper()
-		var all []string
-		for _, owner := range []string{"search", teams.HouseID} {
-			list, _, err := events.After(t.Context(), event.ID{Owner: owner}, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range list {
-				_, rest, _ := strings.Cut(string(e.Data), `"threshold":`)
-				percent, _, _ := strings.Cut(rest, ",")
-				all = append(all, owner+" "+percent)
-			}
-		}
-		slices.Sort(all)
-		if got := strings.Join(all, ", "); got != want {
+		if got := allTold(t, events); got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}
 	}

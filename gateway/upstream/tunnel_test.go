@@ -267,27 +267,3 @@ func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// BenchmarkTunnel is a request on a kept connection, directly and through a proxy: TLS ends at the service in both.
-func BenchmarkTunnel(b *testing.B) {
-	service := httptest.NewTLSServer(serve([]byte("served")))
-	b.Cleanup(service.Close)
-	proxy := upstreamtest.NewProxy(b, service.Listener.Addr().String(), false)
-	tunnel := tunnelBy(b, proxy.URL, "", service.Certificate())
-	for about, client := range map[string]*Client{"direct": through(b, service.URL, nil, tunnel.roots), "proxy": through(b, "https://example.com", tunnel, tunnel.roots)} {
-		address := service.URL
-		if about == "proxy" {
-			address = "https://example.com"
-		}
-		b.Run(about, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := ask(b, client, address+"/a"); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	if n := proxy.Asked.Load(); n > 1 {
-		b.Errorf("the proxy was asked %d times", n)
-	}
-}

@@ -10,17 +10,17 @@ import (
 	"sluice/policy/unit"
 )
 
-// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. No
-// targets: nothing is told. whole: a charge also tells of the account's own quotas. It is false while this process does not know who
-// listens: then a later look tells, because what a charge tells is remembered as told.
-type Alerts func(account string) (percent []int, to []event.Target, whole bool)
+// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. of is
+// the account as it is in force, nil: unknown. No targets: nothing is told. whole: a charge also tells of the account's own quotas. It is
+// false while this process does not know who listens: then a later look tells, because what a charge tells is remembered as told.
+type Alerts func(account string) (of *teams.Team, percent []int, to []event.Target, whole bool)
 
 // For returns the thresholds that charges of one account may pass, and whom that is told.
 func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to []event.Target) {
 	if a == nil {
 		return nil, nil
 	}
-	percent, to, whole := a(account)
+	_, percent, to, whole := a(account)
 	if len(percent) == 0 || to == nil {
 		return nil, nil
 	}

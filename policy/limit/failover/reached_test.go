@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // Three replicas with 64 workers each pass a team's thresholds, while Redis is killed and started again from its last dump, or without one:
@@ -31,8 +33,8 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 				var f *Failover
 				f, client = server.replica()
 				events = outbox.New(client, event.DefaultBounds)
-				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) ([]int, []event.Target, bool) {
-					return []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
+				f.Store.Events, f.Store.Alerts, replicas[i] = events, func(string) (*teams.Team, []int, []event.Target, bool) {
+					return team, []int{25, 50, 75}, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 				}, f
 			}
 			var used atomic.Int64
@@ -98,6 +100,10 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 				server.start()
 				turn()
 			})
+			names, err := client.HKeys(t.Context(), "sl1:{search}:"+outbox.FirstsEnd).Result()
+			if err != nil || !slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ":images:25") }) {
+				t.Errorf("the restarted Redis remembers %v as told, %v", names, err)
+			}
 			work(2300, turn)
 			all := map[string]int{}
 			for name := range told {

@@ -9,6 +9,7 @@ import (
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // BenchmarkSettle settles tasks by settle.lua, which looks at each: as it is without events, without its library for events, with an event for
@@ -30,8 +31,8 @@ func BenchmarkSettle(b *testing.B) {
 			client, team := limittest.RealRedis(b), limittest.Team(b, "quotas: {images: {day: 1000000}}")
 			store := New(client)
 			store.Events = outbox.New(client, event.DefaultBounds)
-			store.Alerts = func(string) ([]int, []event.Target, bool) {
-				return tt.alert, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
+			store.Alerts = func(string) (*teams.Team, []int, []event.Target, bool) {
+				return nil, tt.alert, []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 			}
 			settleScript = tt.script
 			defer func() { settleScript = whole }()

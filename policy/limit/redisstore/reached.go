@@ -53,6 +53,22 @@ func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 	return args, draft
 }
 
+// thresholds are those of an account's quotas as a whole, on the date that was last heard.
+func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
+	if r.Events == nil || r.Alerts == nil {
+		return nil
+	}
+	o.mu.Lock()
+	held := &limit.Held{Team: account, Day: o.date.Day, Month: o.date.Month}
+	o.mu.Unlock()
+	of, _, _, _ := r.Alerts(account)
+	list, _ := r.Alerts.For(account, &limit.Charge{Held: held, Team: of})
+	for i := range list {
+		all = append(all, thresholdArgsOf(&list[i]))
+	}
+	return all
+}
+
 func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
 	a := thresholdArgs{
 		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit, Digits: t.Money.Behind(t.Unit()),

@@ -18,8 +18,8 @@ import (
 // telling gives a form an outbox, and has the per cent of quotas told that alerts have by account.
 func (f *form) telling(alerts map[string][]int) event.Outbox {
 	of := f.withEvents()
-	to := func(account string) ([]int, []event.Target, bool) {
-		return alerts[account], []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
+	to := func(account string) (*teams.Team, []int, []event.Target, bool) {
+		return nil, alerts[account], []event.Target{{Address: event.Address{Owner: "search", Hook: "jobs"}}}, true
 	}
 	if f.memory != nil {
 		f.memory.Alerts = to
@@ -168,7 +168,9 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 	bothForms(t, func(f *form) {
 		ops := event.Address{Owner: event.Operators, Hook: "ops"}
 		events := f.withEvents()
-		to := func(string) ([]int, []event.Target, bool) { return []int{50}, []event.Target{{Address: ops}}, true }
+		to := func(string) (*teams.Team, []int, []event.Target, bool) {
+			return nil, []int{50}, []event.Target{{Address: ops}}, true
+		}
 		house := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 10}}}
 		if f.memory != nil {
 			f.memory.Alerts = to

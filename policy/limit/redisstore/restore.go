@@ -69,6 +69,9 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	var scopes []scopeUse
 	if known.epoch != 0 { // else what was charged is in the accounts that there are now
 		call.counts, holds, scopes = o.counts(), o.all(), o.scopes()
+		if len(call.counts) > 0 {
+			call.told = thresholds(r, team, o.own)
+		}
 		if len(call.counts)+len(holds) > 0 {
 			if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
 				return err
@@ -100,7 +103,7 @@ func (n *restoration) make(ctx context.Context, r *Store, team string, holds []o
 			return s, err
 		}
 		holds, scopes = holds[some:], scopes[uses:]
-		n.counts, n.rows, n.number, n.wentBack = nil, nil, 0, false
+		n.counts, n.told, n.rows, n.number, n.wentBack = nil, nil, nil, 0, false
 	}
 	return s, nil
 }
@@ -111,7 +114,8 @@ type restoration struct {
 	wentBack bool // Redis's memory is not what this process knew
 	known    version
 	counts   []count
-	number   int64 // of the call, for rows
+	told     []thresholdArgs // of what the counts reach
+	number   int64           // of the call, for rows
 	rows     []SetAside
 	holds    []ownHold
 	scopes   []scopeUse
@@ -132,17 +136,18 @@ func (m *Loss) mayBeLost() int {
 // restoreArgs are the arguments of restore.lua.
 type restoreArgs struct {
 	knownArgs
-	WentBack bool        `json:"went_back"`
-	Loss     int         `json:"loss"`
-	Replica  string      `json:"replica"`
-	Alive    int64       `json:"alive"`
-	Call     int64       `json:"call"`
-	Last     bool        `json:"last"`
-	Lease    int64       `json:"lease"`
-	Used     []usedArgs  `json:"used"`
-	Scopes   []scopeArgs `json:"scopes"`
-	Rows     []asideArgs `json:"rows"`
-	Holds    []holdArgs  `json:"holds"`
+	WentBack bool            `json:"went_back"`
+	Loss     int             `json:"loss"`
+	Replica  string          `json:"replica"`
+	Alive    int64           `json:"alive"`
+	Call     int64           `json:"call"`
+	Last     bool            `json:"last"`
+	Lease    int64           `json:"lease"`
+	Used     []usedArgs      `json:"used"`
+	Told     []thresholdArgs `json:"told"`
+	Scopes   []scopeArgs     `json:"scopes"`
+	Rows     []asideArgs     `json:"rows"`
+	Holds    []holdArgs      `json:"holds"`
 }
 
 type usedArgs struct {
@@ -161,7 +166,7 @@ type scopeArgs struct {
 func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (standing, error) {
 	args := restoreArgs{
 		knownArgs: n.known.args(), WentBack: n.wentBack, Loss: n.mayBeLost(), Replica: r.Peer.ID, Alive: 1, Call: n.number, Last: n.last,
-		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Scopes: []scopeArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
+		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Told: append([]thresholdArgs{}, n.told...), Scopes: []scopeArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
 	}
 	if r.Peer.Alive != nil {
 		args.Alive = r.Peer.Alive()

@@ -9,13 +9,6 @@
 --   limit, head, tail, digits   the quota, the data before the per cent and at the end, and the digits behind the point
 -- It returns a function to be called when all is changed, which returns how many events it wrote, and how many others those displaced.
 
--- remembered is for how long, in s: 62 days as by the outbox, or of a scope inside the team, whose names clients can invent, until its day or
--- month is over.
-local function remembered(q)
-  if q.field then return 5356800 end
-  return #q.period == 8 and 172800 or 2851200
-end
-
 function reached(R, now)
   local call, quotas = redis.call, {}
   local day, month = periods(now)
@@ -64,16 +57,10 @@ function reached(R, now)
     for _, q in ipairs(quotas) do
       local is = used(q)
       for i = 1, #q.at, 2 do
-        if q.before < q.at[i + 1] and is >= q.at[i + 1] then
-          local percent = string.format('%d', q.at[i])
-          local known = call('HGET', TEAM .. q.memory, q.name .. percent)
-          if not known or tonumber(known) < q.limit then -- else it was told, and what was used has become less since
-            call('HSET', TEAM .. q.memory, q.name .. percent, string.format('%d', q.limit))
-            call('EXPIRE', TEAM .. q.memory, remembered(q))
-            local data = q.head .. percent .. ',"used":' .. decimal(is, q.digits) .. ',"left":' .. decimal(math.max(q.limit - is, 0), q.digits) .. q.tail
-            local _, others = write_event({type = R.type, data = data, to = R.to, keep = R.keep, most = R.most}, now)
-            told, displaced = told + 1, displaced + others
-          end
+        if q.before < q.at[i + 1] and is >= q.at[i + 1] and remember(q, q.at[i]) then
+          local data = q.head .. string.format('%d', q.at[i]) .. ',"used":' .. decimal(is, q.digits) .. ',"left":' .. decimal(math.max(q.limit - is, 0), q.digits) .. q.tail
+          local _, others = write_event({type = R.type, data = data, to = R.to, keep = R.keep, most = R.most}, now)
+          told, displaced = told + 1, displaced + others
         end
       end
     end

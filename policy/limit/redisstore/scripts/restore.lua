@@ -7,10 +7,12 @@
 --
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
+-- A per cent of a quota that the restored use reaches counts as told: the charge that passed it has told it, or a look.
+--
 -- epoch and seq known  went_back if the caller knows that Redis did  loss, if the team has no accounts: 0 it is new, 1 they were lost,
 -- 2 they were lost if none of its keys is left  replica, may be empty  alive is how many replicas are alive  call is its number  last of
 -- the calls that restore  lease of allowances  used: name is a field without :used, n was used  scopes inside the team:
--- kind, day, name, used of each unit
+-- kind, day, name, used of each unit  told: quotas as in reached.lua
 -- rows of allowances: day, keep is to be set aside  holds: id, due is when its lease ends, text; of a settled one 0, and -1 if no
 -- replica will restore it
 -- Returns the team's state.
@@ -32,7 +34,8 @@ local function count_scopes(key, day)
 end
 
 local now, known, replica = clock(), A.epoch, A.replica
-redis.call('ZCARD', TEAM .. 'open') -- a key of the wrong type fails here, before anything is written
+redis.call('ZCARD', TEAM .. 'open')
+redis.call('HLEN', TEAM .. 'firsts') -- a key of the wrong type fails here, before anything is written
 local epoch = tonumber(redis.call('HGET', QUOTA, 'epoch') or nil)
 local lost = epoch and epoch < known or not epoch and (known ~= 0 or A.loss == 1 or A.loss == 2 and redis.call('EXISTS', QUOTA) == 0)
 if epoch and epoch == known then
@@ -91,6 +94,12 @@ for _, c in ipairs(A.used) do
   local period = string.match(c.name, '^%d+')
   local month = string.sub(period, 1, 6)
   months[month] = math.max(months[month] or 0, #period == 8 and tonumber(period) or 0)
+end
+for _, q in ipairs(A.told) do
+  local n = tonumber(redis.call('HGET', QUOTA, q.field) or 0)
+  for i = 1, #q.at, 2 do
+    if n >= q.at[i + 1] then remember(q, q.at[i]) end
+  end
 end
 for _, s in ipairs(A.scopes) do raise_scope(s.kind, s.day, s.name, s.used) end
 for day in pairs(late) do note_late(day) end
