@@ -107,7 +107,7 @@ func (p consoleParts) registry() *console.Registry {
 // figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
-		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings,
+		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
 			for _, check := range p.checks {
@@ -119,7 +119,7 @@ func (p consoleParts) figures() *figures.Figures {
 		},
 	}
 	if p.kept.redis != nil {
-		deps.Days, deps.House = figures.NewRedisSums(p.kept.redis), p.kept.ledger
+		deps.Days = figures.NewRedisSums(p.kept.redis)
 	}
 	return figures.New(deps)
 }
