@@ -192,9 +192,15 @@ func (p consoleParts) address() string {
 	return "http://" + p.listener.Addr().String()
 }
 
+// say writes where the console is.
+func (c *consoleServer) say() {
+	if c != nil {
+		c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
+	}
+}
+
 // run serves until ctx ends, and then lets requests end. A console that fails does not end the gateway.
 func (c *consoleServer) run(ctx context.Context) {
-	c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
