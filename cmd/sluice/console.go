@@ -73,7 +73,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
-			Gateway:  p.publicAddress,
+			Gateway: p.publicAddress, Settled: p.directory.watch.settled,
 			Defaults: func() *teams.Team { return p.force.file.Load().Defaults() },
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
