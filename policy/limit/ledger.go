@@ -177,10 +177,10 @@ func accountsOf(m *Memory, ids []string) map[string]*account {
 func (a *account) addRows(rows []Row, team string, day int, by ScopeKind) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.addRowsLocked(rows, team, day, by)
+	return addRowsLocked(a, rows, team, day, by)
 }
 
-func (a *account) addRowsLocked(rows []Row, team string, day int, by ScopeKind) []Row {
+func addRowsLocked(a *account, rows []Row, team string, day int, by ScopeKind) []Row {
 	if by != ScopeTeam && by != ScopeAccount {
 		for name, in := range a.books[by][0][day] {
 			if name != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
@@ -209,7 +209,7 @@ func (h House) Days(_ context.Context, by ScopeKind, days []int) (map[int]DayRow
 	list := make(map[int]DayRows, len(days))
 	for id, a := range accountsOf(h.Memory, nil) {
 		for _, day := range days {
-			if rows, changes := a.listed(id, day, by); len(rows) > 0 {
+			if rows, changes := listedRows(a, id, day, by); len(rows) > 0 {
 				of := list[day]
 				list[day] = DayRows{append(of.Teams, rows), of.State + changes}
 			}
@@ -218,8 +218,8 @@ func (h House) Days(_ context.Context, by ScopeKind, days []int) (map[int]DayRow
 	return list, nil
 }
 
-// listed returns the rows of a day, the same ones until they change, and how often they have changed.
-func (a *account) listed(team string, day int, by ScopeKind) (rows []Row, changes uint64) {
+// listedRows returns the rows of a day, the same ones until they change, and how often they have changed.
+func listedRows(a *account, team string, day int, by ScopeKind) (rows []Row, changes uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	on := a.ledger[day]
@@ -227,10 +227,10 @@ func (a *account) listed(team string, day int, by ScopeKind) (rows []Row, change
 		return nil, 0
 	}
 	if by != ScopeTeam {
-		return a.addRowsLocked(nil, team, day, by), on.changes
+		return addRowsLocked(a, nil, team, day, by), on.changes
 	}
 	if on.listed == nil {
-		on.listed = a.addRowsLocked(nil, team, day, by)
+		on.listed = addRowsLocked(a, nil, team, day, by)
 	}
 	return on.listed, on.changes
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -89,6 +90,9 @@ func part(name string) string {
 	}
 	return string(text)
 }
+
+// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
+const remembered = 15 * time.Minute
 
 // tables gives the scripts the table of units, the pattern of a text of amounts, what they know of kinds, and for how many milliseconds a settled
 // hold is remembered.
