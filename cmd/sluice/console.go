@@ -73,7 +73,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
-			Gateway:  p.publicAddress,
+			Gateway: p.publicAddress, Settled: p.directory.watch.settled,
 			Defaults: func() *teams.Team { return p.force.file.Load().Defaults() },
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
@@ -107,7 +107,7 @@ func (p consoleParts) registry() *console.Registry {
 // figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
-		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings,
+		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
 			for _, check := range p.checks {
@@ -119,7 +119,7 @@ func (p consoleParts) figures() *figures.Figures {
 		},
 	}
 	if p.kept.redis != nil {
-		deps.Days, deps.House = figures.NewRedisSums(p.kept.redis), p.kept.ledger
+		deps.Days = figures.NewRedisSums(p.kept.redis)
 	}
 	return figures.New(deps)
 }
@@ -192,9 +192,15 @@ func (p consoleParts) address() string {
 	return "http://" + p.listener.Addr().String()
 }
 
+// say writes where the console is.
+func (c *consoleServer) say() {
+	if c != nil {
+		c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
+	}
+}
+
 // run serves until ctx ends, and then lets requests end. A console that fails does not end the gateway.
 func (c *consoleServer) run(ctx context.Context) {
-	c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

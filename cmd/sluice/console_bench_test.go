@@ -25,12 +25,14 @@ const (
 	benchRequests = 10_000
 )
 
+func benchModels(int) []string { return []string{"llm-plus", "llm-max", "gen2.6-image"} }
+
 // BenchmarkConsole measures the heaviest pages over HTTP, from a serve with its accounts in a redis-server: the time to the first byte
 // and to the last one, medians, least and most. The "first" are the first pages of a process that has just been started. BENCH_LOCK
 // names a file that is locked while it measures, for machines that several share.
 func BenchmarkConsole(b *testing.B) {
 	store := startRedis(b)
-	h := &benchHouse{B: b, teams: fillHouse(b, store), store: store}
+	h := &benchHouse{B: b, teams: fillHouse(b, store, benchTeams, benchModels), store: store}
 	_, service := newService(b, simulator.Config{})
 	h.service = service.URL
 	begun := time.Now()
@@ -137,12 +139,13 @@ func (h *benchHouse) measure(b *testing.B, path string, before func()) {
 	b.ReportMetric(0, "ns/op") // it has the wait
 }
 
-// fillHouse writes a ledger as the scripts do, and requests as a process does, and returns the path of the teams file.
-func fillHouse(b *testing.B, store *redisServer) string {
+// fillHouse writes a ledger of some teams as the scripts do, and requests as a process does, and returns the path of the teams file. models
+// are those of a team.
+func fillHouse(b testing.TB, store *redisServer, count int, models func(team int) []string) string {
 	b.Helper()
 	file, now := &strings.Builder{}, time.Now().UTC()
 	fmt.Fprintln(file, "teams:")
-	for n := range benchTeams {
+	for n := range count {
 		team := fmt.Sprintf("team-%03d", n)
 		fmt.Fprintf(file, "  - {id: %s, quotas: {tokens: {day: 1000000}}}\n", team)
 		pipe := store.admin.Pipeline()
@@ -150,7 +153,7 @@ func fillHouse(b *testing.B, store *redisServer) string {
 		for ago := range limit.LedgerDays {
 			day := now.AddDate(0, 0, -ago).Format("20060102")
 			values := []any{"day", day}
-			for m, model := range []string{"llm-plus", "llm-max", "gen2.6-image"} {
+			for m, model := range models(n) {
 				name := model + "|text|"
 				values = append(values, name+"requests", 100+n+m, name+"tokens", 90_000+n, name+"spend", 72_000_000+ago, name+"spend|estimated", m)
 			}
@@ -165,7 +168,7 @@ func fillHouse(b *testing.B, store *redisServer) string {
 		at := now.Add(time.Duration(n-benchRequests) * 10 * time.Millisecond)
 		post.Lines = append(post.Lines, recent.Line{At: at, Text: fmt.Sprintf(
 			`{"time":%q,"level":"INFO","msg":"request","id":"req-%d","team":"team-%03d","model":"llm-plus","status":200,"ms":812.5,"tokens":950,"spend":0.0019}`,
-			at.Format(time.RFC3339Nano), n, n%benchTeams)})
+			at.Format(time.RFC3339Nano), n, n%count)})
 	}
 	if err := recent.NewRedis(store.admin, time.Now).Post(b.Context(), post); err != nil {
 		b.Fatal(err)

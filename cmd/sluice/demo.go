@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -63,7 +64,8 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 			return demo.MakePast(ctx, demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: k.accounts, Recent: k.collector, Clock: past})
 		}
 	}
-	log := openLog(c.Settings, p.stderr)
+	begun := &untilServing{Writer: p.stderr, seen: make(chan struct{})}
+	log := openLog(c.Settings, begun)
 	defer closeLog(log)
 	c.DirectoryFile = filepath.Join(state, "directory.json")
 	if c.MirrorURL, err = store.ParseAddress("file://" + filepath.ToSlash(filepath.Join(state, "pictures"))); err != nil {
@@ -83,14 +85,38 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	})
 
 	base := "http://" + process.listeners.public.Addr().String() + "/api/v1"
-	if err := errors.Join(hook.Write(p.stdout), demo.Write(p.stdout, base, teams), process.console.writeLink(p.stdout)); err != nil {
+	if err := errors.Join(hook.Write(p.stdout), demo.Write(p.stdout, base, teams)); err != nil {
 		return err
 	}
-	if d.Traffic {
-		running.Go(func() { demo.SendTraffic(ctx, base, teams) })
-	}
+	busy, idle := context.WithCancel(ctx)
+	defer idle()
+	running.Go(func() { // the link is the last of what the start writes, so that it is in sight
+		select {
+		case <-begun.seen:
+		case <-busy.Done():
+			return
+		}
+		if process.console.writeLink(p.stdout) == nil && d.Traffic {
+			demo.SendTraffic(busy, base, teams)
+		}
+	})
 	go onEnter(os.Stdin, func() error { return process.console.writeLink(p.stdout) }) // not waited for: a read cannot be interrupted
 	return process.serve(ctx)
+}
+
+// untilServing is the output of a log. seen is closed behind the line that says that the process serves.
+type untilServing struct {
+	io.Writer
+	once sync.Once
+	seen chan struct{}
+}
+
+func (u *untilServing) Write(lines []byte) (int, error) {
+	n, err := u.Writer.Write(lines)
+	if bytes.Contains(lines, []byte(`"msg":"serving"`)) {
+		u.once.Do(func() { close(u.seen) })
+	}
+	return n, err
 }
 
 // onEnter calls do for each line, until there are no more or it fails. The log of the requests moves the first link out of sight.

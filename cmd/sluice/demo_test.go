@@ -89,6 +89,28 @@ func TestTheDemonstrationStartsWhereItsPortIsTaken(t *testing.T) {
 	}
 }
 
+// TestTheDemonstrationsLinkIsLast: behind the lines of the log about the start, so that it is in sight.
+func TestTheDemonstrationsLinkIsLast(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	out, code := newTranscript(), make(chan int, 1)
+	go func() { code <- run(ctx, program{nil, out, out}, []string{"demo", "--listen=127.0.0.1:0"}) }()
+	waiting, enough := context.WithTimeout(t.Context(), patience)
+	defer enough()
+	if _, err := out.find(waiting, regexp.MustCompile(`/login\?code=`)); err != nil {
+		t.Fatalf("%v; it said\n%s", err, out.bytes())
+	}
+	before, _, _ := strings.Cut(string(out.bytes()), "/login?code=")
+	for _, line := range []string{"# A wrong key: 401.", `"msg":"console"`, `"msg":"serving"`} {
+		if !strings.Contains(before, line) {
+			t.Errorf("%s is not before the link", line)
+		}
+	}
+	interrupt()
+	if got := <-code; got != exitClean {
+		t.Errorf("exit code %d", got)
+	}
+}
+
 func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
 	first, err := demo.MintTeams(demo.Hook{})
 	if err != nil {

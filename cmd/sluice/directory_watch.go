@@ -151,6 +151,23 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	}
 }
 
+// settled waits until this process has in force what the store has, for as long as a change may take.
+func (w *directoryWatch) settled(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, directoryEvery+directoryCall)
+	defer cancel()
+	for {
+		head, err := w.store.Head(ctx)
+		if known, _, _ := w.joined.InForce(); err != nil || known.Head() == head {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(directoryEvery / 10):
+		}
+	}
+}
+
 // refuse notes a fault of the content, and logs it once.
 func (w *directoryWatch) refuse(what string, err error) {
 	text := what + ": " + settings.Brief(err).Error()

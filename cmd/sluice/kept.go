@@ -47,7 +47,7 @@ type kept struct {
 	reconciled *recent.Reconciled
 	redis      *redisclient.Client       // nil: all is in memory
 	remote     *gateway.Remote           // how the gateway may use Redis; nil as above
-	ledger     figures.House             // of all teams, in Redis; nil as above
+	ledger     figures.House             // of all teams
 	replicas   func() (alive, set int64) // nil as above
 	alive      func() int64              // how many replicas share the accounts
 	degraded   func() bool               // Redis is away, or does not know yet what teams spent meanwhile
@@ -111,7 +111,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		}
 		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
 		memory.Alerts = parts.alerts
-		k.works = memory.Events.Works
+		k.works, k.ledger = memory.Events.Works, limit.House{Memory: memory}
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c.Settings, c.teams, parts); err != nil {

@@ -56,6 +56,7 @@ type commandLine struct {
 	Search    questions.Search   `cmd:"" help:"Find a request, task, key, team, model or page by an id or a name, over the console."`
 	Faults    questions.Faults   `cmd:"" help:"Show what is wrong, from the traffic of all replicas, over the console."`
 	Latency   questions.Latency  `cmd:"" help:"Show percentiles of the service's time, the first byte, Sluice's own and tasks', over the console."`
+	Limits    questions.Limits   `cmd:"" help:"Show the limit that each team is nearest, over the console."`
 	Refusals  questions.Refusals `cmd:"" help:"Show what was refused lately, by reason, limit, rule or model, over the console."`
 	Reconcile reconcileCommand   `cmd:"" help:"Lay the service's bill beside the ledger, by day, model and kind. Changes nothing."`
 	Hook      hookCommand        `cmd:"" help:"Try the hooks of a team, or have an event delivered again."`

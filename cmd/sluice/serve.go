@@ -222,6 +222,7 @@ func (p *process) serve(ctx context.Context) error {
 	p.kept.join(ctx)
 	serving.Go(func() { failed <- serveOn(p.public, p.listeners.public) })
 	p.phase.enter("")
+	p.console.say()
 	logger.Info("serving",
 		"listen", p.listeners.public.Addr().String(), "tls", p.certificate != nil,
 		"admin", p.listeners.admin.Addr().String(), "upstream", p.UpstreamURL.String())

@@ -17,7 +17,7 @@ import (
 func (c *console) known(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	person, err := c.person(r)
 	if err != nil {
-		unknown(w, r, err)
+		c.unknown(w, r, err)
 		return
 	}
 	if !c.paced(w, r, person) {
@@ -119,9 +119,12 @@ func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Cont
 }
 
 // unknown answers a request that is not authenticated, or whose check failed.
-func unknown(w http.ResponseWriter, r *http.Request, err error) {
+func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	code, detail := problemOf(w, err)
 	switch {
+	case code == teams.CodeAway && r.Method == http.MethodGet && !isAPI(r) && !isLive(r) && isVisit(r):
+		c.showLogin(w, r, Status(code), detail)
+		return
 	case code == CodeLogin && isAPI(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sluice console"`)
 		detail = "Send the console's token, or the cookie of a session that lasts."
@@ -143,7 +146,7 @@ func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string
 	switch {
 	case errors.Is(err, access.ErrAway):
 		w.Header().Set("Retry-After", "10")
-		return teams.CodeAway, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back."
+		return teams.CodeAway, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back; the operator’s token lets in now, at this replica."
 	case errors.Is(err, access.ErrTooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
 		return teams.CodeOften, "This did not log in, and too many logins have failed. A right token or key is let in at any time."

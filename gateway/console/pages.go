@@ -48,7 +48,7 @@ func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 	person := access.From(r.Context())
 	all, err := c.deps.Access.Sessions(r.Context(), person)
 	if err != nil {
-		unknown(w, r, err)
+		c.unknown(w, r, err)
 		return
 	}
 	page := SessionsPage{Person: person, Role: person.Role.String()}
@@ -70,7 +70,7 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	ok, err := c.deps.Access.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
 	switch {
 	case err != nil:
-		unknown(w, r, err)
+		c.unknown(w, r, err)
 	case !ok:
 		refuse(w, r, CodePath, "There is no such session.")
 	default:

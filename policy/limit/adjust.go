@@ -94,9 +94,11 @@ func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 
 // usedOn is what was used on a day on an account at the service.
 func (l ledger) usedOn(day int, account string) (sum Amounts) {
-	for of, row := range l[day] {
-		if of.account == account {
-			sum = sum.Plus(row.Used)
+	if on := l[day]; on != nil {
+		for of, row := range on.rows {
+			if of.account == account {
+				sum = sum.Plus(row.Used)
+			}
 		}
 	}
 	return sum

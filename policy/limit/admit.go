@@ -164,3 +164,17 @@ func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
 	s, err := m.Place(&Hold{Team: team}, &t)
 	return s.Report(&t), err
 }
+
+// LookAll reports for each of some teams what Look and LookInside do. It takes nothing.
+func (m *Memory) LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]Standing {
+	all := make([][]Standing, len(list))
+	for i, team := range list {
+		r, _ := m.Look(ctx, team) // it never fails
+		all[i] = r.Limits
+		for k := range ScopeKind(InnerScopes) {
+			inside, _ := m.LookInside(ctx, team, k+1, at)
+			all[i] = append(all[i], inside...)
+		}
+	}
+	return all
+}

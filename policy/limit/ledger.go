@@ -37,7 +37,14 @@ type DayRows struct {
 }
 
 // ledger is a team's use by day, model, endpoint and account.
-type ledger map[int]map[rowName]*Row
+type ledger map[int]*ledgerDay
+
+// ledgerDay is a team's use on one day.
+type ledgerDay struct {
+	rows    map[rowName]*Row
+	changes uint64
+	listed  []Row // as [House] returned them last; nil: they have changed since then
+}
 
 // rowName names a row of a day.
 type rowName struct {
@@ -50,12 +57,14 @@ type rowName struct {
 const ledgerNames = 1000
 
 func (l ledger) post(day int, of rowName, used, estimated Amounts, kinds price.ByKind) {
-	rows := l[day]
-	if rows == nil {
-		rows = map[rowName]*Row{}
-		l[day] = rows
+	on := l[day]
+	if on == nil {
+		on = &ledgerDay{rows: map[rowName]*Row{}}
+		l[day] = on
 		l.forget()
 	}
+	on.changes, on.listed = on.changes+1, nil
+	rows := on.rows
 	row := rows[of]
 	if row == nil && len(rows) >= ledgerNames {
 		of.model = Other
@@ -168,6 +177,10 @@ func accountsOf(m *Memory, ids []string) map[string]*account {
 func (a *account) addRows(rows []Row, team string, day int, by ScopeKind) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return addRowsLocked(a, rows, team, day, by)
+}
+
+func addRowsLocked(a *account, rows []Row, team string, day int, by ScopeKind) []Row {
 	if by != ScopeTeam && by != ScopeAccount {
 		for name, in := range a.books[by][0][day] {
 			if name != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
@@ -178,12 +191,63 @@ func (a *account) addRows(rows []Row, team string, day int, by ScopeKind) []Row 
 		}
 		return rows
 	}
-	for _, row := range a.ledger[day] {
-		row := *row
-		row.Team = team
-		rows = append(rows, row)
+	if on := a.ledger[day]; on != nil {
+		for _, row := range on.rows {
+			row := *row
+			row.Team = team
+			rows = append(rows, row)
+		}
 	}
 	return rows
+}
+
+// House is the ledger of all teams in memory.
+type House struct{ Memory *Memory }
+
+// Days returns the ledger of all teams, or that of their tags or keys, on each of some days.
+func (h House) Days(_ context.Context, by ScopeKind, days []int) (map[int]DayRows, error) {
+	list := make(map[int]DayRows, len(days))
+	for id, a := range accountsOf(h.Memory, nil) {
+		for _, day := range days {
+			if rows, changes := listedRows(a, id, day, by); len(rows) > 0 {
+				of := list[day]
+				list[day] = DayRows{append(of.Teams, rows), of.State + changes}
+			}
+		}
+	}
+	return list, nil
+}
+
+// listedRows returns the rows of a day, the same ones until they change, and how often they have changed.
+func listedRows(a *account, team string, day int, by ScopeKind) (rows []Row, changes uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	on := a.ledger[day]
+	if on == nil {
+		return nil, 0
+	}
+	if by != ScopeTeam {
+		return addRowsLocked(a, nil, team, day, by), on.changes
+	}
+	if on.listed == nil {
+		on.listed = addRowsLocked(a, nil, team, day, by)
+	}
+	return on.listed, on.changes
+}
+
+// Versions returns for each of the days how often its ledger has changed.
+func (h House) Versions(_ context.Context, days []int) ([]uint64, error) {
+	versions := make([]uint64, len(days))
+	for _, a := range accountsOf(h.Memory, nil) {
+		a.mu.Lock()
+		for i, day := range days {
+			if on := a.ledger[day]; on != nil {
+				versions[i] += on.changes
+			}
+		}
+		a.mu.Unlock()
+	}
+	return versions, nil
 }
 
 // SetInner makes a row that of a tag or key.
@@ -243,6 +307,11 @@ type Entry struct {
 
 // DayText writes a day of the ledger as reports do: 20261121 as 2026-11-21.
 func DayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
+
+// DayEnds is the end of a day.
+func DayEnds(day int) time.Time {
+	return time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
+}
 
 // Entries are the units of a row that are not 0, or what it used by kind. Its money counts in m.
 func (r *Row) Entries(m unit.Money, kinds bool) (entries []Entry) {

@@ -84,8 +84,8 @@ func (a *account) taken() (date Calendar, t Taken) {
 func takenAt(a *account, at string, date *Calendar) (t Taken) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for day, rows := range a.ledger {
-		for of, row := range rows {
+	for day, on := range a.ledger {
+		for of, row := range on.rows {
 			if of.account == at {
 				t.Add(date, day, &row.Used)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -17,6 +18,19 @@ func Open(ctx context.Context, t testing.TB, address string) {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
 		t.Fatalf("%s does not open: %v", address, err)
+	}
+}
+
+// Resize gives the window of ctx a width, and the system's wish for a scheme: light or dark.
+func Resize(ctx context.Context, t testing.TB, width int64, scheme string) {
+	t.Helper()
+	const height = 900
+	wish := func(ctx context.Context, of *chromedp.Target) error {
+		_, err := cdp.Call(ctx, of, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Func(wish)); err != nil {
+		t.Fatal(err)
 	}
 }
 

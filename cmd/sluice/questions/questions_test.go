@@ -26,6 +26,7 @@ func TestAnswersAsText(t *testing.T) {
 			{"model":"llm-max","what":"sluice","start":"2026-11-22T12:00:00Z","count":9,"p50_ms":0.312,"p95_ms":0.9,"p99_ms":1.2}]`,
 		"/api/v1/faults":   `[{"kind":"service","subject":"","text":"25 of the last 25 requests failed","since":"2026-11-22T12:00:00Z","count":25,"of":25},{"kind":"key","subject":"ads","text":"its key ends","since":null,"count":0,"of":0}]`,
 		"/api/v1/search":   `[{"kind":"request","id":"r1","title":"of ads","path":"/requests/r1"}]`,
+		"/api/v1/limits":   `[{"team":"ads","limit":"tokens-day-tag","of":"al\u001bpha","percent":96,"used":960,"held":0,"most":1000},{"team":"","limit":"spend-day","percent":90,"used":4.5,"held":0,"most":5}]`,
 		"/api/v1/refusals": `{"by":"limit","from":"2026-11-22T12:00:00Z","step_seconds":60,"kept":2,"all":7,"data":[{"of":"images-day of team ads","count":2,"last":"2026-11-22T12:00:00Z","steps":[2]}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,6 +68,10 @@ request  r1  of ads  ` + server.URL + `/requests/r1
   llm-max   sluice  2026-11-22T12:00:00Z      9    0.31    0.90    1.20
 `},
 		{Faults{}, "service: 25 of the last 25 requests failed, since 2026-11-22T12:00:00Z\nkey ads: its key ends\n"},
+		{Limits{Percent: 80}, `PERCENT  TEAM   LIMIT           OF         USED  HELD  MOST
+96       ads    tokens-day-tag  al\x1bpha  960   0     1000
+90       (all)  spend-day       -          4.5   0     5
+`},
 		{Refusals{By: "limit"}, `COUNT  LAST                  LIMIT
 2      2026-11-22T12:00:00Z  images-day of team ads
 # 2 of 7 refused requests are kept; the others are counted by minute alone

@@ -1,4 +1,4 @@
-// Package questions has the commands that put a question to a console and write its answer: why, refusals, search, latency and faults.
+// Package questions has the commands that put a question to a console and write its answer: why, refusals, search, latency, faults and limits.
 //
 // They are views of the interface for programs, as the console's pages are. Texts of the console are written printably.
 package questions

@@ -137,14 +137,36 @@ func TestWithoutTheStore(t *testing.T) {
 		control := h.replica(h.away(&away))
 		secret := h.login(t, token)
 		expect(t, "a session", who(control, secret), "away")
-		if _, err := control.Login(t.Context(), visitor, token); !errors.Is(err, access.ErrAway) {
-			t.Errorf("a login: %v", err)
+		if _, err := control.Login(t.Context(), visitor, mapsKey); !errors.Is(err, access.ErrAway) {
+			t.Errorf("a login with a key: %v", err)
 		}
+		own, err := control.Login(t.Context(), visitor, token)
+		if err != nil {
+			t.Fatalf("a login with the token: %v", err)
+		}
+		ended, err := control.Login(t.Context(), visitor, token)
+		if err != nil || control.End(t.Context(), ended) != nil {
+			t.Errorf("a logout: %v", err)
+		}
+		expect(t, "a session of this replica", who(control, own), "token operator")
+		expect(t, "one that was ended", who(control, ended), "nobody")
+		expect(t, "the same at the other replica", who(h.Control, own), "nobody")
 		expect(t, "a program's token", whoIf(control.Bearer(t.Context(), visitor, token)), "token operator")
 		if n := tries(control, "192.0.2.9", "guess"); n != 20 {
 			t.Errorf("%d attempts of one address, want 20", n)
 		}
 		expect(t, "the session, when the store is back", who(h.Control, secret), "token operator")
+		away = false
+		expect(t, "that of this replica", who(control, own), "token operator")
+		expect(t, "at another replica then", who(h.replica(h.store), own), "token operator")
+		if ok, err := h.Revoke(t.Context(), visitor, access.Person{Name: "token", Role: access.Operator}, access.SessionID(own)); !ok || err != nil {
+			t.Errorf("it cannot be revoked: %v", err)
+		}
+		expect(t, "revoked", who(control, own), "nobody")
+		away = true
+		again, _ := control.Login(t.Context(), visitor, token)
+		h.token = "another-operators-token"
+		expect(t, "after the token was replaced", who(control, again), "nobody")
 	})
 }
 

@@ -54,8 +54,9 @@ func SessionID(secret string) string { return nameOf(secret) }
 // sessions are the open ones, by ID.
 type sessions struct {
 	records[Session]
-	now  func() time.Time
-	over names // sessions that have ended, whose names are never reused: the store is not asked again
+	local records[Session] // of operators with the token who came while the store was away; each moves there with its first request after that
+	now   func() time.Time
+	over  names // sessions that have ended, whose names are never reused: the store is not asked again
 }
 
 // find returns the session of a secret; nil if it does not exist or has ended. renew keeps it for another Idle.
@@ -67,6 +68,15 @@ func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Sessio
 	life := time.Duration(0)
 	if renew {
 		life = Idle
+	}
+	if session, _ := s.local.get(ctx, name, life); session != nil {
+		if s.put(ctx, name, session, Idle) == nil {
+			_, _ = s.local.take(ctx, name)
+		}
+		if !s.lasts(session) {
+			return nil, s.end(ctx, name)
+		}
+		return session, nil
 	}
 	session, err := s.get(ctx, name, life)
 	switch {
@@ -96,9 +106,11 @@ func (s *sessions) age(session *Session) time.Duration { return s.now().Sub(sess
 
 // end ends a session on all replicas, with their next request. It may have ended already.
 func (s *sessions) end(ctx context.Context, id string) error {
+	local, _ := s.local.take(ctx, id)
 	_, err := s.take(ctx, id)
-	if err == nil {
+	if err == nil || local != nil { // of one that is here the store knows nothing
 		s.over.note(id)
+		return nil
 	}
 	return err
 }

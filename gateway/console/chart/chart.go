@@ -45,7 +45,8 @@ type Figure struct {
 	Top           float64         // the value at the upper edge, a round number; 0: nothing to draw
 	Label         string          // what it shows, for those who do not see it
 	Most, Half    string          // values at the upper edge and at half of it, with the unit
-	Below         []template.HTML // names of places, evenly spaced from the left edge to the right one
+	Below         []template.HTML // names of places, evenly spaced from the left edge to the right one, or of each column
+	Each          bool            // Below has a name for each column
 	Legend        []Series
 }
 
@@ -56,7 +57,7 @@ type Bar struct {
 }
 
 // New computes a chart. name writes what stands below the beginning of a column, whose number it gets; the right edge is that of one
-// more. Whole values have whole numbers at the axis.
+// more unless each column has a name. Whole values have whole numbers at the axis.
 func New(label string, list []Column, whole bool, name func(column int) template.HTML, series ...Series) Figure {
 	f := Figure{Width: max(len(list), 1) * step, Height: height, Label: label}
 	for _, one := range list {
@@ -101,13 +102,28 @@ func New(label string, list []Column, whole bool, name func(column int) template
 	if whole && math.Mod(f.Top, 2) != 0 {
 		f.Half = ""
 	}
-	const places = 5
-	for i := range places {
-		if len(list) > 0 {
-			f.Below = append(f.Below, name(i*len(list)/(places-1)))
-		}
+	f.Each = len(list) <= fewColumns
+	for i := 0; f.Each && i < len(list); i++ {
+		f.Below = append(f.Below, name(i))
+	}
+	spans := spansOf(len(list))
+	for i := 0; !f.Each && i <= spans; i++ {
+		f.Below = append(f.Below, name(i*len(list)/spans))
 	}
 	return f
+}
+
+// fewColumns are so few that each has its name below.
+const fewColumns = 8
+
+// spansOf is the number of equal spans that names below divide columns into: one that begins each span at a column, if there is one.
+func spansOf(columns int) int {
+	for _, spans := range [...]int{4, 5, 6, 3} {
+		if columns%spans == 0 {
+			return spans
+		}
+	}
+	return 4
 }
 
 // box is the path of a rectangle that stands on bottom.

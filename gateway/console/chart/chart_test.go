@@ -31,9 +31,13 @@ func TestColumnsAreStackedAndScaled(t *testing.T) {
 func place(column int) template.HTML { return template.HTML(strconv.Itoa(column)) }
 
 func TestPlacesBelowGoFromTheLeftEdgeToTheRightOne(t *testing.T) {
-	got := New("", make([]Column, 60), true, place).Below
-	if diff := cmp.Diff([]template.HTML{"0", "15", "30", "45", "60"}, got); diff != "" {
-		t.Error(diff)
+	for columns, want := range map[int][]template.HTML{
+		60: {"0", "15", "30", "45", "60"}, 30: {"0", "6", "12", "18", "24", "30"}, 9: {"0", "3", "6", "9"}, 31: {"0", "7", "15", "23", "31"}, 3: {"0", "1", "2"},
+	} {
+		f := New("", make([]Column, columns), true, place)
+		if diff := cmp.Diff(want, f.Below); diff != "" || f.Each != (columns == 3) {
+			t.Error(columns, diff)
+		}
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cache"
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -37,18 +38,42 @@ const (
 func benchTeam(n int) string  { return fmt.Sprintf("team-%03d", n) }
 func benchModel(m int) string { return fmt.Sprintf("llm-%d-2026-01-%02d", m, m%28+1) }
 
-// fill writes the ledger as the scripts do.
-func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File {
+// benchEach is how many models each team uses every day.
+func benchEach(b *testing.B, most int) int {
 	b.Helper()
-	each, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_MODELS"), strconv.Itoa(benchModels)))
+	each, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_MODELS"), strconv.Itoa(most)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	file := &strings.Builder{}
-	fmt.Fprintln(file, "teams:")
+	return each
+}
+
+// benchFile is the teams file, with a quota and more limits for each team.
+func benchFile(b *testing.B, more string) *teams.File {
+	b.Helper()
+	text := "teams:\n"
+	for n := range benchTeams {
+		text += fmt.Sprintf("  - {id: %s, quotas: {tokens: {day: 1000000}}%s}\n", benchTeam(n), more)
+	}
+	file, err := teams.Parse([]byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return file
+}
+
+// More limits of each team: of its rates, and of the values of its tag.
+const (
+	benchRates = ", rates: {requests: {per: 1m, limit: 600}, tokens: {per: 1m, limit: 900000}}"
+	benchParts = benchRates + ", tag_key: project, tag_quotas: {spend: {day: 5}}"
+)
+
+// fill writes the ledger as the scripts do.
+func fill(b *testing.B, client redis.UniversalClient, now time.Time) {
+	b.Helper()
+	each := benchEach(b, benchModels)
 	for n := range benchTeams {
 		team := benchTeam(n)
-		fmt.Fprintf(file, "  - {id: %s, quotas: {tokens: {day: 1000000}}}\n", team)
 		pipe := client.Pipeline()
 		pipe.SAdd(b.Context(), "sl1:teams", team)
 		pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:quota", team), "epoch", 1, "seq", 1)
@@ -72,11 +97,6 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File
 			b.Fatal(err)
 		}
 	}
-	read, err := teams.Parse([]byte(file.String()))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return read
 }
 
 // benchKinds is what a row used by kind: three kinds of tokens, one more, or pictures of two sizes.
@@ -99,7 +119,8 @@ func BenchmarkPages(b *testing.B) {
 	client := limittest.RealRedis(b)
 	var ahead time.Duration
 	clock := func() time.Time { return time.Now().Add(ahead) }
-	file := fill(b, client, clock())
+	fill(b, client, clock())
+	file := benchFile(b, "")
 	open := func() *Figures {
 		store := redisstore.New(client)
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
@@ -110,28 +131,8 @@ func BenchmarkPages(b *testing.B) {
 		})
 	}
 	b.Run("sums of a day", func(b *testing.B) { makeSums(b, open()) })
-	money := func(days int, by string) func(f *Figures) error {
-		return func(f *Figures) error {
-			now := clock()
-			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, "", nil})
-			return err
-		}
-	}
-	for _, page := range []struct {
-		name string
-		read func(f *Figures) error
-	}{
-		{"Money of 30 days", money(30, "team")},
-		{"Money of 400 days", money(benchDays, "team")},
-		{"Money of 400 days by model", money(benchDays, "model")},
-		{"Money of 400 days by kind", money(benchDays, "kind")},
-		{"Money of 400 days by day", money(benchDays, "day")},
-		{"Money of 400 days by tag", money(benchDays, "tag")},
-		{"Now", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
-		{"Teams", func(f *Figures) error { _, err := f.Lines(b.Context(), operator); return err }},
-		{"Team", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},
-		{"Tasks", func(f *Figures) error { _, err := f.TaskList(b.Context(), operator, TaskFilter{}); return err }},
-	} {
+	for _, page := range benchPages(b, clock) {
+		file = benchFile(b, page.limits)
 		b.Run(page.name+"/first", func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
@@ -145,30 +146,116 @@ func BenchmarkPages(b *testing.B) {
 		f := open()
 		for _, change := range []int{0, benchTeams / 6} {
 			b.Run(fmt.Sprintf("%s/next,%d-changed", page.name, change), func(b *testing.B) {
-				if err := page.read(f); err != nil {
-					b.Fatal(err)
-				}
-				own := time.Duration(0)
-				for b.Loop() {
+				next(b, f, page, func() {
 					ahead += freshFor
 					use(b, client, clock(), change)
-					begun := processor(b)
-					if err := page.read(f); err != nil {
-						b.Fatal(err)
-					}
-					own += processor(b) - begun
-				}
-				b.ReportMetric(float64(own.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+				})
 			})
 		}
 	}
 }
 
+// BenchmarkPagesInMemory measures them where the accounts are in the process, with six models a team.
+func BenchmarkPagesInMemory(b *testing.B) {
+	each, now := benchEach(b, 6), time.Now()
+	at := now
+	clock := func() time.Time { return at }
+	accounts, file := limit.NewMemory(clock), benchFile(b, benchParts)
+	spend := func(n, model int) {
+		h := &limit.Hold{ID: fmt.Sprint(at.Unix(), n, model), Team: file.List[n], Model: benchModel(model), Endpoint: policy.EndpointText, Amounts: limit.Amounts{1, 900, 0, 72_000}, Lease: time.Hour, Tag: "alpha"}
+		v, err := accounts.Admit(b.Context(), h)
+		if err != nil || v.Held == nil {
+			b.Fatal(v.Fault, err)
+		}
+		if _, err := accounts.Settle(b.Context(), &limit.Charge{Held: v.Held, Team: h.Team, Amounts: h.Amounts, Kinds: price.ByKind(benchKinds(model % 3))}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for day := range benchDays {
+		at = now.AddDate(0, 0, 1+day-benchDays)
+		for n := range benchTeams {
+			for model := range each {
+				spend(n, (n+model)%benchModels)
+			}
+		}
+	}
+	f := New(Deps{
+		Teams: func() *teams.File { return file }, Accounts: accounts, House: limit.House{Memory: accounts}, Days: new(MemorySums), Lately: recent.NewMemory(clock), Now: clock, Tasks: cache.NewClaims(24*time.Hour, clock),
+	})
+	for adding := (*AddingError)(nil); ; {
+		if err := benchPages(b, clock)[1].read(f); !errors.As(err, &adding) {
+			break
+		}
+	}
+	for _, page := range benchPages(b, clock) {
+		if page.limits == "" || page.limits == benchParts {
+			b.Run(page.name, func(b *testing.B) {
+				next(b, f, page, func() {
+					at = at.Add(freshFor)
+					for n := range benchTeams / 6 {
+						spend(n, n%benchModels)
+					}
+				})
+			})
+		}
+	}
+}
+
+// benchPage is a page that is measured.
+type benchPage struct {
+	name, limits string // of each team beside a quota
+	read         func(f *Figures) error
+}
+
+func benchPages(b *testing.B, clock func() time.Time) []benchPage {
+	money := func(days int, by string) func(f *Figures) error {
+		return func(f *Figures) error {
+			now := clock()
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, "", nil})
+			return err
+		}
+	}
+	lines := func(f *Figures) error { _, err := f.Lines(b.Context(), operator); return err }
+	return []benchPage{
+		{"Money of 30 days", "", money(30, "team")},
+		{"Money of 400 days", "", money(benchDays, "team")},
+		{"Money of 400 days by model", "", money(benchDays, "model")},
+		{"Money of 400 days by kind", "", money(benchDays, "kind")},
+		{"Money of 400 days by day", "", money(benchDays, "day")},
+		{"Money of 400 days by tag", "", money(benchDays, "tag")},
+		{"Now", "", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
+		{"Teams", "", lines},
+		{"Teams with rates", benchRates, lines},
+		{"Teams with rates and tags", benchParts, lines},
+		{"Now with rates and tags", benchParts, func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
+		{"Team", "", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},
+		{"Tasks", "", func(f *Figures) error { _, err := f.TaskList(b.Context(), operator, TaskFilter{}); return err }},
+	}
+}
+
+// next measures pages of a process that has read the page before.
+func next(b *testing.B, f *Figures, page benchPage, change func()) {
+	b.Helper()
+	if err := page.read(f); err != nil {
+		b.Fatal(err)
+	}
+	own := time.Duration(0)
+	for b.Loop() {
+		b.StopTimer()
+		change()
+		b.StartTimer()
+		begun := processor(b)
+		if err := page.read(f); err != nil {
+			b.Fatal(err)
+		}
+		own += processor(b) - begun
+	}
+	b.ReportMetric(float64(own.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
 // use has some teams use more of a model today, as the scripts write it.
 func use(b *testing.B, client redis.UniversalClient, now time.Time, count int) {
 	b.Helper()
-	b.StopTimer()
-	defer b.StartTimer()
 	pipe := client.Pipeline()
 	for n := range count {
 		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:quota", benchTeam(n)), "seq", 1)

@@ -20,7 +20,7 @@ type Ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// House is the ledger of all teams, in Redis.
+// House is the ledger of all teams.
 type House interface {
 	// Days MUST return the ledger, or that of tags or keys, of a few days.
 	Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error)
@@ -36,6 +36,9 @@ type Accounts interface {
 	// LookInside MUST return the standing of each part of a team at a moment: of its tag's values as [limit.TagStandings] does, of its
 	// keys as [limit.KeyStandings] does.
 	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
+	// LookAll MUST return the standings of each of some teams, as Look and LookInside have them. It MAY leave out the quotas of teams that
+	// have no rates, and MUST leave out what cannot be read.
+	LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]limit.Standing
 	// LastKnown MUST return a team's last known standing for its quotas, without waiting for anything.
 	LastKnown(team *teams.Team) limit.Report
 }
@@ -68,8 +71,8 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper                                    // of sums of past days; nil: the accounts are in this process
-	House    House                                     // nil without Days
+	Days     Keeper // of sums of past days, where the accounts are
+	House    House
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // the process's faults, by the subjects of its checks; nil: none
 	// Pulse is what is wrong with the service as this replica knows it; nil: it is not known.

@@ -48,7 +48,7 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	if all {
 		list = append(list, f.accountFaults()...)
 	}
-	list = append(list, f.fullLimits(visible, all)...)
+	list = append(list, f.fullLimits(ctx, visible, all)...)
 	if all && f.Hooks != nil {
 		list = append(list, hookFaults(f.Hooks())...)
 	}
@@ -165,26 +165,46 @@ func (d *Deps) accountFaults() (list []Fault) {
 	return list
 }
 
-// fullLimits are the quotas of teams, and of the house, of which nearly all is used or held, as last known.
-func (d *Deps) fullLimits(visible []*teams.Team, all bool) (list []Fault) {
-	full := func(subject string, report limit.Report) {
-		for i := range report.Limits {
-			l := &report.Limits[i]
-			if l.Period == "" || l.Limit <= 0 {
-				continue
-			}
-			if percent := int64(float64(l.Used+l.Held) / float64(l.Limit) * 100); percent >= fullFrom {
-				list = append(list, Fault{Kind: "limit", Subject: subject, Text: fmt.Sprintf("%d %% of its quota %s are used or held", percent, l.Name()), Count: percent, Of: 100})
+// fullLimits are the teams, and the house, that use or hold nearly all of a limit that lasts, each with the nearest of these: quotas, of its
+// tag's values and keys too, and open tasks. Rates and requests in flight are a matter of moments; a team that they refuse for long is one
+// of refusedTeams.
+func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all bool) (list []Fault) {
+	full := func(subject string, team *teams.Team, inside []limit.Standing) {
+		known := f.Accounts.LastKnown(team)
+		var nearest *Near
+		count := 0
+		consider := func(name string, s *limit.Standing) {
+			if one := nearer(nil, name, s); one != nil && one.Percent >= fullFrom {
+				nearest, count = nearer(nearest, name, s), count+1
 			}
 		}
+		for _, some := range [][]limit.Standing{known.Limits, inside} {
+			for i := range some {
+				if some[i].Period != "" {
+					consider(some[i].Name(), &some[i])
+				}
+			}
+		}
+		consider("open_tasks", &limit.Standing{Used: known.Tasks, Limit: int64(team.OpenTasks)})
+		if nearest == nil {
+			return
+		}
+		of, more := "", ""
+		if nearest.Of != "" {
+			of = " of " + nearest.Of
+		}
+		if count > 1 {
+			more = fmt.Sprintf("; so are %d more of its limits", count-1)
+		}
+		percent := int64(nearest.Percent)
+		list = append(list, Fault{Kind: "limit", Subject: subject, Text: fmt.Sprintf("%d %% of its limit %s%s are used or held%s", percent, nearest.Name, of, more), Count: percent, Of: 100})
 	}
-	if house := d.Teams().House; house != nil && all {
-		full("the house", d.Accounts.LastKnown(house.Account))
+	if house := f.Teams().House; house != nil && all {
+		full("the house", house.Account, nil)
 	}
+	inside := f.inner.of(ctx, f)
 	for _, team := range visible {
-		if len(team.Quotas) > 0 {
-			full(team.ID, d.Accounts.LastKnown(team))
-		}
+		full(team.ID, team, inside[team.ID])
 	}
 	return atMost(list)
 }

@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 	}
 	s.notes(refused)
 	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 960, 0, 5}) // of 1,000 a day
-	want := "refused search: each of its last 10 requests was refused, the last by admit/quota (10 of 10); limit search: 96 % of its quota tokens-day are used or held (96 of 100)"
+	want := "refused search: each of its last 10 requests was refused, the last by admit/quota (10 of 10); limit search: 96 % of its limit tokens-day are used or held (96 of 100)"
 	if got := s.told(member); got != want {
 		t.Errorf("a member: %s", got)
 	}

@@ -24,7 +24,8 @@ type Figures struct {
 	Deps
 	ledger
 	traffic
-	slow slow
+	slow  slow
+	inner inner
 }
 
 // New returns figures that read nothing in the background.
@@ -35,9 +36,13 @@ func New(deps Deps) *Figures {
 	if deps.Queued == nil {
 		deps.Queued = func() {}
 	}
+	fresh := freshFor
+	if _, here := deps.Days.(*MemorySums); here {
+		fresh = 0 // reading costs little
+	}
 	return &Figures{
 		Deps: deps, traffic: traffic{deps: &deps, turns: make(chan struct{}, readings)},
-		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, all: deps.House, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1)},
+		ledger: ledger{accounts: deps.Accounts, kept: deps.Days, all: deps.House, now: deps.Now, late: deps.Late, fresh: fresh, wake: make(chan struct{}, 1)},
 	}
 }
 

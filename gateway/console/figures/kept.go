@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -98,6 +99,45 @@ func (r *RedisSums) Save(ctx context.Context, sums map[DayBy]Sum) error {
 func (r *RedisSums) Lead(ctx context.Context, lasts time.Duration) (bool, error) {
 	return r.client.SetNX(ctx, leadKey, r.name, lasts).Result()
 }
+
+// MemorySums keeps sums in this process, where its accounts are. The zero value has none. It is safe for concurrent use.
+type MemorySums struct {
+	mu   sync.Mutex
+	sums map[DayBy]Sum
+}
+
+// Load returns the stored sums of days and months.
+func (m *MemorySums) Load(_ context.Context, days []int, by []string) (map[DayBy]Sum, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := make(map[DayBy]Sum, len(days)*len(by))
+	for _, day := range days {
+		for _, way := range by {
+			if sum, kept := m.sums[DayBy{day, way}]; kept {
+				found[DayBy{day, way}] = sum
+			}
+		}
+	}
+	return found, nil
+}
+
+// Save keeps sums, and forgets those that were made so long ago that their days are no longer in the ledger.
+func (m *MemorySums) Save(_ context.Context, sums map[DayBy]Sum) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sums == nil {
+		m.sums = map[DayBy]Sum{}
+	}
+	var now time.Time
+	for of, sum := range sums {
+		m.sums[of], now = sum, sum.Made
+	}
+	maps.DeleteFunc(m.sums, func(_ DayBy, old Sum) bool { return now.Sub(old.Made) > keptFor })
+	return nil
+}
+
+// Lead holds the lease: no other process has the accounts.
+func (m *MemorySums) Lead(context.Context, time.Duration) (bool, error) { return true, nil }
 
 // Sum is the use of one day or month.
 type Sum struct {

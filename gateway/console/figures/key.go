@@ -49,11 +49,11 @@ func keyDays(ctx context.Context, ledger Ledger, team, key string, at time.Time)
 	used := adder{}
 	for i := range rows {
 		if use := useOf(&rows[i]); rows[i].Key == key {
-			used.add(dayName(rows[i].Day), &use)
+			used.add(limit.DayText(rows[i].Day), &use)
 		}
 	}
 	for _, day := range days {
-		list = append(list, Row{dayName(day), used.use(dayName(day))})
+		list = append(list, Row{limit.DayText(day), used.use(limit.DayText(day))})
 	}
 	return list, err
 }

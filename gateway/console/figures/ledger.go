@@ -16,14 +16,15 @@ import (
 	"sluice/policy/limit"
 )
 
-// ledger reads the daily use of teams, as one person sees it. With Redis the ledger of all teams is large: four hundred days of a
-// thousand teams are 400,000 hashes. A page reads the days that may still change from it, and sums of the others: sums.go.
+// ledger reads the daily use of teams, as one person sees it. The ledger of all teams is large: four hundred days of a thousand teams are
+// 400,000 hashes in Redis. A page reads the days that may still change from it, and sums of the others: sums.go.
 type ledger struct {
 	accounts Ledger
-	kept     Keeper // nil: the ledger is in this process
+	kept     Keeper
 	all      House
 	now      func() time.Time
 	late     time.Duration
+	fresh    time.Duration // for how long readers share one reading of a day that may change
 	wake     chan struct{} // a reader misses sums
 
 	mu   sync.Mutex // held while the days of all teams are read, so that readers share them
@@ -33,12 +34,19 @@ type ledger struct {
 // openDay is the ledger of all teams on a day that may change, and its sums, made when they are asked for.
 type openDay struct {
 	limit.DayRows
-	read time.Time
-	sums map[string]Sum
+	read  time.Time
+	sums  map[string]Sum
+	added map[string]*added
+}
+
+// added is what was added up in one of the ways, and of which rows. Of the teams that have others since then these are added instead.
+type added struct {
+	adder
+	of map[string][]limit.Row // by team
 }
 
 const (
-	freshFor   = 2 * time.Second // how long consoles share one reading of a day that may change
+	freshFor   = 2 * time.Second // how long consoles share one reading of Redis
 	readAtOnce = 31              // days of all teams: a reading is briefly in memory
 )
 
@@ -69,7 +77,7 @@ func (b *book) add(to *adder, days []int, by string) {
 			to.add(row.Name, &row.Use)
 		}
 		for i := range b.rows[of] {
-			to.addRow(&b.rows[of][i], by)
+			to.addRow(&b.rows[of][i], by, 1)
 		}
 	}
 }
@@ -131,15 +139,16 @@ func byMonth(days []int) iter.Seq2[int, []int] {
 	}
 }
 
-// addRow adds a ledger row, or its kinds.
-func (a *adder) addRow(row *limit.Row, by string) {
+// addRow adds a ledger row, or its kinds, so many times.
+func (a *adder) addRow(row *limit.Row, by string, times int64) {
 	if by != "kind" {
 		use := useOf(row)
-		a.add(nameOf(row, by), &use)
+		a.add(nameOf(row, by), use.times(times))
 		return
 	}
 	for _, p := range row.Parts() {
-		a.add(strings.TrimSpace(p.Kind.String()+" "+p.Size), &Use{p.Used, p.Estimated})
+		use := Use{p.Used, p.Estimated}
+		a.add(strings.TrimSpace(p.Kind.String()+" "+p.Size), use.times(times))
 	}
 }
 
@@ -183,8 +192,6 @@ func (l *ledger) book(ctx context.Context, p access.Person, team string, d dates
 		return l.rows(ctx, limit.Query{Teams: []string{team}, Days: d.all()})
 	case !p.SeesAll():
 		return l.rows(ctx, limit.Query{Teams: append([]string{}, p.Teams...), Days: d.all()})
-	case l.kept == nil:
-		return l.rows(ctx, limit.Query{Days: d.all()})
 	case by == "day" || by == "endpoint":
 		return l.house(ctx, d, "endpoint")
 	}
@@ -229,7 +236,7 @@ func (l *ledger) house(ctx context.Context, d dates, by ...string) (b book, err 
 // openDays adds up days that may change. It reads them, unless that was done a moment ago, and adds up what has changed.
 func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	at, sums := l.now(), map[DayBy]Sum{}
-	stale := slices.DeleteFunc(slices.Clone(days), func(day int) bool { return l.open[day] != nil && at.Sub(l.open[day].read) < freshFor })
+	stale := slices.DeleteFunc(slices.Clone(days), func(day int) bool { return l.open[day] != nil && at.Sub(l.open[day].read) < l.fresh })
 	if len(stale) > 0 {
 		read, err := l.all.Days(ctx, limit.ScopeTeam, stale)
 		if err != nil {
@@ -241,7 +248,11 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) })
 		for _, day := range stale {
 			if l.open[day] == nil || l.open[day].State != read[day].State {
-				l.open[day] = &openDay{DayRows: read[day], sums: map[string]Sum{}}
+				was := l.open[day]
+				l.open[day] = &openDay{DayRows: read[day], sums: map[string]Sum{}, added: map[string]*added{}}
+				if was != nil {
+					l.open[day].added = was.added
+				}
 			}
 			l.open[day].read = at
 		}
@@ -258,17 +269,42 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 
 func (d *openDay) sum(by string) Sum {
 	sum, made := d.sums[by]
-	if !made {
-		var a adder
-		for _, rows := range d.Teams {
-			for i := range rows {
-				a.addRow(&rows[i], by)
-			}
-		}
-		sum = newSum(0, d.read, a.rows, true)
-		d.sums[by] = sum
+	if made {
+		return sum
 	}
+	a := d.added[by]
+	if a == nil {
+		a = &added{of: map[string][]limit.Row{}}
+		d.added[by] = a
+	}
+	gone := maps.Clone(a.of)
+	for _, rows := range d.Teams {
+		if len(rows) > 0 {
+			delete(gone, rows[0].Team)
+			a.put(rows[0].Team, rows, by)
+		}
+	}
+	for team := range gone {
+		a.put(team, nil, by)
+	}
+	sum = newSum(0, d.read, a.rows, true)
+	d.sums[by] = sum
 	return sum
+}
+
+// put adds the rows of a team instead of those that were added before.
+func (a *added) put(team string, rows []limit.Row, by string) {
+	was := a.of[team]
+	if len(was) == len(rows) && (len(rows) == 0 || &was[0] == &rows[0]) {
+		return
+	}
+	for i := range was {
+		a.addRow(&was[i], by, -1)
+	}
+	for i := range rows {
+		a.addRow(&rows[i], by, 1)
+	}
+	a.of[team] = rows
 }
 
 // split divides days into those that are read from the ledger each time and past ones. Sums are kept as long as the ledger
@@ -291,8 +327,7 @@ func (l *ledger) split(days []int) (open, past []int) {
 
 // over reports whether at a moment a day's requests are usually all charged. A manual correction belongs to its own day.
 func (l *ledger) over(day int, at time.Time) bool {
-	ends := time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
-	return at.Sub(ends) > l.late+time.Hour
+	return at.Sub(limit.DayEnds(day)) > l.late+time.Hour
 }
 
 // without names the use of requests without a tag or a key. Neither has a space.
@@ -308,8 +343,6 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 		q.Teams = []string{team}
 	case !p.SeesAll():
 		q.Teams = append([]string{}, p.Teams...)
-	case l.kept == nil:
-		return nil, nil // byPart reads them
 	default:
 		open, _ := l.split(days)
 		read, err := l.all.Days(ctx, q.By, open)
@@ -338,10 +371,7 @@ func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool,
 	}
 	addRows(parted)
 	if all {
-		rest := days
-		if l.kept != nil {
-			_, rest = l.split(days)
-		}
+		_, rest := l.split(days)
 		rest = slices.DeleteFunc(b.spans(rest, by), func(of int) bool {
 			byName.on(days, of)
 			sum := b.sums[DayBy{of, by}]

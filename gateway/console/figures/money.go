@@ -86,7 +86,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 // sum adds up some days of a book.
 func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int) (m Money, err error) {
 	for _, day := range days {
-		m.Days = append(m.Days, Row{dayName(day), b.total(day)})
+		m.Days = append(m.Days, Row{limit.DayText(day), b.total(day)})
 		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
 	}
 	byName := adder{days: &spendDays{days: len(days)}}

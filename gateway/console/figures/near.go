@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
@@ -29,68 +28,79 @@ func (n *Near) Most() int64 {
 	return n.Limit
 }
 
-const (
-	mostAsked  = 100 // teams whose rates, tags and keys a list reads, each in a call of Redis: those that sent most today
-	asksAtOnce = 16  // of these calls
-)
+// mostAsked is of how many teams a list reads rates, tags and keys, in one call: of those that sent most today.
+const mostAsked = 1000
 
 // nearest fills in the nearest limit of each team: of its quotas and open tasks by the last known standing, and of the busiest teams also
 // of their rates, if they sent something today, of their tags' values and their keys. A limit that cannot be read is left out.
 func (f *Figures) nearest(ctx context.Context, lines []TeamLine) {
-	file, at := f.Teams(), f.Deps.Now()
+	file := f.Teams()
 	slices.SortStableFunc(lines, func(a, b TeamLine) int {
 		return cmp.Compare(b.Today.Used[limit.Requests], a.Today.Used[limit.Requests])
 	})
-	var reading errgroup.Group
-	reading.SetLimit(asksAtOnce)
+	var asked []*teams.Team
+	var of []*TeamLine // each of them
 	for i := range lines {
-		team := file.Team(lines[i].ID)
+		line, team := &lines[i], file.Team(lines[i].ID)
 		if team == nil { // it has just left
 			continue
 		}
-		var mu sync.Mutex // of the line
-		consider := func(list ...limit.Standing) {
-			mu.Lock()
-			defer mu.Unlock()
-			for n := range list {
-				lines[i].Nearest = nearer(lines[i].Nearest, list[n].Name(), &list[n])
-			}
-		}
 		count := func(name string, used, most int64) {
-			lines[i].Nearest = nearer(lines[i].Nearest, name, &limit.Standing{Used: used, Limit: most, Left: max(most-used, 0)})
+			line.Nearest = nearer(line.Nearest, name, &limit.Standing{Used: used, Limit: most, Left: max(most-used, 0)})
 		}
 		known := f.Accounts.LastKnown(team)
-		consider(known.Limits...)
+		line.consider(known.Limits)
 		count("open_tasks", known.Tasks, int64(team.OpenTasks))
 		if f.Running != nil {
 			used, most := f.Running(team)
 			count("concurrent", used, most)
 		}
-		if i >= mostAsked {
-			continue
-		}
-		if len(team.Rates) > 0 && (lines[i].Today != (Use{}) || lines[i].Refused > 0) { // else they are full
-			reading.Go(func() error {
-				report, err := f.Accounts.Look(ctx, team)
-				if err == nil {
-					consider(report.Limits...)
-				}
-				return nil
-			})
-		}
-		for kind, has := range map[limit.ScopeKind]bool{limit.ScopeTag: len(team.TagQuotas) > 0, limit.ScopeKey: team.CountedKeys() != nil} {
-			if has {
-				reading.Go(func() error {
-					list, err := f.Accounts.LookInside(ctx, team, kind, at)
-					if err == nil {
-						consider(list...)
-					}
-					return nil
-				})
-			}
+		sent := line.Today != (Use{}) || line.Refused > 0 // else its rates are full
+		if len(asked) < mostAsked && (sent && len(team.Rates) > 0 || len(team.TagQuotas) > 0 || team.CountedKeys() != nil) {
+			asked, of = append(asked, team), append(of, line)
 		}
 	}
-	_ = reading.Wait() // it has no error
+	for i, list := range f.Accounts.LookAll(ctx, asked, f.Deps.Now()) {
+		of[i].consider(list)
+	}
+}
+
+// consider makes the nearest of some limits the team's, if it is nearer than the one before.
+func (l *TeamLine) consider(list []limit.Standing) {
+	for i := range list {
+		l.Nearest = nearer(l.Nearest, list[i].Name(), &list[i])
+	}
+}
+
+// innerFor is for how long all pages share one reading of the limits inside teams: as old as a quota's last known standing may be.
+const innerFor = 10 * time.Second
+
+// inner keeps how the tag's values and the keys of teams stood to their limits.
+type inner struct {
+	mu   sync.Mutex
+	read time.Time
+	list map[string][]limit.Standing // by team
+}
+
+// of returns the standings of the teams that have such limits, of a moment ago.
+func (k *inner) of(ctx context.Context, f *Figures) map[string][]limit.Standing {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := f.Deps.Now()
+	if age := at.Sub(k.read); age >= 0 && age < innerFor {
+		return k.list
+	}
+	var asked []*teams.Team
+	for _, team := range f.Teams().List {
+		if len(asked) < mostAsked && (len(team.TagQuotas) > 0 || team.CountedKeys() != nil) {
+			asked = append(asked, team)
+		}
+	}
+	k.read, k.list = at, map[string][]limit.Standing{}
+	for i, list := range f.Accounts.LookAll(ctx, asked, at) {
+		k.list[asked[i].ID] = slices.DeleteFunc(list, func(s limit.Standing) bool { return !s.Inside() })
+	}
+	return k.list
 }
 
 // nearer returns the nearer of two limits; of equal ones the first.

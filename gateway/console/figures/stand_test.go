@@ -90,7 +90,8 @@ func newStand(t *testing.T, redis bool) *stand {
 func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	t.Helper()
 	clock := limittest.NewClock()
-	s := &stand{T: t, Clock: clock, accounts: limit.NewMemory(clock.Now), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
+	memory := limit.NewMemory(clock.Now)
+	s := &stand{T: t, Clock: clock, accounts: memory, house: limit.House{Memory: memory}, kept: new(MemorySums), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
 	if client != nil {
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
 			t.Fatal(err)

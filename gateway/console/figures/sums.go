@@ -202,7 +202,7 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 				if part := partOf(row); part != by && (part != "" || parts[by] != limit.ScopeTeam) {
 					continue
 				}
-				added[DayBy{row.Day, by}].addRow(row, by)
+				added[DayBy{row.Day, by}].addRow(row, by, 1)
 			}
 		}
 	}
@@ -261,9 +261,6 @@ func (l *ledger) run(ctx context.Context) {
 
 // maintain makes missing sums, and returns the time until the next look.
 func (l *ledger) maintain(ctx context.Context) time.Duration {
-	if l.kept == nil {
-		return lookEvery
-	}
 	due, versions, err := l.due(ctx)
 	switch {
 	case err != nil:

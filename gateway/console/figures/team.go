@@ -88,7 +88,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Concurrent.Used, t.Concurrent.Limit = f.Running(team)
 	}
 	for _, day := range days {
-		t.Days = append(t.Days, Row{dayName(day), used.total(day)})
+		t.Days = append(t.Days, Row{limit.DayText(day), used.total(day)})
 	}
 	c := counts[id]
 	t.Refusals = refusals(&c)

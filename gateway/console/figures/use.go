@@ -2,7 +2,6 @@ package figures
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +27,15 @@ func (u *Use) add(v *Use) {
 		u.Used[unit] += v.Used[unit]
 		u.Estimated[unit] += v.Estimated[unit]
 	}
+}
+
+// times multiplies in place.
+func (u *Use) times(n int64) *Use {
+	for unit := range u.Used {
+		u.Used[unit] *= n
+		u.Estimated[unit] *= n
+	}
+	return u
 }
 
 // Row is the use under one name: of a team, model, endpoint or tag, or of a day in UTC such as 2026-11-21.
@@ -77,7 +85,9 @@ func (a *adder) add(name string, u *Use) {
 	if *u == (Use{}) {
 		return
 	}
-	if a.next >= len(a.rows) || a.rows[a.next].Name != name {
+	if a.next > 0 && a.rows[a.next-1].Name == name {
+		a.next--
+	} else if a.next >= len(a.rows) || a.rows[a.next].Name != name {
 		if a.at == nil {
 			a.at = map[string]int{}
 		}
@@ -121,9 +131,6 @@ func compareUse(a, b Row) int {
 }
 
 func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }
-
-// dayName writes a day as reports do.
-func dayName(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
 
 // dayOf returns the day of a moment, in UTC, as the ledger numbers it.
 func dayOf(at time.Time) int {

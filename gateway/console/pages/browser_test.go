@@ -204,13 +204,7 @@ func picture(w http.ResponseWriter, _ *http.Request) {
 // show gives the tab this look. An open page is laid out again.
 func (l look) show(ctx context.Context, t *testing.T) {
 	t.Helper()
-	scheme := func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
-		return err
-	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900), chromedp.Func(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	browsertest.Resize(ctx, t, l.width, l.scheme)
 }
 
 // listen collects the lines of the browser's console. Answers of status 4xx are written there too, and are no fault.

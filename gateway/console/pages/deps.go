@@ -30,7 +30,8 @@ type Deps struct {
 	TraceURL string                   // an address with {trace}; empty: no links to traces
 	Provider string                   // of the service, for bills; empty: null
 	Now      func() time.Time
-	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
+	Settled  func(context.Context) // waits until this process has a change in force, so that the next page shows it; nil: nothing is waited for
+	Crowded  func()                // called when [LiveBound] refuses a live part; nil: not called
 }
 
 // Teams are the teams, of the file and of the directory, with their keys and the audit: what [console.Registry] does.

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 
@@ -68,7 +69,7 @@ func (d *daily) figure() chart.Figure {
 	list := make([]chart.Column, len(d.days))
 	name, scale, total := string(teams.Units[d.of]), 1.0, int64(0)
 	if d.of == limit.Spend {
-		name, scale = currencyOr(d.in.Word), 1/float64(d.in.Money.Parts())
+		name, scale = cmp.Or(d.in.Word, "spend"), 1/float64(d.in.Money.Parts())
 	}
 	named := dayNames(d.days)
 	for i, day := range d.days {
@@ -87,7 +88,7 @@ func (d *daily) figure() chart.Figure {
 	}
 	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(d.days)), "day"), inWords(d.in.Money, d.of, total))
 	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) }, d.series()...)
-	if len(d.before) > 0 {
+	if f.Series[0].Class == "ghost" {
 		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
 	}
 	return f
@@ -120,11 +121,4 @@ func inWords(m unit.Money, of int, n int64) string {
 		return rounded(m, n, 2)
 	}
 	return grouped(n)
-}
-
-func currencyOr(currency string) string {
-	if currency == "" {
-		return "spend"
-	}
-	return currency
 }

@@ -80,7 +80,7 @@ func dayWith(count int, last string) *gallery {
 	g.now.Faults = []figures.Fault{
 		{Kind: "service", Text: "25 of the last 25 requests failed, could not be reached", Since: &since, Count: 25, Of: 25},
 		{Kind: "latency", Subject: "llm-max", Text: "95 of 100 requests take the service up to 9.2s, usually 2.1s", Since: &since},
-		{Kind: "limit", Subject: g.list[0].ID, Text: "97 % of its quota images-day are used or held", Count: 97, Of: 100},
+		{Kind: "limit", Subject: g.list[0].ID, Text: "97 % of its limit images-day are used or held; so are 2 more of its limits", Count: 97, Of: 100},
 		{Kind: "process", Subject: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"},
 	}
 	g.days = days(func(i int) int64 {

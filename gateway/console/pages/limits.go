@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -155,7 +156,7 @@ func patternsText(list []policy.Pattern) string {
 // ofUnit writes an amount with its unit: 1 request, 12.5 CNY.
 func ofUnit(u teams.Unit, n int64, in unit.Currency) string {
 	if u == teams.UnitSpend {
-		return in.Money.Written(u, n) + " " + currencyOr(in.Word)
+		return in.Money.Written(u, n) + " " + cmp.Or(in.Word, "spend")
 	}
 	return several(n, strings.TrimSuffix(string(u), "s"))
 }

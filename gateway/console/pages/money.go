@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -29,6 +30,7 @@ type moneyView struct {
 	Choices []choice
 	Figure  chart.Figure
 	Pages   pager
+	Largest int64 // spend of a row
 	Error   string
 	Wait    string // why there are no figures yet
 	CSV     string
@@ -66,9 +68,12 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Money = m
-	drawn := daily{days: m.Days, of: limit.Spend, in: s.Currency(), today: dayToday(s.Deps.Now()), before: v.daysBefore(), link: func(day string) string {
+	drawn := daily{days: m.Days, of: limit.Spend, in: s.Currency(), today: dayToday(s.Deps.Now()), link: func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: q.Team}, q.By)
 	}}
+	if m.Was != nil {
+		drawn.before = m.Was.Days
+	}
 	drawn.divide(&m, q.By)
 	v.Figure, v.drawn = drawn.figure(), drawn.names
 	v.IsMonth = v.Presets[thisMonth].Chosen
@@ -76,6 +81,9 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	v.Pages, first, end = newPager(r.URL.Query().Get("page"), len(m.Rows), func(page string) string {
 		return moneyURL("/money", q, q.By) + "&page=" + page + "#rows"
 	})
+	for i := range m.Rows {
+		v.Largest = max(v.Largest, m.Rows[i].Used[limit.Spend])
+	}
 	v.Rows = m.Rows[first:end]
 	if q.By == "key" {
 		v.owners = s.ownersOf(r.Context(), p, q.Team, v.Rows)
@@ -286,21 +294,16 @@ func before(q figures.MoneyQuery) *figures.MoneyQuery {
 	return &q
 }
 
-func (v *moneyView) daysBefore() []figures.Row {
-	if v.Was == nil {
-		return nil
-	}
-	return v.Was.Days
-}
-
 // BeforeURL is the address of the days to compare with.
 func (v moneyView) BeforeURL() string { return moneyURL("/money", *v.Before, v.By) }
 
 // BeforeSpan is those days, in words.
 func (v moneyView) BeforeSpan() string { return spanText(v.Before.From, v.Before.To) }
 
-// Compared reports whether rows have a change: days have other names.
-func (v moneyView) Compared() bool { return v.Was != nil && v.By != "day" }
+// Compared reports whether rows have a change: days have other names, and days without spend say nothing about it.
+func (v moneyView) Compared() bool {
+	return v.Was != nil && v.By != "day" && v.Was.Total.Used[limit.Spend] != 0
+}
 
 // Change is by how much the spend of a row differs from that of the days before, in words.
 func (v moneyView) Change(name string, spend int64) string {
@@ -325,14 +328,9 @@ func changeText(was, is int64) string {
 		}
 		return "new"
 	}
-	switch whole := math.Round(100 * float64(is-was) / float64(was)); {
-	case whole == 0:
-		return "±0 %"
-	case whole > 0:
-		return "+" + grouped(int64(whole)) + " %"
-	default:
-		return grouped(int64(whole)) + " %"
-	}
+	whole := int64(math.Round(100 * float64(is-was) / float64(was)))
+	sign := [...]string{"", "±", "+"}[1+cmp.Compare(whole, 0)]
+	return sign + grouped(whole) + " %"
 }
 
 // thisMonth is the preset of the month so far.

@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
 	"sluice/policy/teams"
 )
 
@@ -72,5 +74,22 @@ func TestARefusedRaise(t *testing.T) {
 	}
 	if g.changed != nil {
 		t.Errorf("changed %q", g.changed)
+	}
+}
+
+// TestThePageAfterAChangeWaitsUntilItIsInForce, and no other page does.
+func TestThePageAfterAChangeWaitsUntilItIsInForce(t *testing.T) {
+	g, waited := day(12), 0
+	deps := g.deps()
+	deps.Settled = func(context.Context) { waited++ }
+	h := as(pages.New(deps), operator)
+	raise := url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"100"}, "reason": {"launch"}}
+	if w := post(t, h, "/teams/search/raises", raise); w.Code != http.StatusSeeOther || waited != 1 {
+		t.Errorf("a raise: %d, waited %d times", w.Code, waited)
+	}
+	get(t, h, "/teams/search?done=raised")
+	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: "too little"}
+	if post(t, h, "/teams/search/raises", raise); waited != 2 { // the page shows the form again, with what is in force
+		t.Errorf("waited %d times", waited)
 	}
 }

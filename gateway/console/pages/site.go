@@ -54,6 +54,9 @@ func (s *site) serve(h handler) http.Handler {
 			return
 		}
 		v, err := answer(h, r, p)
+		if r.Method == http.MethodPost && s.Deps.Settled != nil && err == nil {
+			s.Deps.Settled(r.Context())
+		}
 		switch {
 		case err != nil:
 			v = problemPage(r, p, faultOf(err))

@@ -33,3 +33,8 @@ func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 func (l ledgers) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 	return redisstore.LookInside(ctx, l.store, team, k, at)
 }
+
+// LookAll reports how each of some teams stands to its rates, and its parts to theirs, as [redisstore.LookAll] does. It takes nothing.
+func (l ledgers) LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]limit.Standing {
+	return redisstore.LookAll(ctx, l.store, list, at)
+}

@@ -38,7 +38,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.args = append(c.args, h.Day, remembered.Milliseconds(), len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
+	c.args = append(c.args, h.Day, s.ends, len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
 	for i := range s.rates {
 		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
 	}
@@ -86,6 +86,7 @@ type sums struct {
 	counts []count     // for each of quota: what is added, and later the total
 	kinds  []any       // field, what a row used by kind
 	ledger []any       // field, amount
+	ends   any         // the day, µs
 	inside []insideSum // of the kinds of scopes inside the team
 }
 
@@ -133,6 +134,7 @@ type entry struct {
 func (e entry) name() string { return limit.LedgerName(e.model, e.endpoint, e.account) }
 
 func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
+	s.ends = fields.ends
 	var all rowSum
 	var entries rows[entry]
 	var inside [limit.InnerScopes]rows[limit.Inner]

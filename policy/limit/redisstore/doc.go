@@ -19,7 +19,8 @@
 //	                                                                                                   of another: <id> <models>
 //	sl1:{<team>}:rate:<unit>             string  two refills and a minute    admit, settle, allowance  a bucket: "<full at, µs> <limit> <per, µs> <burst>"
 //	sl1:{<team>}:quota                   hash    for ever; old fields go     all but outside           <day or month>:<unit>:used, held, aside, told; tasks;
-//	                                                                                                   epoch, seq, restoring
+//	                                                                                                   epoch, seq, restoring; past: how often days that are
+//	                                                                                                   over were changed
 //	sl1:{<team>}:open                    zset    for ever                    admit, extend, settle     ids of open holds, by the end of their leases
 //	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"
 //	                                             49 h; settled: tasks 49 h,

@@ -214,6 +214,7 @@ func (t *today) of(now time.Time) limit.Calendar {
 // dayFields are the fields of the hash of quotas for what a day and its month hold and have used, by the number of the quota.
 type dayFields struct {
 	day        int
+	ends       any                   // its end, µs
 	held, used [limit.QuotaCount]any // converted once
 }
 
@@ -224,7 +225,7 @@ func (f *fieldsNow) on(day int) *dayFields {
 	if d := f.kept.Load(); d != nil && d.day == day {
 		return d
 	}
-	d := &dayFields{day: day}
+	d := &dayFields{day: day, ends: limit.DayEnds(day).UnixMicro()}
 	for q := range d.held {
 		d.held[q], d.used[q] = fieldOf(day, q, ":held"), fieldOf(day, q, ":used")
 	}

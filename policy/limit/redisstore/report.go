@@ -31,8 +31,9 @@ type reading struct {
 	held   map[dayRow]limit.Amounts // of the scopes inside one team; nil: it is not read
 }
 
-// dayRow names a row of a team: its day, and model|endpoint.
+// dayRow names a row: its team and day, and model|endpoint.
 type dayRow struct {
+	team string
 	day  int
 	name string
 }
@@ -40,7 +41,7 @@ type dayRow struct {
 // read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
 // in another.
 func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limit.Row, error) {
-	scans, err := all.begin(ctx, teams, days)
+	scans, err := all.begin(ctx, scansOf(teams, days))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (all *reading) readEvery(ctx context.Context, r *Store, days []int) ([]limi
 	if err != nil {
 		return nil, err
 	}
-	more, err := all.begin(ctx, rest, days)
+	more, err := all.begin(ctx, scansOf(rest, days))
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +118,8 @@ func scansOf(teams []*team, days []int) []*dayScan {
 }
 
 // begin returns the days that have entries.
-func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []*dayScan, err error) {
-	for some := range slices.Chunk(scansOf(teams, days), dayStep) {
+func (all *reading) begin(ctx context.Context, every []*dayScan) (scans []*dayScan, err error) {
+	for some := range slices.Chunk(every, dayStep) {
 		pipe := all.client.Pipeline()
 		sizes := all.sizes(ctx, pipe, some)
 		if _, err := pipe.Exec(ctx); err != nil {

@@ -56,9 +56,9 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	}
 	switch row := &s.rows[all.rowAt(s, of, split)]; {
 	case held:
-		amounts := all.held[dayRow{s.day, of}]
+		amounts := all.held[dayRow{s.team.id, s.day, of}]
 		amounts[unit] = n
-		all.held[dayRow{s.day, of}] = amounts
+		all.held[dayRow{s.team.id, s.day, of}] = amounts
 	case estimated:
 		row.Estimated[unit] = n
 	default:

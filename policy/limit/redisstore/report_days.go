@@ -6,20 +6,22 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 )
 
-// How many days of all teams are kept in memory of each ledger, and how many rows of them: each takes about 250 bytes.
 const (
-	mostDays = 5
-	mostKept = 100_000
+	mostDays  = 5                // how many days of all teams are kept in memory of each ledger
+	mostKept  = 100_000          // rows of them: each takes about 250 bytes
+	overAfter = time.Minute      // after its end a day is over by the clocks of all nodes
+	overKept  = 10 * time.Minute // then a day that is over is read again, because replicas of the version before do not count its changes
 )
 
 // keptDays is the ledger of all teams on the days that were read last. A team is read again when the version of its accounts has changed,
-// which each change of its ledger raises.
+// which each change of its ledger raises; of days that are over, when such days have changed.
 type keptDays struct {
 	mu    sync.Mutex // held while days are read
 	days  map[int]*keptDay
@@ -31,10 +33,17 @@ type keptDay struct {
 	teams map[string]keptPart
 }
 
-// keptPart is the rows of one team, and the version of its accounts before they were read.
+// keptPart is the rows of one team, and its accounts before they were read.
 type keptPart struct {
 	rows []limit.Row
-	of   version
+	of   stage
+}
+
+// stage is what tells whether the ledger of a team is still as it was read.
+type stage struct {
+	version
+	past int64     // changes of days that are over
+	at   time.Time // of the question, by Redis's clock
 }
 
 // Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the versions and sizes, and what has changed;
@@ -43,17 +52,21 @@ func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[in
 	k := &r.days[by]
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all, now := newReading(r, by, tripStep), map[string]version{}
+	all, now := newReading(r, by, tripStep), map[string]stage{}
 	var scans []*dayScan
 	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
-		versions := make([]*redis.SliceCmd, len(teams))
+		clock, versions := pipe.Time(ctx), make([]*redis.SliceCmd, len(teams))
 		for i, t := range teams {
-			versions[i] = pipe.HMGet(ctx, t.quota, "epoch", "seq")
+			versions[i] = pipe.HMGet(ctx, t.quota, "epoch", "seq", "past")
 		}
 		sizes := all.sizes(ctx, pipe, scansOf(teams, days))
 		return func() {
+			at := clock.Val()
+			if given := r.Clock(); given > 0 {
+				at = time.UnixMicro(given)
+			}
 			for i, t := range teams {
-				now[t.id] = readVersion(versions[i].Val())
+				now[t.id] = readStage(versions[i].Val(), at)
 			}
 			scans = append(scans, sizes()...)
 		}
@@ -71,23 +84,29 @@ func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[in
 	return k.update(days, scans, now), nil
 }
 
-func readVersion(fields []any) (v version) {
-	for i, at := range []*int64{&v.epoch, &v.seq} {
+func readStage(fields []any, at time.Time) stage {
+	s := stage{at: at}
+	for i, n := range []*int64{&s.epoch, &s.seq, &s.past} {
 		if text, found := fields[i].(string); found {
-			*at, _ = strconv.ParseInt(text, 10, 64) // Redis wrote it
+			*n, _ = strconv.ParseInt(text, 10, 64) // Redis wrote it
 		}
 	}
-	return v
+	return s
 }
 
 // has reports whether a day of a team is kept.
-func (k *keptDays) has(s *dayScan, now version) bool {
+func (k *keptDays) has(s *dayScan, now stage) bool {
 	of := k.days[s.day]
-	return of != nil && now.seq != 0 && of.teams[s.team.id].of == now
+	if of == nil || now.seq == 0 {
+		return false
+	}
+	was := of.teams[s.team.id].of
+	over := was.at.Sub(limit.DayEnds(s.day)) > overAfter && now.at.Sub(was.at) < overKept
+	return was.version == now.version || over && was.epoch == now.epoch && was.seq < now.seq && was.past == now.past
 }
 
 // update keeps the days that were read, and returns them. Scans are of all days of teams that have rows; those that are kept were not read.
-func (k *keptDays) update(days []int, scans []*dayScan, now map[string]version) map[int]limit.DayRows {
+func (k *keptDays) update(days []int, scans []*dayScan, now map[string]stage) map[int]limit.DayRows {
 	fresh, list := map[int]*keptDay{}, map[int]limit.DayRows{}
 	for _, day := range days {
 		fresh[day] = &keptDay{teams: map[string]keptPart{}}
@@ -97,7 +116,9 @@ func (k *keptDays) update(days []int, scans []*dayScan, now map[string]version) 
 		part := keptPart{s.rows, now[s.team.id]}
 		if was := k.days[s.day]; was == nil {
 			changed[s.day] = true
-		} else if old, kept := was.teams[s.team.id]; kept && (!s.ended || slices.Equal(old.rows, s.rows)) {
+		} else if old, kept := was.teams[s.team.id]; kept && !s.ended {
+			part = old
+		} else if kept && slices.Equal(old.rows, s.rows) {
 			part.rows = old.rows
 		} else {
 			changed[s.day] = true

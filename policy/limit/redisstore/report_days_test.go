@@ -102,6 +102,62 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 	f.days(days)
 }
 
+// Of days that are over nothing is read while only today changes; after a change of one of them it is, however it is made.
+func TestDaysThatAreOverAreReadAgainOnlyAfterTheyChanged(t *testing.T) {
+	f := newRedisForm(t, limittest.RealRedis(t))
+	team, one := limittest.Team(t), limit.Amounts{limit.Requests: 1, limit.Tokens: 10}
+	if err := f.redis.List(t.Context(), team.ID); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	admit := func(lease time.Duration) limit.Hold {
+		n++
+		h := hold(id(n), team, one)
+		h.Lease = lease
+		f.admit(h)
+		return h
+	}
+	yesterday := limit.CalendarOf(f.clock.Now()).Day
+	f.settle(f.held(admit(time.Hour)), team, one, false)
+	late, batched, expiring := admit(96*time.Hour), admit(96*time.Hour), admit(30*time.Hour)
+	f.clock.Move(limit.DayEnds(yesterday).Sub(f.clock.Now()) + overAfter + time.Minute)
+	today := limit.CalendarOf(f.clock.Now()).Day
+	days := []int{yesterday, today}
+	w := &sniffer{sent: map[string]int{}}
+	f.client.(*redis.Client).AddHook(w)
+	reads := func(about string, want int, change func()) {
+		t.Helper()
+		change()
+		w.sent["hscan"] = 0
+		if _, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != want {
+			t.Errorf("%s: %d days were read, want %d (%v)", about, w.sent["hscan"], want, err)
+		}
+		f.days(days)
+	}
+	charge := func() { f.settle(f.held(admit(time.Hour)), team, one, false) }
+	reads("at first", 1, func() {})
+	reads("a charge of today", 1, charge)
+	reads("a settlement", 2, func() { f.settle(f.held(late), team, one, false) })
+	reads("another charge of today", 1, charge)
+	reads("a batch", 2, func() {
+		c := &limit.Charge{Held: f.held(batched), Team: team, Amounts: one}
+		if got := f.redis.SettleAll(t.Context(), []*limit.Charge{c}, true)[0]; !got.Done || !plain(c, yesterday) {
+			t.Errorf("the batch: %+v", got)
+		}
+	})
+	reads("a correction", 2, func() {
+		if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: team.ID, Day: yesterday, Unit: teams.UnitTokens, Delta: 5, Why: "why"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	f.clock.Move(30 * time.Hour)
+	days = []int{yesterday, today, limit.CalendarOf(f.clock.Now()).Day}
+	reads("a charge of the next day, which ends a lease", 3, charge)
+	_ = expiring
+	reads("nothing for long", 0, func() { f.clock.Move(overKept) })
+	reads("a charge after long", 3, charge)
+}
+
 // Days of very many rows are returned, and not kept; of others the last few are.
 func TestFewDaysAreKept(t *testing.T) {
 	k := keptDays{}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -90,14 +91,18 @@ func part(name string) string {
 	return string(text)
 }
 
-// tables gives the scripts the table of units, the pattern of a text of amounts, and what they know of kinds.
+// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
+const remembered = 15 * time.Minute
+
+// tables gives the scripts the table of units, the pattern of a text of amounts, what they know of kinds, and for how many milliseconds a settled
+// hold is remembered.
 func tables() string {
 	words, each := make([]string, unit.Count), make([]string, unit.Count)
 	for i, name := range unit.Names {
 		words[i], each[i] = "'"+string(name)+"'", "%d+"
 	}
 	return "local UNITS, EACH = {" + strings.Join(words, ", ") + "}, '" + strings.Join(each, " ") + "'\n" +
-		fmt.Sprintf("local IMAGE, SIZES = %d, %d\n", price.Image, price.SizesMost)
+		fmt.Sprintf("local IMAGE, SIZES, REMEMBERED = %d, %d, '%d'\n", price.Image, price.SizesMost, remembered.Milliseconds())
 }
 
 // wire sends calls of scripts to Redis.

@@ -212,9 +212,6 @@ func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*g
 // heldIn names a hold in one of its accounts, which all have it by the same id.
 type heldIn struct{ account, id string }
 
-// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
-const remembered = 15 * time.Minute
-
 // RetentionOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.
 func RetentionOf(c *limit.Charge) time.Duration {
 	if c.Held.Task || c.Held.Local {

@@ -3,7 +3,7 @@
 --
 -- KEYS  1 quota  2 open  3 the day's ledger  then use:<day>:<kind> for each kind of scopes inside the team, rate:<unit> for each rate that
 --       changes, then hold:<id> for each charge, none twice
--- ARGV  3 the day  4 ms to note the holds  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
+-- ARGV  3 the day  4 its end, µs  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
 --       9 number of rows of the ledger that have kinds  10 number of kinds of scopes
 --       11 what of quotas is told, in JSON (reached.lua), or empty
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
@@ -58,6 +58,7 @@ for i = 1, counts do
 end
 
 call('HSET', KEYS[1], unpack(holding))
+if now >= tonumber(ARGV[4]) then call('HINCRBY', KEYS[1], 'past', 1) end -- as note_past in holds.lua
 local notes, may = {}, true
 for n = 1, charges do
   local minute, note = noted(ARGV[ids + n - 1])
@@ -65,10 +66,10 @@ for n = 1, charges do
 end
 for minute, text in pairs(notes) do
   may = may and type(redis.pcall('APPEND', minute, text)) == 'number' -- what the ACL of the version before does not permit
-  if may then call('PEXPIRE', minute, ARGV[4]) end
+  if may then call('PEXPIRE', minute, REMEMBERED) end
 end
 if may then call('DEL', unpack(KEYS, keys + rates + 1)) end
-for n = 1, may and 0 or charges do call('SET', KEYS[keys + rates + n], SETTLED, 'PX', ARGV[4]) end
+for n = 1, may and 0 or charges do call('SET', KEYS[keys + rates + n], SETTLED, 'PX', REMEMBERED) end
 call('ZREM', KEYS[2], unpack(ARGV, ids, ids + charges - 1))
 if size == 0 then
   call('HSET', KEYS[3], 'day', ARGV[3])

@@ -153,6 +153,9 @@ end
 -- A change of the ledger is late if its day ended more than a day ago: then sums of the day may have been kept.
 local function is_late(day) return tonumber(day) < tonumber((periods(clock_read - DAY))) end
 
+-- note_past counts, in the field past, the changes of days that are over: a reader of the ledger has them while the count stays.
+local function note_past() redis.call('HINCRBY', QUOTA, 'past', 1) end
+
 -- note_late notes a late change, with a later time than the one before, so that keepers of sums notice it.
 local function note_late(day)
   local key = USE .. 'late'
@@ -214,7 +217,7 @@ end
 
 -- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
 local function flush()
-  local open = TEAM .. 'open'
+  local open, past, today = TEAM .. 'open', false, next(sums) and (periods(clock_read))
   redis.call('HLEN', QUOTA)
   redis.call('ZCARD', open)
   for _, s in pairs(sums) do
@@ -241,7 +244,9 @@ local function flush()
     if s.kinds[1] then add_kinds(ledger, kinds_field(what), s.kinds) end
     for kind, scope in pairs(s.scopes) do post_scope(scope_key(kind, s.day), scope, s) end
     if s.late and posts(s) then note_late(s.day) end
+    if s.day ~= today and posts(s) then past = true end
   end
+  if past then note_past() end
   count(QUOTA, 'tasks', tasks)
   if next(sums) then count(QUOTA, 'seq', 1) end
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end

@@ -137,6 +137,7 @@ for _, h in ipairs(A.holds) do
 end
 flush()
 redis.call('HINCRBY', QUOTA, 'seq', 1)
+note_past()
 for _, row in ipairs(own) do
   move_aside(row.day, row.was and row.was.amount or NOTHING, row.amount)
   write_aside(row, now, A.lease)

@@ -1,0 +1,167 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// look is a question about a team's accounts, which takes nothing: its state, how long its rates take to be full, and those of its keys
+// likewise if these are asked for.
+type look struct {
+	team  *team
+	rates []wiredRate // of the team
+	inner []rateArgs  // of its keys
+	keys  []string    // of each of these
+	call  *call
+
+	standing
+	full map[string][limit.RateCount]time.Duration // by key
+}
+
+func newLook(r *Store, of *teams.Team, inside bool) *look {
+	l := &look{team: r.teams.Get(of.ID)}
+	l.rates = l.team.wired(of, "").rates
+	for _, k := range of.CountedKeys() {
+		if !inside {
+			break
+		}
+		for _, rate := range l.team.wired(of, k.ID).ratesOf(true) {
+			l.inner, l.keys = append(l.inner, rate), append(l.keys, k.ID)
+		}
+	}
+	return l
+}
+
+// begin begins the call.
+func (l *look) begin(r *Store) *call {
+	rates := make([]rateArgs, 0, len(l.rates)+len(l.inner))
+	for i := range l.rates {
+		rates = append(rates, l.rates[i].rateArgs)
+	}
+	l.call = r.begin(lookScript, struct {
+		knownArgs
+		Rates []rateArgs `json:"rates"`
+	}{l.team.version().args(), append(rates, l.inner...)}, l.team.key)
+	return l.call
+}
+
+// read reads the reply.
+func (l *look) read(r *Store) (err error) {
+	l.full = map[string][limit.RateCount]time.Duration{}
+	l.standing, err = r.standing(l.call, func(now *standing, in *reply) {
+		for i := range l.rates {
+			now.Rates[l.rates[i].Unit-1] = limit.FillOf(l.rates[i].rate, in.next())
+		}
+		for i, key := range l.keys {
+			waits := l.full[key]
+			waits[l.inner[i].Unit-1] = micros(in.next())
+			l.full[key] = waits
+		}
+	})
+	return err
+}
+
+// alone asks about one team, and restores its accounts if they are lost.
+func (l *look) alone(ctx context.Context, r *Store) error {
+	err := r.whole(ctx, l.team.id, func() error {
+		r.send(ctx, l.begin(r))
+		return l.read(r)
+	})
+	if err == nil {
+		l.team.record(&l.standing)
+	}
+	return err
+}
+
+// Look returns a team's state. It takes nothing.
+func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
+	l := newLook(r, team, false)
+	err := l.alone(ctx, r)
+	return l.State, err
+}
+
+// LookInside reports how the parts of a team stand to the limits of each, as [limit.Memory.LookInside] does. It takes nothing.
+func LookInside(ctx context.Context, r *Store, of *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+	days, err := innerDays(ctx, r, []*teams.Team{of}, k, at)
+	if err != nil {
+		return nil, err
+	}
+	if k == limit.ScopeTag {
+		return limit.TagStandings(of, at, days[of.ID]), nil
+	}
+	l := newLook(r, of, true)
+	if len(l.keys) > 0 {
+		err = l.alone(ctx, r)
+	}
+	return limit.KeyStandings(of, at, days[of.ID], l.fullOf), err
+}
+
+func (l *look) fullOf(key string) [limit.RateCount]time.Duration { return l.full[key] }
+
+// LookAll reports what [limit.Memory.LookAll] does, without the quotas of teams that have no rates, and without what cannot be read. It
+// takes nothing. It makes one round trip for all rates, and at the same time two for what tags and keys used.
+func LookAll(ctx context.Context, r *Store, list []*teams.Team, at time.Time) [][]limit.Standing {
+	looks, calls, inside := make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
+	var parts [limit.InnerScopes][]*teams.Team
+	for i, of := range list {
+		if looks[i] = newLook(r, of, true); len(looks[i].rates)+len(looks[i].inner) > 0 {
+			calls = append(calls, looks[i].begin(r))
+		}
+		if len(of.TagQuotas) > 0 {
+			parts[limit.ScopeTag-1] = append(parts[limit.ScopeTag-1], of)
+		}
+		if of.CountedKeys() != nil {
+			parts[limit.ScopeKey-1] = append(parts[limit.ScopeKey-1], of)
+		}
+	}
+	var reading sync.WaitGroup
+	if len(calls) > 0 {
+		reading.Go(func() { r.send(ctx, calls...) })
+	}
+	for k, some := range parts {
+		if len(some) > 0 {
+			reading.Go(func() { inside[k], _ = innerDays(ctx, r, some, limit.ScopeKind(k+1), at) })
+		}
+	}
+	reading.Wait()
+	all := make([][]limit.Standing, len(list))
+	for i, of := range list {
+		l := looks[i]
+		if l.call != nil && l.read(r) == nil {
+			t := limit.TermsOf(of)
+			all[i] = l.Report(&t).Limits
+		}
+		if days, read := inside[limit.ScopeTag-1][of.ID]; read {
+			all[i] = append(all[i], limit.TagStandings(of, at, days)...)
+		}
+		if inside[limit.ScopeKey-1] != nil {
+			all[i] = append(all[i], limit.KeyStandings(of, at, inside[limit.ScopeKey-1][of.ID], l.fullOf)...)
+		}
+	}
+	return all
+}
+
+// innerDays reads what the parts of teams, of a kind, used and hold on the days that their limits count, by the team.
+func innerDays(ctx context.Context, r *Store, list []*teams.Team, k limit.ScopeKind, at time.Time) (map[string][]limit.InnerDay, error) {
+	all := newReading(r, k, tripStep)
+	all.held = map[dayRow]limit.Amounts{}
+	var scans []*dayScan
+	for _, of := range list {
+		scans = append(scans, scansOf([]*team{r.teams.Get(of.ID)}, limit.InnerDays(of, k, at))...)
+	}
+	scans, err := all.begin(ctx, scans)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := all.readAll(ctx, scans)
+	days := map[string][]limit.InnerDay{}
+	for i := range rows {
+		row := &rows[i]
+		days[row.Team] = append(days[row.Team], limit.InnerDay{Day: row.Day, Name: row.Model, Used: row.Used, Held: all.held[dayRow{row.Team, row.Day, row.Model + "|"}]})
+	}
+	return days, err
+}
