@@ -6,19 +6,16 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cache"
+	"sluice/policy/limit/limittest"
 )
 
 // store has the methods that every form promises the gateway.
@@ -73,26 +70,21 @@ func inMemory(t *testing.T) func() *replica {
 
 // overRedis runs a test over a real Redis and its double. flush makes Redis lose its memory.
 func overRedis(t *testing.T, test func(t *testing.T, open func() *replica, flush func())) {
-	over := func(network string, address func(t *testing.T) string) func(t *testing.T) {
-		return func(t *testing.T) {
-			at := address(t)
-			own := dial(t, network, at)
-			test(t, func() *replica { return open(t, network, at) }, func() {
-				if err := own.FlushAll(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-	}
-	t.Run("redis", over("unix", realRedis))
-	t.Run("miniredis", over("tcp", func(t *testing.T) string { return miniredis.RunT(t).Addr() }))
+	limittest.Redises(t, func(t *testing.T, own redis.UniversalClient) {
+		at := own.(*redis.Client).Options()
+		test(t, func() *replica { return open(t, at) }, func() {
+			if err := own.FlushDB(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
 }
 
 // open opens a replica over Redis.
-func open(t *testing.T, network, address string) *replica {
+func open(t *testing.T, at *redis.Options) *replica {
 	r := &replica{T: t}
 	r.memory.Store(1)
-	client := dial(t, network, address)
+	client := dial(t, at)
 	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
 	client.AddHook(r)
 	r.redis = cache.NewRedis(cache.RedisConfig{
@@ -102,63 +94,20 @@ func open(t *testing.T, network, address string) *replica {
 	return r
 }
 
-func dial(t *testing.T, network, address string) *redis.Client {
-	c := redis.NewClient(&redis.Options{Network: network, Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true})
+func dial(t *testing.T, at *redis.Options) *redis.Client {
+	c := redis.NewClient(&redis.Options{Network: at.Network, Addr: at.Addr, DB: at.DB, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
-// real is the one redis-server of the tests, which each test finds empty.
-var real struct {
-	socket string
-	stop   func()
-}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if real.stop != nil {
-		real.stop()
-	}
+	limittest.StopRedis()
 	os.Exit(code)
 }
 
-// realRedis empties the redis-server of the tests and returns its socket.
-func realRedis(t *testing.T) string {
-	if real.stop == nil {
-		startRedis(t)
-	}
-	dial(t, "unix", real.socket).FlushAll(t.Context())
-	return real.socket
-}
-
-func startRedis(t *testing.T) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("CI_REQUIRES_REDIS") != "" {
-			t.Fatal("redis-server is not installed, and CI requires it")
-		}
-		t.Skip("redis-server is not installed; miniredis runs the same test")
-	}
-	dir, err := os.MkdirTemp("", "sluice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	real.socket = filepath.Join(dir, "socket")
-	server := exec.Command(path, "--port", "0", "--unixsocket", real.socket, "--save", "", "--dir", dir)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	real.stop = func() { _ = server.Process.Kill(); _ = server.Wait(); _ = os.RemoveAll(dir) }
-	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
-		if conn, err := net.Dial("unix", real.socket); err == nil {
-			_ = conn.Close()
-			return
-		}
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("redis-server did not start")
-		}
-	}
-}
+// realRedis empties a database of the redis-server of the tests.
+func realRedis(t *testing.T) *redis.Options { return limittest.RealRedis(t).(*redis.Client).Options() }
 
 func (r *replica) now() time.Time { return time.Now().Add(-time.Duration(r.behind.Load())) }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/cache"
@@ -89,7 +90,7 @@ func TestTheFinisherLeavesAQuarter(t *testing.T) {
 	server.SetTime(now)
 	for form, allow := range map[string]func(context.Context, cache.Wish) (bool, error){
 		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
-		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
+		"redis":  open(t, &redis.Options{Addr: server.Addr()}).redis.Allow,
 	} {
 		got := map[bool]int{}
 		for _, finisher := range []bool{true, false} {
@@ -116,7 +117,7 @@ func TestEachAccountHasARateOfItsOwn(t *testing.T) {
 	server.SetTime(now)
 	for form, allow := range map[string]func(context.Context, cache.Wish) (bool, error){
 		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
-		"redis":  open(t, "tcp", server.Addr()).redis.Allow,
+		"redis":  open(t, &redis.Options{Addr: server.Addr()}).redis.Allow,
 	} {
 		got := map[string]int{}
 		for range 30 {
@@ -158,13 +159,13 @@ func TestQueriesOverReplicas(t *testing.T) {
 
 // Two replicas share the account's rate of cancels, apart from that of queries; without Redis each uses the whole rate.
 func TestCancelsOfReplicas(t *testing.T) {
-	socket, at := realRedis(t), time.Now()
-	a, b, gone := open(t, "unix", socket), open(t, "unix", socket), dial(t, "unix", socket)
+	at, now := realRedis(t), time.Now()
+	a, b, gone := open(t, at), open(t, at), dial(t, at)
 	for range 30 {
 		_, _ = a.Allow(t.Context(), cache.Wish{Team: "search"})
 	}
 	_ = gone.Close()
-	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }})
+	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return now }})
 	for about, cancels := range map[string][2]*cache.RedisQueries{"together": {a.redis.Cancels, b.redis.Cancels}, "without Redis": {alone.Cancels, alone.Cancels}} {
 		n := 0
 		for i := range 60 {

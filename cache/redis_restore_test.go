@@ -69,13 +69,13 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 
 // After a large loss each turn restores a part, ended tasks first; failed writes are retried once Redis is back.
 func TestPuttingBackIsBounded(t *testing.T) {
-	socket := realRedis(t)
-	a, other := open(t, "unix", socket), open(t, "unix", socket)
+	at := realRedis(t)
+	a, other := open(t, at), open(t, at)
 	tasks := a.many("search", "t", 2100)
 	for _, task := range tasks[:5] {
 		a.end(task)
 	}
-	dial(t, "unix", socket).FlushAll(t.Context())
+	dial(t, at).FlushDB(t.Context())
 	for _, want := range []int{0, 2000, 2000, 2100} {
 		a.away.Store(!a.away.Load())
 		_ = a.Maintain(t.Context())
@@ -88,10 +88,10 @@ func TestPuttingBackIsBounded(t *testing.T) {
 
 // A restored task is queried again as soon as each replica has restored the ends that it knows, and not before.
 func TestARestoredTaskIsDueSoon(t *testing.T) {
-	socket := realRedis(t)
-	a, own := open(t, "unix", socket), dial(t, "unix", socket)
+	at := realRedis(t)
+	a, own := open(t, at), dial(t, at)
 	a.put("search", "t1")
-	own.FlushAll(t.Context())
+	own.FlushDB(t.Context())
 	_ = a.Maintain(t.Context())
 	written, err := own.HGet(t.Context(), "sl1:{search}:task:t1", "written").Float64()
 	if err != nil {
@@ -110,7 +110,7 @@ func copyOf(t *testing.T, own *redis.Client) (back func()) {
 		dumps[key] = own.Dump(t.Context(), key).Val()
 	}
 	return func() {
-		own.FlushAll(t.Context())
+		own.FlushDB(t.Context())
 		for key, dump := range dumps {
 			if err := own.Restore(t.Context(), key, time.Hour, dump).Err(); err != nil {
 				t.Fatal(err)
@@ -123,8 +123,8 @@ func copyOf(t *testing.T, own *redis.Client) (back func()) {
 // made as many new ones before this one looks, by the number of Redis's memory.
 func TestTheNewestClaimsAreLost(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
-		socket := realRedis(t)
-		a, b, own := open(t, "unix", socket), open(t, "unix", socket), dial(t, "unix", socket)
+		at := realRedis(t)
+		a, b, own := open(t, at), open(t, at), dial(t, at)
 		made := a.many("search", "a", 3)
 		b.due(0)
 		_ = b.Maintain(t.Context())
@@ -143,7 +143,7 @@ func TestTheNewestClaimsAreLost(t *testing.T) {
 			b.present(append(made, newest...), a, b)
 		}
 		a.maintain("") // it is not reported again
-		open(t, "unix", socket).present(append(made, newest...))
+		open(t, at).present(append(made, newest...))
 	}
 }
 

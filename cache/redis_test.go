@@ -19,13 +19,13 @@ import (
 // double starts a Redis that a test looks into, and opens two replicas over it.
 func double(t *testing.T) (server *miniredis.Miniredis, a, b *replica) {
 	server = miniredis.RunT(t)
-	return server, open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
+	return server, open(t, &redis.Options{Addr: server.Addr()}), open(t, &redis.Options{Addr: server.Addr()})
 }
 
 // However many tasks a team has, the answers of tasks that are not on the page are not read.
 func TestAListReadsItsPage(t *testing.T) {
-	socket := realRedis(t)
-	r, own := open(t, "unix", socket), dial(t, "unix", socket)
+	at := realRedis(t)
+	r, own := open(t, at), dial(t, at)
 	sent := func() (bytes int) {
 		_, text, _ := strings.Cut(own.Info(t.Context(), "stats").Val(), "total_net_output_bytes:")
 		if _, err := fmt.Sscan(text, &bytes); err != nil {
@@ -154,8 +154,8 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 // A task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
 // running would query it.
 func TestAClaimIsToldAsItStands(t *testing.T) {
-	socket := realRedis(t)
-	r, own, first := open(t, "unix", socket), dial(t, "unix", socket), ""
+	at := realRedis(t)
+	r, own, first := open(t, at), dial(t, at), ""
 	r.away.Store(true)
 	r.put("search", "t1")
 	r.hear("search", "t1", cache.Succeeded, "end")
@@ -176,8 +176,8 @@ func TestAClaimIsToldAsItStands(t *testing.T) {
 // A request that runs once is forgotten, and the reply is lost. Another request has the name when the command is
 // repeated: its outcome stays.
 func TestALateEndFreesNoOthersName(t *testing.T) {
-	socket := realRedis(t)
-	a, b := open(t, "unix", socket), open(t, "unix", socket)
+	at := realRedis(t)
+	a, b := open(t, at), open(t, at)
 	refused := a.begin(onceD, true)
 	a.around = func(_ redis.Cmder, do func() error) error {
 		if err := do(); err != nil {
@@ -229,8 +229,8 @@ func TestALateCommandTakesNoName(t *testing.T) {
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
-			socket := realRedis(t)
-			own, slow, on := dial(t, "unix", socket), open(t, "unix", socket), open(t, "unix", socket)
+			at := realRedis(t)
+			own, slow, on := dial(t, at), open(t, at), open(t, at)
 			if _, err := ask(on, "before"); err != nil { // so that Redis has the script
 				t.Fatal(err)
 			}

@@ -139,7 +139,7 @@ func TestRandomWordsOfJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	taken, documents := 0, 200_000
 	if testing.Short() {
-		documents /= 5
+		documents /= 50
 	}
 	for range documents {
 		var b strings.Builder

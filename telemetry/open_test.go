@@ -144,6 +144,9 @@ func TestCloseIsBounded(t *testing.T) {
 
 // The queue for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a queue of 32 MiB")
+	}
 	s := &collector{release: make(chan struct{})}
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: otlptrace.NewUnstarted(s), Capture: true})
 	if err != nil {

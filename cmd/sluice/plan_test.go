@@ -109,9 +109,9 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"cache": {
-		outside: []string{otter, xSync},
-		files:   map[string][]string{"redis*.go": {goRedis}},
-		never:   []string{httpPkg, otelAPI, slogPkg},
+		testsOurs: []string{"policy/limit/limittest"}, outside: []string{otter, xSync},
+		files: map[string][]string{"redis*.go": {goRedis}},
+		never: []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
 		ours:    []string{"policy/unit", "telemetry/meter"},

@@ -286,6 +286,9 @@ func TestAuditInPages(t *testing.T) {
 
 // TestAPageOfTheAuditIsBounded: 1 MiB of JSON, also with old entries that have whole teams; and every entry is on a page.
 func TestAPageOfTheAuditIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("an audit of megabytes")
+	}
 	worlds(t, func(w *world) {
 		const entries = 16
 		for i := range entries {

@@ -42,6 +42,9 @@ func TestMembersDoNotFloodTheAudit(t *testing.T) {
 
 // TestMembersMayChangeMoreLater: one change when the refusal says, and the full burst after ten minutes.
 func TestMembersMayChangeMoreLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many changes, one after the other")
+	}
 	worlds(t, func(w *world) {
 		ctx := w.Context()
 		w.create("maps", `"self_service":true`)
@@ -90,6 +93,9 @@ func (w *world) fills(team string, size int) {
 
 // TestMembersDoNotFillTheAudit of a day; operators and other teams' members can still make changes, and a day later all can.
 func TestMembersDoNotFillTheAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many changes, one after the other")
+	}
 	worlds(t, func(w *world) {
 		ctx, told := w.Context(), 0
 		w.AuditReached = func() { told++ }

@@ -185,7 +185,11 @@ func offeredFields(faults strictyaml.Faults) map[string]bool {
 // without teams, which would lock out every client.
 func TestTornFileIsNoFileWithoutTeams(t *testing.T) {
 	doc := regexp.MustCompile(`(?m)^ *#.*\n`).ReplaceAll(readDoc(t, exampleFile), nil) // comments are long and change nothing
-	for end := range doc {
+	step := 1
+	if testing.Short() {
+		step = 37
+	}
+	for end := 0; end < len(doc); end += step {
 		file, err := teams.Parse(doc[:end])
 		if err == nil && len(file.List) == 0 {
 			t.Errorf("the first %d bytes are a file without teams", end)

@@ -332,6 +332,9 @@ func TestTheMemberTag(t *testing.T) {
 }
 
 func TestTheNewestRequestsAreKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests, one after the other")
+	}
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, client redis.UniversalClient) {
 		c := collector(s, clock)
 		for i := range recent.MostLines + 500 {

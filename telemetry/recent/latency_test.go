@@ -192,6 +192,9 @@ func TestAnHourOfAModelIsSmall(t *testing.T) {
 
 // TestMeasuresInMemoryAreBounded: of very many models the oldest hours go first.
 func TestMeasuresInMemoryAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests, one after the other")
+	}
 	clock := limittest.NewClock()
 	s, begun := recent.NewMemory(clock.Now), clock.Now()
 	c := collector(s, clock)

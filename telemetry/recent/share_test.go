@@ -43,6 +43,9 @@ func kept(t *testing.T, s store, f recent.Filter) (n int, newest string) {
 func TestAFloodLeavesTheRequestsOfOthers(t *testing.T) {
 	for _, team := range []string{"", "mallory"} {
 		for _, posts := range []int{1, 6} {
+			if testing.Short() && (posts > 1 || team == "") {
+				continue
+			}
 			t.Run(fmt.Sprintf("%q in %d", team, posts), func(t *testing.T) {
 				forms(t, func(t *testing.T, s store, clock *limittest.Clock, client redis.UniversalClient) {
 					one, two := collector(s, clock), collector(s, clock)
@@ -98,6 +101,9 @@ func TestTheFirstFloodOfATeamLeavesTheOnlyOther(t *testing.T) {
 
 // A single team has the whole list; the lines without a team do not count as another's.
 func TestATeamAloneHasTheWholeList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests, one after the other")
+	}
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		c := collector(s, clock)
 		for range 6 {
@@ -118,6 +124,9 @@ func TestATeamAloneHasTheWholeList(t *testing.T) {
 
 // Many teams share the list by time, and nothing more of them is reported to Redis.
 func TestManyTeamsShareTheList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests, one after the other")
+	}
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, client redis.UniversalClient) {
 		c := collector(s, clock)
 		for round := range 15 {

@@ -60,8 +60,8 @@ func Await(ctx context.Context, t testing.TB, condition string) {
 // Screenshot writes the whole page of ctx as name.png to the directory in SCREENSHOTS. Without one it does nothing.
 func Screenshot(ctx context.Context, t testing.TB, name string) {
 	t.Helper()
-	const lossless = 100
-	keep(t, name+".png", func() ([]byte, error) { return chromedp.Run(ctx, chromedp.FullScreenshot(lossless)) })
+	yes := true // a smaller file would take most of a test's time
+	keep(ctx, t, name, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes})
 }
 
 // Picture writes what the window of ctx shows as name.webp, which is small, to the directory in SCREENSHOTS. Without one it does
@@ -69,29 +69,27 @@ func Screenshot(ctx context.Context, t testing.TB, name string) {
 func Picture(ctx context.Context, t testing.TB, name string) {
 	t.Helper()
 	quality := int64(75)
-	keep(t, name+".webp", func() (drawn []byte, err error) {
-		err = chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, of *chromedp.Target) error {
-			shot, err := cdp.Call(ctx, of, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
-			drawn = shot.Data
-			return err
-		}))
-		return drawn, err
-	})
+	keep(ctx, t, name, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
 }
 
 // keep writes a picture to the directory in SCREENSHOTS.
-func keep(t testing.TB, name string, draw func() ([]byte, error)) {
+func keep(ctx context.Context, t testing.TB, name string, how page.CaptureScreenshotParams) {
 	t.Helper()
 	directory := os.Getenv("SCREENSHOTS")
 	if directory == "" {
 		return
 	}
-	picture, err := draw()
+	var drawn []byte
+	err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, of *chromedp.Target) error {
+		shot, err := cdp.Call(ctx, of, page.CaptureScreenshot, how)
+		drawn = shot.Data
+		return err
+	}))
 	if err == nil {
 		err = os.MkdirAll(directory, 0o750) //nolint:gosec // the developer who runs the tests names it
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(directory, name), picture, 0o600) //nolint:gosec // the same
+		err = os.WriteFile(filepath.Join(directory, name+"."+string(how.Format)), drawn, 0o600) //nolint:gosec // the same
 	}
 	if err != nil {
 		t.Fatalf("the screenshot %s: %v", name, err)

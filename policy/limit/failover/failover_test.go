@@ -121,8 +121,7 @@ func (s *harness) elsewhere(h *limit.Hold) (limit.Verdict, error) {
 
 // harnesses runs a test over a real Redis and over its double.
 func harnesses(t *testing.T, change func(c *Config), test func(s *harness)) {
-	t.Run("redis", func(t *testing.T) { test(newHarness(t, limittest.RealRedis(t), change)) })
-	t.Run("miniredis", func(t *testing.T) { test(newHarness(t, limittest.FakeRedis(t), change)) })
+	limittest.Redises(t, func(t *testing.T, client redis.UniversalClient) { test(newHarness(t, client, change)) })
 }
 
 func (s *harness) ask(id string, team *teams.Team, a limit.Amounts) (limit.Verdict, error) {

@@ -24,6 +24,23 @@ func FakeRedis(t testing.TB) redis.UniversalClient {
 	return client
 }
 
+// Redises runs a test over a real Redis and over its double. With -short the double is left out where a redis-server is installed: it
+// interprets scripts in this process, which costs ten times as much with the race detector.
+func Redises(t *testing.T, test func(t *testing.T, client redis.UniversalClient)) {
+	t.Run("redis", func(t *testing.T) { test(t, RealRedis(t)) })
+	if !Spared() {
+		t.Run("miniredis", func(t *testing.T) { test(t, FakeRedis(t)) })
+	}
+}
+
+// Spared reports whether -short leaves out Redis's double.
+func Spared() bool {
+	_, err := exec.LookPath(program)
+	return testing.Short() && err == nil
+}
+
+const program = "redis-server"
+
 // AgedRedis is a miniredis whose keys a test can make expire.
 func AgedRedis(t testing.TB) (*miniredis.Miniredis, redis.UniversalClient) {
 	server := miniredis.RunT(t)
@@ -80,7 +97,7 @@ func TCPRedis(t testing.TB) redis.UniversalClient {
 }
 
 func startRedis(t testing.TB) {
-	path, err := exec.LookPath("redis-server")
+	path, err := exec.LookPath(program)
 	if err != nil {
 		if os.Getenv("CI_REQUIRES_REDIS") != "" {
 			t.Fatal("redis-server is not installed, and CI requires it")

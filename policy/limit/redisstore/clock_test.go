@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/policy/limit"
@@ -14,8 +15,7 @@ import (
 
 // redisForms runs a test over the forms whose clock can go back: memory's own never does.
 func redisForms(t *testing.T, test func(f *form)) {
-	t.Run("redis", func(t *testing.T) { test(newRedisForm(t, limittest.RealRedis(t))) })
-	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
+	limittest.Redises(t, func(t *testing.T, client redis.UniversalClient) { test(newRedisForm(t, client)) })
 }
 
 // Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than the refusal said.

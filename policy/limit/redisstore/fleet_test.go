@@ -107,7 +107,7 @@ func sail(t *testing.T, rt *rapid.T, client redis.UniversalClient, bound int) *h
 // Replicas start, end, crash, and are cut off, in any order, while requests come and go: what they have in flight together is never more
 // than the limit, and soon each has its part again.
 func TestAFleetKeepsItsLimit(t *testing.T) {
-	client := limittest.FakeRedis(t)
+	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := sail(t, rt, client, rapid.IntRange(3, 8).Draw(rt, "bound"))
 		for range rapid.IntRange(1, 3).Draw(rt, "first") {
@@ -227,7 +227,7 @@ func (h *harbor) settles() {
 
 // Three replicas become ten and two. Within three beats each has its part, and nothing passes the limit meanwhile.
 func TestThreeReplicasBecomeTenAndTwo(t *testing.T) {
-	client := limittest.FakeRedis(t)
+	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := sail(t, rt, client, 10)
 		parts := func(n int) {
@@ -262,7 +262,7 @@ func TestThreeReplicasBecomeTenAndTwo(t *testing.T) {
 
 // While a replica of an older version runs, which tells no part, each has that of a fixed number; and one that is cut off falls back to it.
 func TestPartsOfAFixedNumber(t *testing.T) {
-	client := limittest.FakeRedis(t)
+	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := sail(t, rt, client, 4)
 		s := h.join()

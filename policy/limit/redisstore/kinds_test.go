@@ -60,33 +60,31 @@ var anyLine = rapid.Custom(func(t *rapid.T) price.Line {
 // The script and package price add up the same, bit for bit, whatever is added in whichever order and however the sums were cut, and no
 // value in Redis has more than 64 bytes.
 func TestTheScriptAddsUpKindsAsGoDoes(t *testing.T) {
-	for name, client := range map[string]redis.UniversalClient{"redis": limittest.RealRedis(t), "miniredis": limittest.FakeRedis(t)} {
-		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
-				client.Del(t.Context(), "k")
-				var want price.Sum
-				for range rapid.IntRange(1, 8).Draw(rt, "calls") {
-					args := []any{"m|text"}
-					for range rapid.IntRange(1, 3).Draw(rt, "sums") {
-						var sum price.Sum
-						for _, l := range rapid.SliceOfN(anyLine, 0, 6).Draw(rt, "lines") {
-							var b price.Bill
-							b[l.Kind] = l
-							sum.AddBill(&b)
-						}
-						args = append(args, string(sum.ByKind()))
-						want.Add(sum.ByKind())
+	limittest.Redises(t, func(t *testing.T, client redis.UniversalClient) {
+		rapid.Check(t, func(rt *rapid.T) {
+			client.Del(t.Context(), "k")
+			var want price.Sum
+			for range rapid.IntRange(1, 8).Draw(rt, "calls") {
+				args := []any{"m|text"}
+				for range rapid.IntRange(1, 3).Draw(rt, "sums") {
+					var sum price.Sum
+					for _, l := range rapid.SliceOfN(anyLine, 0, 6).Draw(rt, "lines") {
+						var b price.Bill
+						b[l.Kind] = l
+						sum.AddBill(&b)
 					}
-					if err := joinScript.Run(t.Context(), client, []string{"k"}, args...).Err(); err != nil {
-						rt.Fatal(err)
-					}
-					if got, longest := stored(t, client, "k"); got != want.ByKind() || longest > piece {
-						rt.Fatalf("%q, want %q; the longest piece has %d bytes", got, want.ByKind(), longest)
-					}
+					args = append(args, string(sum.ByKind()))
+					want.Add(sum.ByKind())
 				}
-			})
+				if err := joinScript.Run(t.Context(), client, []string{"k"}, args...).Err(); err != nil {
+					rt.Fatal(err)
+				}
+				if got, longest := stored(t, client, "k"); got != want.ByKind() || longest > piece {
+					rt.Fatalf("%q, want %q; the longest piece has %d bytes", got, want.ByKind(), longest)
+				}
+			}
 		})
-	}
+	})
 }
 
 // Whatever a field has, a settlement is not stopped: the script reads it as Go does.

@@ -612,11 +612,15 @@ func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 
 // After any history every form agrees with the model.
 func TestEveryFormAgreesWithTheModel(t *testing.T) {
+	each := 20
+	if testing.Short() {
+		each = 5
+	}
 	list := readTeams(t, modelTeams)
 	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams), "memory, keys": readTeams(t, keyTeams)} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				for range 20 {
+				for range each {
 					if err := newMemoryForm(t).play(histories.Draw(rt, "history"), list); err != nil {
 						rt.Fatal(err)
 					}
@@ -628,7 +632,7 @@ func TestEveryFormAgreesWithTheModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := limittest.RealRedis(t)
 			rapid.Check(t, func(rt *rapid.T) {
-				for range 20 {
+				for range each {
 					client.FlushDB(t.Context())
 					if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), list); err != nil {
 						rt.Fatal(err)
@@ -664,6 +668,7 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 	defer func() {
 		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript = admit, tags, look, batch, settle, sweep, extend
 	}()
+	var finders []int // histories that found a fault often find the next
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
 			found := false
@@ -676,10 +681,17 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 			if !found {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			for seed := range 1600 {
+			for n := range len(finders) + 1600 {
+				seed := n - len(finders)
+				if seed < 0 {
+					seed = finders[n]
+				}
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
 				if f.survives(histories.Example(seed), list) != nil {
+					if n >= len(finders) {
+						finders = append(finders, seed)
+					}
 					return
 				}
 			}

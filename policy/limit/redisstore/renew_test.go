@@ -22,14 +22,11 @@ type renewing struct {
 
 // renewings runs a test over a real Redis and over its double, for a team of 1,000 images a day.
 func renewings(t *testing.T, test func(f *renewing)) {
-	for name, client := range map[string]*form{"redis": newRedisForm(t, limittest.RealRedis(t)), "miniredis": newRedisForm(t, limittest.FakeRedis(t))} {
-		t.Run(name, func(t *testing.T) {
-			client.T = t
-			f := &renewing{form: client, team: limittest.Team(t, "quotas: {images: {day: 1000, month: 1500}}", "open_tasks: 100"), calls: map[string]int64{}}
-			f.ask(hold("first", f.team, limit.Amounts{}))
-			test(f)
-		})
-	}
+	redisForms(t, func(form *form) {
+		f := &renewing{form: form, team: limittest.Team(form, "quotas: {images: {day: 1000, month: 1500}}", "open_tasks: 100"), calls: map[string]int64{}}
+		f.ask(hold("first", f.team, limit.Amounts{}))
+		test(f)
+	})
 }
 
 // renewed is a renewal of one replica.

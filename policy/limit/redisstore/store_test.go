@@ -45,8 +45,7 @@ func newRedisForm(t *testing.T, client redis.UniversalClient) *form {
 // forms runs a test over every form.
 func forms(t *testing.T, test func(f *form)) {
 	t.Run("memory", func(t *testing.T) { test(newMemoryForm(t)) })
-	t.Run("redis", func(t *testing.T) { test(newRedisForm(t, limittest.RealRedis(t))) })
-	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
+	redisForms(t, test)
 }
 
 // fail ends the test, or only the history if the form is lenient.

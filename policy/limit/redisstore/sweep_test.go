@@ -14,7 +14,7 @@ import (
 // Old data is deleted, so that a team's admissions stay as fast as on its first day; the amounts held on a day stay until
 // they are settled.
 func TestSweepForgets(t *testing.T) {
-	for _, client := range []redis.UniversalClient{limittest.RealRedis(t), limittest.FakeRedis(t)} {
+	limittest.Redises(t, func(t *testing.T, client redis.UniversalClient) {
 		f := newRedisForm(t, client)
 		team := limittest.Team(t, "quotas: {tokens: {month: 1000000}}")
 		var last *limit.Held
@@ -41,5 +41,5 @@ func TestSweepForgets(t *testing.T) {
 				t.Errorf("%s is %s", name, value)
 			}
 		}
-	}
+	})
 }
