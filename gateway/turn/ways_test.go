@@ -526,7 +526,7 @@ func TestWaysAtRandom(t *testing.T) {
 	}
 }
 
-// none expects that nobody waits at an account that has room for each that waits there.
+// none expects that no request waits for an account which has room for every request that waits for it.
 func (s *service) none(t *testing.T, seed uint64) {
 	t.Helper()
 	s.mu.Lock()

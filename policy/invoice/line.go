@@ -55,8 +55,8 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 	return "", 0
 }
 
-// amountOf is the money of a line, which is 0 for one without an amount if it has no quantity either. One that has, or may have, charges what
-// nobody knows.
+// amountOf is the money of a line. A line without an amount costs 0 if it has no quantity either; otherwise that is a fault, because its cost
+// is unknown.
 func (r *reader) amountOf(line []string, counted bool, digits int) (amount number, fault string) {
 	text := line[r.amount]
 	if strings.TrimSpace(text) == "" {

@@ -15,17 +15,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// grouped writes a whole number with commas: 12,345. It writes a minus sign instead of a hyphen, unlike [unit.Grouped], which is for programs.
-func grouped(n int64) string {
-	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	if negative {
-		return "−" + digits
-	}
-	return digits
-}
+// grouped writes a whole number with commas: 12,345.
+func grouped(n int64) string { return strings.Replace(unit.Grouped(n), "-", "−", 1) }
 
 // compact writes a number in at most four digits: 1.24 M. The exact one belongs in the tooltip.
 func compact(n int64) string {
@@ -58,13 +49,10 @@ func money(m unit.Money, n int64, decimals int) template.HTML {
 	return exactly(exact, rounded(m, n, decimals))
 }
 
-// moneyParts is how many parts of the currency amounts count in.
-var moneyParts = [...]int64{unit.Nanos: unit.Nanos.Parts(), unit.Micros: unit.Micros.Parts()}
-
 // rounded is money with a fixed number of decimals. An amount that would round to zero is marked as small.
 func rounded(m unit.Money, n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
-	part := moneyParts[m] / scale
+	part := m.Parts() / scale
 	least := "0." + strings.Repeat("0", decimals-1) + "1"
 	switch {
 	case n > 0 && n < part/2:
