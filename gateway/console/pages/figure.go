@@ -88,7 +88,7 @@ func (d *daily) figure() chart.Figure {
 	}
 	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(d.days)), "day"), inWords(d.in.Money, d.of, total))
 	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) }, d.series()...)
-	if f.Series[0].Class == "ghost" {
+	if len(f.Series) > 0 && f.Series[0].Class == "ghost" { // nothing is drawn of days without use
 		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
 	}
 	return f

@@ -110,7 +110,7 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 func TestRequestsAreOfNoKind(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
 	m := figures.Money{Rows: []figures.Row{{Name: "cached", Use: use}}, Total: figures.Use{Used: limit.Amounts{31, 77, 0, 5}}}
-	for by, columns := range map[string]string{"kind": "Kind Share Spend, CNY Estimated Tokens Images ", "model": "Model Share Spend, CNY Estimated Requests Tokens Images "} {
+	for by, columns := range map[string]string{"kind": "Kind Beside the largest Spend, CNY Estimated Tokens Images ", "model": "Model Beside the largest Spend, CNY Estimated Requests Tokens Images "} {
 		text, _ := money(t, "/money?by="+by, m)
 		head := ""
 		for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by="+by)), "thead")[0], "th") {
@@ -184,7 +184,7 @@ func TestAChartOfTwoYearsHasThem(t *testing.T) {
 		root := parse(t, get(t, as(pages.New(deps), operator), "/money?from="+first))
 		got := []string{textOf(all(all(root, "figure")[0], "title")[0])}
 		for _, div := range all(root, "div") {
-			if attribute(div, "class") == "axis" {
+			if attribute(div, "class") == "axis each" {
 				ends := all(div, "span")
 				got = append(got, textOf(ends[0]), textOf(ends[len(ends)-1]))
 			}
