@@ -58,14 +58,14 @@ func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	defer a.mu.Unlock()
 	date, u := a.date.at(a.time()), UnitIndex(c.Unit)
 	day := cmp.Or(c.Day, date.Day)
-	of := a.books[ScopeTeam].tallies(day, "", false)
+	of := a.books[ScopeTeam].tally(day, "", false)
 	running := day/100 == date.Month
-	done.DayBefore = of[0].used[u]
+	done.DayBefore = of.used[u]
 	if c.Named() {
 		done.DayBefore = a.ledger.usedOn(day, accountOf(c.Account))[u]
 	}
 	if running {
-		done.MonthBefore = of[1].used[u]
+		done.MonthBefore = of.month.used[u]
 	}
 	done.Day, done.Month = done.DayBefore, done.MonthBefore
 	least := done.MonthBefore
@@ -79,12 +79,12 @@ func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	if team != nil {
 		changes[0] = team.Day - team.DayBefore
 	}
-	for period, in := range of {
+	for period, in := range [...]*tally{of, of.month} {
 		in.used[u] = max(in.used[u]+changes[period], 0)
 	}
 	done.Done, done.Day = true, max(done.DayBefore+c.Delta, 0)
 	if running {
-		done.Month = of[1].used[u]
+		done.Month = of.month.used[u]
 	}
 	var change Amounts
 	change[u] = c.Delta

@@ -18,8 +18,8 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	}
 	others := h.Others()
 	h.Uncounted(m.seeds.without)
-	for _, o := range others {
-		seed(m, o.Team)
+	for i := range others {
+		seed(m, others[i].Team)
 	}
 	s, err := a.admit(h, t)
 	if err != nil {
@@ -49,13 +49,14 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 }
 
 // admitOthers places the holds in the accounts outside of the team, of which v is the verdict.
-func admitOthers(m *Memory, h *Hold, others []*Hold, v Verdict) (Verdict, error) {
+func admitOthers(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 	all := make([]Verdict, 1, 2)
 	if all[0] = v; v.Held != nil {
 		own := *v.Held // the one in the accounts never changes
 		all[0].Held = &own
 	}
-	for _, o := range others {
+	for i := range others {
+		o := &others[i]
 		if v.Held == nil { // it is only asked how long the request would wait
 			o.ID = ""
 		}
@@ -78,6 +79,9 @@ func admitOthers(m *Memory, h *Hold, others []*Hold, v Verdict) (Verdict, error)
 
 // Settle charges a hold, once, with what the request used, in all of its accounts. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
+	if bound := c.Amounts.Bound(); bound != c.Amounts {
+		c.Amounts = bound
+	}
 	done, err := m.settle(c)
 	for _, h := range c.Held.Others {
 		if _, failed := m.settle(c.Other(h)); err == nil {
@@ -90,11 +94,10 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	return done, err
 }
 
-// settle charges a hold in one account, and the rates outside of it.
+// settle charges a hold in one account, and the rates outside of it. The amounts are such that they can be counted.
 func (m *Memory) settle(c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
-	charge := &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Bill: c.Bill, Kinds: c.Kinds, Estimated: c.Estimated, Event: c.Event}
-	done, err := a.settle(charge, a.termsFor(c.Team, c.Held.Key.Name()))
+	done, err := a.settle(c, a.termsFor(c.Team, c.Held.Key.Name()))
 	if done && len(c.Held.Outside) > 0 {
 		m.outside.correct(c, 1)
 	}

@@ -4,60 +4,97 @@ package limit
 type book [2]map[int]map[string]*tally
 
 // tally counts what a scope used of a day or month, and what it holds.
-type tally struct{ used, estimated, held Amounts }
+type tally struct {
+	used, estimated, held Amounts
+	month                 *tally // of a day: that of its month
+}
+
+// hold adds amounts to what is held on the day and in its month.
+func (t *tally) hold(amounts *Amounts) {
+	for u, n := range amounts {
+		t.held[u], t.month.held[u] = t.held[u]+n, t.month.held[u]+n
+	}
+}
+
+// use adds amounts to what is used on the day and in its month, and to the estimated part of that.
+func (t *tally) use(amounts, estimated *Amounts) {
+	for u, n := range amounts {
+		t.used[u], t.month.used[u] = t.used[u]+n, t.month.used[u]+n
+		t.estimated[u], t.month.estimated[u] = t.estimated[u]+estimated[u], t.month.estimated[u]+estimated[u]
+	}
+}
 
 // mostNames is how many names of a kind a day keeps apart, because clients can invent them. [Other] is that of the rest.
 const mostNames = 1000
 
-// tallies returns the tallies of a day and its month, under the name by which the day counts this name: see counts.
-func (b *book) tallies(day int, name string, own bool) (in [2]*tally) {
+// tally returns the tally of a day under the name by which the day counts this name: see counts.
+func (b *book) tally(day int, name string, own bool) *tally {
 	name = b.counts(day, name, own)
-	for p, period := range [2]int{day, day / 100} {
-		if b[p] == nil {
-			b[p] = map[int]map[string]*tally{}
-		}
-		names := b[p][period]
-		if names == nil {
-			names = map[string]*tally{}
-			b[p][period] = names
-			forgetDay(b[p])
-		}
-		if in[p] = names[name]; in[p] == nil {
-			in[p] = new(tally)
-			names[name] = in[p]
-		}
+	in := b.in(0, day, name)
+	if in.month == nil {
+		in.month = b.in(1, day/100, name)
 	}
 	return in
+}
+
+// in returns the tally of a period, 0 for a day, and a name.
+func (b *book) in(period, number int, name string) *tally {
+	names := b[period][number]
+	if names == nil {
+		if b[period] == nil {
+			b[period] = map[int]map[string]*tally{}
+		}
+		names = map[string]*tally{}
+		b[period][number] = names
+		forgetDay(b[period])
+	}
+	if names[name] == nil {
+		names[name] = new(tally)
+	}
+	return names[name]
 }
 
 // counts returns the name under which a day counts a name: itself, or [Other] once the day has mostNames others. own: it is a key with quotas
 // in the teams file, which always counts under itself.
 func (b *book) counts(day int, name string, own bool) string {
 	names := b[0][day]
+	if own || name == "" || name == Other || names[name] != nil {
+		return name
+	}
 	known := len(names)
 	for _, special := range [...]string{"", Other} { // they need no room
 		if names[special] != nil {
 			known--
 		}
 	}
-	if own || name == "" || name == Other || names[name] != nil || known < mostNames {
+	if known < mostNames {
 		return name
 	}
 	return Other
 }
 
-// read reads what a name used and holds on a date. A day of the month that counts it as one of the others adds what all of those used, so that
-// it never passes its month.
-func (b *book) read(date *Calendar, name string, own bool, to *Balance) {
-	counted := b.counts(date.Day, name, own)
-	to.Other, to.Used, to.Held = counted != name, [QuotaCount]int64{}, [QuotaCount]int64{}
-	to.add(0, b[0][date.Day][counted])
-	to.add(1, b[1][date.Month][name])
-	for day := date.Month*100 + 1; name != Other && b[1][date.Month][Other] != nil && day <= date.Month*100+31; day++ {
+// read reads what a name used and holds on a date, and returns the day's tally that counts it; nil: there is none yet. A day of the month that
+// counts it as one of the others adds what all of those used, so that it never passes its month.
+func (b *book) read(date *Calendar, name string, own bool, to *Balance) (in *tally) {
+	to.Other, to.Used, to.Held = false, [QuotaCount]int64{}, [QuotaCount]int64{}
+	if in = b[0][date.Day][name]; in != nil {
+		to.add(0, in)
+		to.add(1, in.month)
+	} else {
+		counted := b.counts(date.Day, name, own)
+		in, to.Other = b[0][date.Day][counted], counted != name
+		to.add(0, in)
+		to.add(1, b[1][date.Month][name])
+	}
+	if own || name == "" || name == Other || b[1][date.Month][Other] == nil { // no day counts it as one of the others
+		return in
+	}
+	for day := date.Month*100 + 1; day <= date.Month*100+31; day++ {
 		if b.counts(day, name, own) != name {
 			to.add(1, b[0][day][Other])
 		}
 	}
+	return in
 }
 
 // hold adds amounts to what is held on the day and in the month.

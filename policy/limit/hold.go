@@ -47,20 +47,20 @@ type Held struct {
 }
 
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
-func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
-	held := heldOf(h, &date, rates)
-	return &held
+func HeldOf(h *Hold, date *Calendar, rates RateSet) *Held {
+	held := new(Held)
+	heldOf(held, h, date, rates)
+	return held
 }
 
-func heldOf(h *Hold, date *Calendar, rates RateSet) Held {
-	held := Held{
-		ID: h.ID, Team: h.Team.ID, Account: accountOf(h.Account), Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(ScopeTag), Key: h.Inner(ScopeKey),
-		Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
-	}
+// heldOf is HeldOf in memory of the caller's, which is zero.
+func heldOf(to *Held, h *Hold, date *Calendar, rates RateSet) {
+	to.ID, to.Team, to.Account, to.Model, to.Endpoint = h.ID, h.Team.ID, accountOf(h.Account), h.Model, h.Endpoint
+	to.Tag, to.Key, to.Amounts, to.Task, to.Rates = h.Inner(ScopeTag), h.Inner(ScopeKey), h.Amounts, h.Task, rates
+	to.Day, to.Month = date.Day, date.Month
 	if teams.IsOutside(h.Team.ID) {
-		held.Document = h.Team
+		to.Document = h.Team
 	}
-	return held
 }
 
 // Terms are the limits of the hold's team and key.
@@ -81,8 +81,11 @@ func (h *Hold) nameIn(k ScopeKind) string {
 
 // Inner is the hold's scope of a kind inside the team, as a hold is marked with it.
 func (h *Hold) Inner(k ScopeKind) Inner {
-	key := h.Team.Key(h.Key)
-	return InnerOf(h.nameIn(k), k == ScopeTag && len(h.Team.TagQuotas) > 0 || k == ScopeKey && key != nil && len(key.Quotas) > 0)
+	if k == ScopeKey {
+		key := h.Team.Key(h.Key)
+		return InnerOf(h.Key, key != nil && len(key.Quotas) > 0)
+	}
+	return InnerOf(h.nameIn(k), k == ScopeTag && len(h.Team.TagQuotas) > 0)
 }
 
 // LimitedInside reports whether limits inside a team concern its requests with a key: those of the key, or of each value of the team's tag.

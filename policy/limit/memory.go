@@ -71,7 +71,7 @@ type account struct {
 // heldIn is a hold in memory: held or expired.
 type heldIn struct {
 	Held
-	of      [TeamScopes][2]*tally // of its day and its month, by kind of scope; nil: it holds nothing of that
+	of      [TeamScopes]*tally // of its day, by kind of scope; nil: it holds nothing of that
 	expired bool
 	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
@@ -104,12 +104,12 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	now := a.time()
 	a.sweep(now, sweepBatch)
 	s.Fault = LimitNone
-	a.read(&s, t, h, now)
+	of := a.read(&s, t, h, now)
 	rates := a.rated(t, h, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
 	} else if s.decide(t, h, &rates.waits); s.Outcome != Refused && h.ID != "" {
-		a.hold(h, t, &s, now)
+		a.hold(h, t, &s, of, now)
 		if s.Outcome == Admitted {
 			rates.take(t, &h.Amounts, now)
 		}
@@ -118,29 +118,33 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	return s, nil
 }
 
-// read fills in the state except for the buckets.
-func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) {
+// read fills in the state except for the buckets, and returns the tallies of the scopes, as far as there are some.
+func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) (of [TeamScopes]*tally) {
 	s.At, s.Tasks = now, a.tasks
 	s.Date = a.date.at(s.At)
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
-			a.books[k].read(&s.Date, h.nameIn(k), k == ScopeKey, s.Of(k))
+			of[k] = a.books[k].read(&s.Date, h.nameIn(k), k == ScopeKey, s.Of(k))
 		}
 	}
+	return of
 }
 
 // hold places a hold, and brings the state up to date with it.
-func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
-	held := &heldIn{Held: heldOf(h, &s.Date, s.takes(t)), due: now.Add(h.Lease), since: now}
+func (a *account) hold(h *Hold, t *Terms, s *State, of [TeamScopes]*tally, now time.Time) {
+	held := &heldIn{of: of, due: now.Add(h.Lease), since: now}
+	heldOf(&held.Held, h, &s.Date, s.takes(t))
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
-			held.of[k] = a.books[k].tallies(s.Date.Day, h.nameIn(k), k == ScopeKey)
+			if of[k] == nil {
+				held.of[k] = a.books[k].tally(s.Date.Day, h.nameIn(k), k == ScopeKey)
+			}
 			s.Of(k).hold(&h.Amounts)
 		}
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
-	held.add(h.Amounts)
+	held.add(&h.Amounts)
 	if h.Task {
 		a.tasks++
 		s.Tasks++
@@ -149,19 +153,18 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 }
 
 // add adds amounts to what its scopes hold.
-func (h *heldIn) add(amounts Amounts) {
-	for _, of := range h.of {
-		for _, in := range of {
-			if in != nil {
-				in.held = in.held.Plus(amounts)
-			}
+func (h *heldIn) add(amounts *Amounts) {
+	for _, in := range h.of {
+		if in != nil {
+			in.hold(amounts)
 		}
 	}
 }
 
 // free takes a hold's amounts out of what its scopes hold.
 func (a *account) free(h *heldIn) {
-	h.add(Amounts{}.Minus(h.Amounts))
+	less := Amounts{}.Minus(h.Amounts)
+	h.add(&less)
 	if h.Task {
 		a.tasks--
 	}
@@ -174,14 +177,12 @@ func (a *account) forget(h *heldIn) {
 
 // post adds to what the hold's scopes used, and to the ledger, where kinds are of what was used in all. A correction may be negative.
 func (a *account) post(h *heldIn, amounts, estimated Amounts, kinds price.ByKind) {
-	for k, of := range h.of {
-		if name, charged := h.in(ScopeKind(k)); charged && of[0] == nil {
-			of = a.books[k].tallies(h.Day, name, false)
+	for k, in := range h.of {
+		if name, charged := h.in(ScopeKind(k)); charged && in == nil {
+			in = a.books[k].tally(h.Day, name, false)
 		}
-		for _, in := range of {
-			if in != nil {
-				in.used, in.estimated = in.used.Plus(amounts), in.estimated.Plus(estimated)
-			}
+		if in != nil {
+			in.use(&amounts, &estimated)
 		}
 	}
 	a.ledger.post(h.Day, rowName{h.Model, h.Endpoint, h.Account}, amounts, estimated, kinds)

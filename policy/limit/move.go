@@ -19,9 +19,10 @@ func MoveOf(from *Held, to *Hold) *Move {
 	own := *to
 	own.ID, own.Amounts = from.ID, from.Amounts
 	m := &Move{From: from, To: &own}
-	for _, o := range own.Others() {
-		if isOfAccount(o.Team.ID) && !from.alsoIn(o.Team.ID) {
-			m.Place = o
+	others := own.Others()
+	for i := range others {
+		if id := others[i].Team.ID; isOfAccount(id) && !from.alsoIn(id) {
+			m.Place = &others[i]
 		}
 	}
 	for _, o := range from.Others {

@@ -26,13 +26,15 @@ func (h *Hold) firstCounted() int {
 
 // Others returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's, and counts every unit,
 // so that a quota that is added later knows what was used.
-func (h *Hold) Others() (all []*Hold) {
+func (h *Hold) Others() (all []Hold) {
 	scopes := h.counted()
+	if len(scopes) == 0 {
+		return nil
+	}
+	all = make([]Hold, len(scopes))
 	for i := range scopes {
-		s := &scopes[i]
-		all = append(all, &Hold{
-			ID: h.ID, Team: s.Document, Endpoint: policy.EndpointOther, Amounts: s.holds(&h.Amounts), Task: h.Task, Lease: h.Lease,
-		})
+		s, o := &scopes[i], &all[i]
+		o.ID, o.Team, o.Endpoint, o.Amounts, o.Task, o.Lease = h.ID, s.Document, policy.EndpointOther, s.holds(&h.Amounts), h.Task, h.Lease
 	}
 	return all
 }

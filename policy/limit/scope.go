@@ -49,6 +49,7 @@ type Scope struct {
 	Quotas [QuotaCount]int64     // None: not set
 	// Document has the quotas of a scope outside of the teams, like a team's; its id is no team's. Nil: the scope has rates only.
 	Document *teams.Team
+	limits   uint32 // bits of the rates and quotas that the files set, by their numbers
 }
 
 // ScopeOf returns the scope with these limits.
@@ -58,10 +59,14 @@ func ScopeOf(kind ScopeKind, name string, rates []teams.Rate, quotas []teams.Quo
 		s.Quotas[q] = None
 	}
 	for _, r := range rates {
-		s.Rates[UnitIndex(r.Unit)] = r
+		u := UnitIndex(r.Unit)
+		s.Rates[u] = r
+		s.limits |= 1 << u
 	}
 	for _, q := range quotas {
-		s.Quotas[quotaNumber(q)] = q.Limit
+		n := quotaNumber(q)
+		s.Quotas[n] = q.Limit
+		s.limits |= 1 << (LimitQuotas + n)
 	}
 	return s
 }

@@ -63,7 +63,8 @@ func raise(m *Memory, id string) {
 	})
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	for p, in := range own.books[ScopeTeam].tallies(date.Day, "", false) {
+	of := own.books[ScopeTeam].tally(date.Day, "", false)
+	for p, in := range [...]*tally{of, of.month} {
 		for unit := range in.used {
 			in.used[unit] += max(missing[2*unit+p], 0)
 		}

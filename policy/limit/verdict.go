@@ -2,6 +2,7 @@ package limit
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -70,19 +71,16 @@ func (s *Standing) appendName(b []byte) []byte {
 // Inside reports whether the limit is of a part of the team.
 func (s *Standing) Inside() bool { return s.Scope > ScopeTeam && s.Scope < ScopeKind(TeamScopes) }
 
-// standing describes one limit of the team's accounts by number, which must be set.
-func (s *State) standing(t *Terms, number int, name string) Standing {
-	k := ScopeKind(number / scopeLimits)
-	scope, b := t.Of(k), s.Of(k)
+// standing describes a limit of a scope of this name by its number in that, which must be set.
+func (s *State) standing(scope *Scope, b *Balance, n int, name string) Standing {
 	if b.Other {
 		name = Other
 	}
-	n := number % scopeLimits
 	if n >= LimitQuotas {
 		return b.quota(scope, n-LimitQuotas, name, &s.Date, s.At)
 	}
 	r, f := &scope.Rates[n], &b.Rates[n]
-	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Scope: k, Of: name}
+	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Scope: scope.Kind, Of: name}
 }
 
 // quota describes a quota by its number, of a scope of this name.
@@ -104,30 +102,30 @@ func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 	}
 	if s.Outcome != Refused {
 		if v.Held = s.Made; v.Held == nil {
-			v.Held = HeldOf(h, s.Date, s.takes(t))
+			v.Held = HeldOf(h, &s.Date, s.takes(t))
 		}
 	}
 	return v
 }
 
 // limits describes every limit that a hold is charged in; nil: none.
-func (s *State) limits(t *Terms, h *Hold) []Standing {
-	var room [TeamScopes * LimitTasks]int
-	numbers := room[:0]
+func (s *State) limits(t *Terms, h *Hold) (list []Standing) {
+	n := 0
 	for k := range ScopeKind(TeamScopes) {
-		scope := t.Of(k)
-		for n := 0; scope.Set && n < LimitTasks; n++ {
-			if h.Amounts[unitOf(n)] != 0 && scope.has(n) {
-				numbers = append(numbers, k.Number(n))
+		n += bits.OnesCount32(t.Of(k).limits)
+	}
+	for k := range ScopeKind(TeamScopes) {
+		scope, b, name := t.Of(k), s.Of(k), h.nameIn(k)
+		for rest := scope.limits; rest != 0; rest &= rest - 1 {
+			number := bits.TrailingZeros32(rest)
+			if h.Amounts[unitOf(number)] == 0 || !scope.has(number) {
+				continue
 			}
+			if list == nil {
+				list = make([]Standing, 0, n)
+			}
+			list = append(list, s.standing(scope, b, number, name))
 		}
-	}
-	if len(numbers) == 0 {
-		return nil
-	}
-	list := make([]Standing, len(numbers))
-	for i, number := range numbers {
-		list[i] = s.standing(t, number, h.nameIn(ScopeKind(number/scopeLimits)))
 	}
 	return list
 }
@@ -144,7 +142,8 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	default:
 		v.Reason = ReasonQuota
 	}
-	v.Fault = s.standing(t, s.Fault, h.nameIn(ScopeKind(s.Fault/scopeLimits)))
+	k := ScopeKind(s.Fault / scopeLimits)
+	v.Fault = s.standing(t.Of(k), s.Of(k), s.Fault%scopeLimits, h.nameIn(k))
 	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
 	v.markReset()
 }
@@ -280,7 +279,7 @@ func (s *State) Report(t *Terms) Report {
 		if !t.has(number) {
 			continue
 		}
-		standing := s.standing(t, number, "")
+		standing := s.standing(&t.Scope, &s.Balance, number, "")
 		if number < LimitQuotas {
 			standing.Used = max(t.Rates[number].Burst-s.Rates[number].Left, 0)
 		}

@@ -76,11 +76,11 @@ func orOutside(ctx context.Context, s *Failover, own *attempt, v limit.Verdict) 
 
 // admitAll places the holds of a request with accounts outside of its team, in all or in none. What one account holds and another
 // refuses is given back.
-func (s *Failover) admitAll(ctx context.Context, own *attempt, others []*limit.Hold) (limit.Verdict, error) {
+func (s *Failover) admitAll(ctx context.Context, own *attempt, others []limit.Hold) (limit.Verdict, error) {
 	h, more := own.Hold, make([]attempt, len(others))
 	all := append(make([]*attempt, 0, 2), own)
 	for i := range more {
-		s.begin(&more[i], others[i])
+		s.begin(&more[i], &others[i])
 		s.lend(&more[i])
 		all = append(all, &more[i])
 	}
@@ -173,7 +173,8 @@ func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, c
 	}
 	v, err := s.decideHere(b, l, h, t, cause, state)
 	if v.Held == nil && state == maybeInRedis { // Redis may hold it and have taken it from the loan: a settlement gives both back
-		held := limit.HeldOf(h, s.dated(s.Now()), 0)
+		date := s.dated(s.Now())
+		held := limit.HeldOf(h, &date, 0)
 		held.Local = true
 		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), state: maybeInRedis}, s.Now())
 		s.queue.retain(job{charge: &limit.Charge{Held: held, Team: h.Team}})

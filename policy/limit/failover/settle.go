@@ -146,10 +146,11 @@ func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []erro
 // likely settled it.
 func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)
+	b := s.teams.Get(j.charge.Held.Team)
 	if of.Done && !j.charge.Sum && !s.Refuse && !teams.IsOutside(j.charge.Held.Team) {
 		s.rates.Settle(j.charge)
 	}
-	if b := s.teams.Get(j.charge.Held.Team); of.Err == nil && j.charge.Sum {
+	if of.Err == nil && j.charge.Sum {
 		b.posted(j.charge.Held.Day, j.charge.Amounts)
 	} else if of.Err == nil {
 		b.settledByRedis(j.charge.Held.ID)

@@ -62,10 +62,10 @@ var admissions = sync.Pool{New: func() any { return new(admission) }}
 func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *admission {
 	a := admissions.Get().(*admission)
 	a.team = t
-	w := a.team.wired(h.Team, h.Key)
+	w := t.wired(h.Team, h.Key)
 	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
 	a.kind = admissionKind{w.planFor(&h.Amounts), day, known.epoch, l.Name, h.Task}
-	a.held = limit.HeldOf(h, day.Calendar, a.kind.plan.rateSet)
+	a.held = limit.HeldOf(h, &day.Calendar, a.kind.plan.rateSet)
 	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHold(a.text[:0], a.held)
 	a.lent = appendNumbers(a.lent[:0], l.Most[:])
 	for i := range a.kind.plan.rates {

@@ -49,7 +49,7 @@ func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
 		if p.Err = list[i].err; errors.Is(p.Err, ErrNotDone) { // its accounts are lost: they are restored
 			p.Verdict, p.At, p.Err = placeAlone(ctx, r, p.Hold, p.Loan)
 		} else if p.Err == nil {
-			p.Verdict, p.At = placed(r, p.Hold, p.Loan, &list[i].state), list[i].state.At
+			p.Verdict, p.At = list[i].team.answered(p.Hold, p.Loan, &list[i].state), list[i].state.At
 			list[i].reuse()
 		}
 		refused = refused || p.Err == nil && p.Held == nil
@@ -70,12 +70,11 @@ func placeAlone(ctx context.Context, r *Store, h *limit.Hold, l *Loan) (v limit.
 	if err != nil {
 		return v, s.At, err
 	}
-	return placed(r, h, l, &s), s.At, nil
+	return t.answered(h, l, &s), s.At, nil
 }
 
-// placed records the reply to a placement, and returns the verdict.
-func placed(r *Store, h *limit.Hold, l *Loan, s *standing) limit.Verdict {
-	t := r.teams.Get(h.Team.ID)
+// answered records the reply to a placement, and returns the verdict.
+func (t *team) answered(h *limit.Hold, l *Loan, s *standing) limit.Verdict {
 	l.Took = s.took
 	v := s.Verdict(&t.wired(h.Team, h.Key).terms, h)
 	t.admitted(s, v.Held, s.At.Add(h.Lease))

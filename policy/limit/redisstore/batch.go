@@ -22,9 +22,9 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
 	s := newSums(r.fields.on(h.Day), t, charges)
-	names := nameCharges(t.hold, charges)
 	reached, telling := reachedOf(r, charges)
 	c := calls.Get().(*call).start(reached.with(batchTelling, batchScript), 0)
+	names := c.nameCharges(t.hold, charges)
 	c.args = append(c.args, t.key, t.openKey, t.day(h.Day))
 	for _, in := range s.inside {
 		c.args = append(c.args, t.inside(in.kind, h.Day))
@@ -49,8 +49,10 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 		c.args = append(c.args, &names[i].text)
 	}
 	for _, in := range s.inside {
-		c.args = append(append(c.args, len(in.known), len(in.counts)), in.known...)
-		c.args = append(c.args, in.counts...)
+		c.args = append(append(c.args, len(in.known), 2*len(in.counts)), in.known...)
+		for i := range in.counts {
+			c.args = append(c.args, &in.counts[i].field, &in.counts[i].n)
+		}
 	}
 	c.args = append(c.args, s.quota...)
 	for i := range s.counts {
@@ -63,19 +65,17 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 // keysAt is where the keys of a script are in its arguments, behind their number.
 const keysAt = 3
 
-// named is the key and the text of a hold that is settled.
-type named struct{ key, text wireText }
-
-// nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
-func nameCharges(prefix string, charges []*limit.Charge) []named {
-	names, b := make([]named, len(charges)), make([]byte, 0, 224*len(charges))
-	for i, c := range charges {
+// nameCharges names the holds of charges, whose keys begin with prefix, in the call's memory.
+func (c *call) nameCharges(prefix string, charges []*limit.Charge) []named {
+	b, names := c.text[:0], c.names[:0]
+	for _, charge := range charges {
 		from := len(b)
-		b = append(append(b, prefix...), c.Held.ID...)
+		b = append(append(b, prefix...), charge.Held.ID...)
 		key := len(b)
-		b = appendHeldText(b, c.Held, c.Held.Rates)
-		names[i] = named{b[from:key:key], b[key:len(b):len(b)]}
+		b = appendHeldText(b, charge.Held, charge.Held.Rates)
+		names = append(names, named{b[from:key:key], b[key:len(b):len(b)]})
 	}
+	c.text, c.names = b, names
 	return names
 }
 
@@ -217,7 +217,7 @@ func batched(ctx context.Context, r *Store, team string, s *settlement) (bool, e
 	}
 	var scopes []scopeCount
 	for i := 0; done && i < len(s.inside); i++ {
-		scopes = append(scopes, s.inside[i].read(in)...)
+		scopes = s.inside[i].read(in, scopes)
 	}
 	var told, displaced int64
 	if done && s.telling != nil {
@@ -237,29 +237,36 @@ func batched(ctx context.Context, r *Store, team string, s *settlement) (bool, e
 type insideSum struct {
 	kind   limit.ScopeKind
 	known  []any // fields that the hash must have: the names are known to the day
-	counts []any // field, amount
-	of     []insideCount
+	counts []insideCount
 }
 
-// insideCount is the meaning of one of the counts, whose new value the reply has.
+// insideCount is a field and what is added to it, and later the total.
 type insideCount struct {
+	field string
 	scopeCount
 	used bool // of a scope whose use is kept, to restore it
 }
 
 func newInsideSum(kind limit.ScopeKind, day int, all *rows[limit.Inner]) insideSum {
-	s := insideSum{kind: kind}
+	s := insideSum{kind: kind, known: make([]any, len(all.names)), counts: make([]insideCount, 0, 6*len(all.names))}
 	for i, part := range all.names {
-		name, sum := part.Name(), &all.sums[i]
-		s.known = append(s.known, knownField(name))
+		name, sum, counted := part.Name(), &all.sums[i], part.Counted()
+		s.known[i] = knownField(name)
 		for unit, word := range teams.Units {
-			field, of := name+"||"+string(word), insideCount{scopeCount: scopeCount{scopeDay{kind, day, name}, unit, 0}}
-			s.add(field+estimatedPart, sum.doubt[unit], of)
-			if part.Counted() {
-				s.add(field+heldPart, -sum.freed[unit], of)
+			if sum.used[unit]|sum.doubt[unit]|sum.freed[unit] == 0 {
+				continue
 			}
-			of.used = part.Counted()
-			s.add(field, sum.used[unit], of)
+			held, of := name+"||"+string(word)+heldPart, scopeDay{kind, day, name}
+			field := held[:len(held)-len(heldPart)]
+			if n := sum.doubt[unit]; n != 0 {
+				s.counts = append(s.counts, insideCount{field + estimatedPart, scopeCount{of, unit, n}, false})
+			}
+			if n := sum.freed[unit]; n != 0 && counted {
+				s.counts = append(s.counts, insideCount{held, scopeCount{of, unit, -n}, false})
+			}
+			if n := sum.used[unit]; n != 0 {
+				s.counts = append(s.counts, insideCount{field, scopeCount{of, unit, n}, counted})
+			}
 		}
 	}
 	return s
@@ -273,19 +280,12 @@ func knownField(name string) string {
 	return "#" + name
 }
 
-func (s *insideSum) add(field string, n int64, of insideCount) {
-	if n != 0 {
-		s.counts, s.of = append(s.counts, field, n), append(s.of, of)
-	}
-}
-
-// read reads the new values, and returns those that are kept.
-func (s *insideSum) read(in *reply) (list []scopeCount) {
-	for i := range s.of {
-		n := in.next()
-		if of := &s.of[i]; of.used {
-			of.n = n
-			list = append(list, of.scopeCount)
+// read reads the new values, and adds those that are kept to a list.
+func (s *insideSum) read(in *reply, list []scopeCount) []scopeCount {
+	for i := range s.counts {
+		c := &s.counts[i]
+		if c.n = in.next(); c.used {
+			list = append(list, c.scopeCount)
 		}
 	}
 	return list

@@ -126,6 +126,9 @@ type call struct {
 	none     bool     // it writes no amount of money of this process
 	number   int64    // random; the reply begins with it, so that another call's reply is detected
 	reply    *redis.IntSliceCmd
+
+	names []named // of batch.lua: its holds, whose texts are in text
+	text  []byte
 }
 
 // wireText is an argument whose bytes are used again: unlike a string it costs no allocation.
@@ -133,6 +136,9 @@ type wireText []byte
 
 // MarshalBinary implements the library's interface of arguments.
 func (t *wireText) MarshalBinary() ([]byte, error) { return *t, nil }
+
+// named is the key and the text of a hold that is settled.
+type named struct{ key, text wireText }
 
 // calls are used calls, whose memory the next ones use.
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -150,7 +156,7 @@ func (w *wire) begin(s *script, body any, keys ...any) *call {
 // reuse gives the memory of a call that was answered to the next ones.
 func (c *call) reuse() {
 	clear(c.args)
-	*c = call{args: c.args[:0]}
+	*c = call{args: c.args[:0], names: c.names[:0], text: c.text[:0]}
 	calls.Put(c)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"sluice/policy/event"
@@ -187,7 +188,11 @@ func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*g
 		of   *teams.Team
 		day  int // 0: no batch
 	}
-	at, seen := map[name]*group{}, make(map[heldIn]bool, len(charges))
+	at, seen := map[name]*group{}, seenHolds.Get().(map[heldIn]bool)
+	defer func() {
+		clear(seen)
+		seenHolds.Put(seen)
+	}()
 	for i, c := range charges {
 		if !c.Amounts.Valid() {
 			results[i].Err = limit.ErrAmounts
@@ -208,6 +213,9 @@ func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*g
 	}
 	return groups
 }
+
+// seenHolds are used sets of holds, whose memory the next ones use.
+var seenHolds = sync.Pool{New: func() any { return map[heldIn]bool{} }}
 
 // heldIn names a hold in one of its accounts, which all have it by the same id.
 type heldIn struct{ account, id string }
