@@ -32,10 +32,10 @@ const MostUnheld = 64
 
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
-	strikes  *limit.Strikes
-	noted    *limit.Strikes // attempts at pictures that were refused, and noted for their repetitions
-	unheld   chan struct{}  // has a place for each request that is read without memory
-	reached  func()         // is called when there is no such place; may be nil
+	strikes  *refusals.Strikes
+	noted    *refusals.Strikes // attempts at pictures that were refused, and noted for their repetitions
+	unheld   chan struct{}     // has a place for each request that is read without memory
+	reached  func()            // is called when there is no such place; may be nil
 	refusals *refusals.Recent
 	loads    *loads.Loads
 	queue    *turn.Queue
@@ -43,7 +43,7 @@ type throttle struct {
 
 func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, reached func()) *throttle {
 	return &throttle{
-		strikes: limit.NewStrikes(brokenRate, brokenBurst, now), noted: limit.NewStrikes(notedRate, notedBurst, now),
+		strikes: refusals.NewStrikes(brokenRate, brokenBurst, now), noted: refusals.NewStrikes(notedRate, notedBurst, now),
 		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: refusals.New(), loads: loads, queue: queue,
 	}
 }

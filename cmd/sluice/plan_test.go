@@ -127,10 +127,13 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/loads":    {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
-	"gateway/turn":     {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/refusal":  {ours: []string{"gateway/turn", "gateway/upstream", "policy/limit", "telemetry"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
-	"gateway/refusals": {ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, never: silent, timeless: true},
+	"gateway/loads":   {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
+	"gateway/turn":    {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
+	"gateway/refusal": {ours: []string{"gateway/turn", "gateway/upstream", "policy/limit", "telemetry"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
+	"gateway/refusals": {
+		ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, testsOurs: []string{"policy/limit/limittest"},
+		outside: []string{xTime}, never: silent, timeless: true,
+	},
 	"gateway/placement": {
 		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
 		never: silent, timeless: true,

@@ -2,7 +2,8 @@
 // no look at its accounts, and the bodies of its texts are not read.
 //
 // It answers only if the smallest request could not fit either, and says only what holds for every such request. One for pictures may be
-// too large to fit ever: it is refused only if it is like the one that was. It knows no HTTP and decides no limit.
+// too large to fit ever: it is refused only if it is like the one that was. It knows no HTTP and decides no limit. [Strikes] slows down keys
+// that send broken requests.
 package refusals
 
 import (

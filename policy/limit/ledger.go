@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"sluice/policy"
 	"sluice/policy/price"
@@ -269,23 +267,6 @@ func SortRows(rows []Row) {
 	})
 }
 
-// DayForm is how reports write a day: 2026-11-21, in UTC.
-const DayForm = time.DateOnly
-
-// Days lists the days from one to another, both included, as the ledger numbers them. It reports false if either is not a day, if
-// the second is before the first, or if they are more than [LedgerDays].
-func Days(from, to string) (days []int, ok bool) {
-	first, errFirst := time.Parse(DayForm, from)
-	last, errLast := time.Parse(DayForm, to)
-	if errFirst != nil || errLast != nil || last.Before(first) || last.Sub(first) >= LedgerDays*24*time.Hour {
-		return nil, false
-	}
-	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		days = append(days, day.Year()*10000+int(day.Month())*100+day.Day())
-	}
-	return days, true
-}
-
 // Entry is one unit of a row of the ledger, or what the row used of one kind, as reports write it.
 type Entry struct {
 	Day       string          `json:"day"`
@@ -303,14 +284,6 @@ type Entry struct {
 	Price          json.Number `json:"price,omitzero"`           // only by kind: of a million tokens or of one picture, where one held
 	Spend          json.Number `json:"spend,omitzero"`           // only by kind: what Used costs
 	EstimatedSpend json.Number `json:"estimated_spend,omitzero"` // only by kind: the estimated part of it
-}
-
-// DayText writes a day of the ledger as reports do: 20261121 as 2026-11-21.
-func DayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
-
-// DayEnds is the end of a day.
-func DayEnds(day int) time.Time {
-	return time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
 }
 
 // Entries are the units of a row that are not 0, or what it used by kind. Its money counts in m.
