@@ -16,10 +16,10 @@ import (
 )
 
 // TestPicturesOfALargeHouse draws every page of a gateway with 300 teams, 60 models and 400 days in SCREENSHOTS: full, without its
-// service, and without Redis. ONLY chooses, such as full-money,redis-.
+// service, and without Redis. ONLY chooses, such as full-money,redis-. The pictures are for people who look at them.
 func TestPicturesOfALargeHouse(t *testing.T) {
-	if os.Getenv("SCREENSHOTS") == "" {
-		t.Skip("SCREENSHOTS is not set")
+	if !isLong() || os.Getenv("SCREENSHOTS") == "" {
+		t.Skip("LONG=1 draws 500 pictures in the folder SCREENSHOTS")
 	}
 	store := startRedis(t)
 	file := fillHouse(t, store, 300, func(team int) []string {

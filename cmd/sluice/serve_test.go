@@ -28,13 +28,17 @@ type house struct {
 	code          chan int
 }
 
-// serving starts serve in front of a service and waits until it serves.
+// serving starts serve in front of a service and waits until it serves. It is stopped by the test, or by the test's end.
 func serving(t testing.TB, service string, variables ...string) *house {
 	t.Helper()
 	ctx, sigterm := context.WithCancel(context.Background())
 	h := &house{log: newTranscript(), sigterm: sigterm, code: make(chan int, 1)}
 	environ := servingEnviron(t, service, variables...)
-	go func() { h.code <- run(ctx, program{environ, h.log, h.log}, []string{"serve"}) }()
+	go func() {
+		defer close(h.code)
+		h.code <- run(ctx, program{environ, h.log, h.log}, []string{"serve"})
+	}()
+	t.Cleanup(func() { h.stop() })
 	waiting, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
 	match, err := h.log.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
