@@ -75,7 +75,7 @@ func during(d time.Duration) context.Context {
 }
 
 // outlasts loads a replica whose Redis has just stopped answering, and returns how many requests it admitted. No request
-// waits longer than the timeout; once the breaker is open none calls Redis, and none waits. LONG=1 checks the figures.
+// waits longer than the timeouts of its calls; once the breaker is open none calls Redis, and none waits. LONG=1 checks the figures.
 func (k *ledgerkeeper) outlasts() (admitted int) {
 	k.Helper()
 	calls := &callCount{}
@@ -92,7 +92,7 @@ func (k *ledgerkeeper) outlasts() (admitted int) {
 	a, b := percentile(first.took, 0.99), percentile(later.took, 0.99)
 	waitedA, waitedB := percentile(first.waited, 0.99), percentile(later.waited, 0.99)
 	k.Logf("p99 %v in the first second, when the timeout took %v; %v later, when it took %v", a, waitedA, b, waitedB)
-	if a > 2*waitedA || b >= waitedB {
+	if a > 3*waitedA || b >= waitedB { // a request may make two calls, each with its own timeout, before the breaker is open
 		k.Errorf("p99 %v in the first second, when the timeout took %v; %v later, when it took %v", a, waitedA, b, waitedB)
 	}
 	if isLong() && (a > (k.timeout+10*time.Millisecond)*slack || b > 2*time.Millisecond*slack) {
