@@ -140,7 +140,7 @@ var textRules = []rule{
 	{"text.max_pixels", whenText, "parameters.max_pixels", integer(fieldMaxPixels, 1, math.MaxInt64),
 		"1: | max_pixels | integer | Pixel limit for image input;", ModeRefuse},
 	{"text.max_pixels.high_resolution", whenText.and("vl_high_resolution_images true", hasShape(fieldHighResolution, strictjson.True)),
-		"parameters.max_pixels", noneOf(fieldMaxPixels, "none beside vl_high_resolution_images, which makes it ignored"),
+		"parameters.max_pixels", noneOf(fieldMaxPixels, "none beside vl_high_resolution_images, with which the service ignores it"),
 		"1: When true, max_pixels is ignored and a fixed pixel limit applies", ModeWarn},
 	{"text.max_pixels.limit", whenVision.and("not of REASONING_MODELS", func(q *Request) bool { return !q.facts.families.reasoning }),
 		"parameters.max_pixels", atMost(fieldMaxPixels, 16777216, "at most 16777216, the high-resolution limit"),

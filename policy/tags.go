@@ -35,7 +35,7 @@ func ParseTags(values []string) (Tags, error) {
 		}
 		for _, before := range pairs[:i] {
 			if strings.HasPrefix(before, name+"=") {
-				return "", fmt.Errorf("the name %s stands twice, allowed: each once", name)
+				return "", fmt.Errorf("the name %s appears twice, allowed: each once", name)
 			}
 		}
 	}

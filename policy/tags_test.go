@@ -33,7 +33,7 @@ func TestTags(t *testing.T) {
 		{[]string{"a=ä"}, "", "pair 1 is not valid"},
 		{[]string{"a=1 2"}, "", "pair 1 is not valid"},
 		{[]string{"a=#"}, "", "pair 1 is not valid"},
-		{[]string{"a=1,b=2,a=3"}, "", "the name a stands twice"},
+		{[]string{"a=1,b=2,a=3"}, "", "the name a appears twice"},
 	} {
 		got, err := policy.ParseTags(tt.given)
 		if got != tt.want || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {

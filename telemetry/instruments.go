@@ -59,15 +59,15 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 		}
 	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
-	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "tries to deliver an event to a hook, by the hook's id and what came of it"), hookKey.labels)
+	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "attempts to deliver an event to a hook, by the hook's id and the outcome"), hookKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
-	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
+	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount was found", labelOutcome)
 	i.unpriced = b.counts(ownUnpriced, "{request}", "requests that were charged nothing because the teams file has no price for their model, only for others, by model", labelModel)
 	i.reloads = b.counts(ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
-	i.alarms = b.counts(ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
+	i.alarms = b.counts(ownAlarms, "{alarm}", "answers of upstream and requests of clients that an operator must look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
 	i.houseAlerts = b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted by the replica that reported it")
-	i.surplus = b.counter(ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it")
+	i.surplus = b.counter(ownSurplus, "{connection}", "connections that were closed because upstream sent bytes that no request had asked for")
 	var err error
 	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
 	b.note(err)

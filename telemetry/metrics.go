@@ -206,7 +206,7 @@ func (b *builder) accounts(read func() []Account) {
 		}
 		return nil
 	})
-	b.totals(ownFailovers, "{failover}", "requests that went on with another account, by the account that they left and why", func(_ context.Context, o metric.Int64Observer) error {
+	b.totals(ownFailovers, "{failover}", "requests that were sent to another account, by the account that failed and the reason", func(_ context.Context, o metric.Int64Observer) error {
 		for _, a := range read() {
 			for reason, n := range a.Failovers {
 				o.Observe(n, a.labels(labelReason.String(reason)))
@@ -230,8 +230,8 @@ func newMirror(b *builder) Mirror {
 		stored:  b.counter(ownMirrorStored, "{picture}", "pictures of tasks that were stored"),
 		bytes:   b.counter(ownMirrorBytes, "By", "bytes of pictures of tasks that were stored"),
 		deleted: b.counter(ownMirrorDeleted, "{picture}", "pictures of tasks that were deleted from the store because their team keeps them no longer"),
-		failed:  b.counter(ownMirrorFailed, "{try}", "tries to store a picture that failed, by what failed: fetch, its host; store, the store"),
-		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by why: expired, their address did first; refused, they are no picture or too large"),
+		failed:  b.counter(ownMirrorFailed, "{try}", "failed attempts to store a picture, by what failed: fetch, its host; store, the store"),
+		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by reason: expired, their address ended first; refused, not a picture or too large"),
 	}
 	if b.err == nil { // shown before the first
 		for _, c := range []metric.Int64Counter{m.stored, m.bytes, m.deleted} {

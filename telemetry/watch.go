@@ -14,7 +14,7 @@ type Watched struct {
 	Degraded    func() bool                       // Redis is away, or does not know yet what teams spent meanwhile
 	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
-	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
+	TeamsFaulty func() bool                       // the newest teams file is faulty and the previous one is in force
 	LogDropped  func() uint64                     // lines that were lost
 	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
 	Accounts    func() []Account                  // the accounts at the service
@@ -34,7 +34,7 @@ type ShowQueue func(team string, waiting, most int)
 func (m *Metrics) Watch(w Watched) error {
 	b := builder{meter: m.meter}
 	if w.Degraded != nil {
-		b.gauge(ownDegraded, "", "1 while Redis is away, or was not told yet what teams spent", yesNo(w.Degraded))
+		b.gauge(ownDegraded, "", "1 while Redis is away, or does not yet know what teams spent", yesNo(w.Degraded))
 	}
 	if w.Replicas != nil {
 		b.replicas(w.Replicas)
@@ -50,7 +50,7 @@ func (m *Metrics) Watch(w Watched) error {
 		})
 	}
 	if w.TeamsFaulty != nil {
-		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", yesNo(w.TeamsFaulty))
+		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the previous one is in force", yesNo(w.TeamsFaulty))
 	}
 	if w.Reconciled != nil {
 		b.reconciled(w.Reconciled)
@@ -111,7 +111,7 @@ func (b *builder) queue(read func(ShowQueue)) {
 }
 
 func (b *builder) replicas(read func() (alive, set int64)) {
-	b.intGauges(ownReplicas, "", "replicas: alive, of which Redis heard in the last 30 seconds, and set by SLUICE_REPLICAS", func(_ context.Context, o metric.Int64Observer) error {
+	b.intGauges(ownReplicas, "", "replicas: alive, seen by Redis in the last 30 seconds, and set by SLUICE_REPLICAS", func(_ context.Context, o metric.Int64Observer) error {
 		alive, set := read()
 		o.Observe(alive, metric.WithAttributes(labelSource.String("alive")))
 		o.Observe(set, metric.WithAttributes(labelSource.String("set")))
@@ -148,7 +148,7 @@ func (m *Metrics) watchLost(gates map[string]*gate) error {
 		return nil
 	}
 	b := builder{meter: m.meter}
-	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by why: no room in the queue, or the collector refused them or was not there",
+	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by reason: no room in the queue, or the collector refused them or was not there",
 		func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
 				o.Observe(gate.full.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("queue")))

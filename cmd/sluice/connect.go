@@ -59,7 +59,7 @@ func (c *configuration) pictures(ctx context.Context) (time.Duration, string, er
 		err = store.ErrAbsent
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("it does not list what was put: %w", err)
+		return 0, "", fmt.Errorf("it does not list the object that was just stored: %w", err)
 	}
 	if err = kept.Delete(ctx, list); err != nil {
 		return 0, "", fmt.Errorf("it does not remove %s: %w", key, err)

@@ -135,7 +135,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 		},
 		Bounds: access.Bounds{
 			Attempts: p.bounds.add("the console's wrong tokens, keys and links: 20 from one address, 100 for one account, in ten minutes"),
-			Cookies:  p.bounds.add("the console's cookies of no session: 20 a minute from one address"),
+			Cookies:  p.bounds.add("the console's cookies without a session: 20 a minute from one address"),
 			Logins:   p.bounds.add("the console's logins: 100 of one person in ten minutes"),
 			SignOns:  p.bounds.add("the console's sign-ons: 300 begun from one address in ten minutes"),
 		},

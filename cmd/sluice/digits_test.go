@@ -132,7 +132,7 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	}
 	wait(t, "the reload is refused", func() bool {
 		text := askOK(t, "http://"+h.admin+"/readyz?verbose")
-		return strings.Contains(text, "teams: faulty, the content before it stays in force (") && strings.Contains(text, " refused since the start): "+fault)
+		return strings.Contains(text, "teams: faulty, the previous content stays in force (") && strings.Contains(text, " refused since the start): "+fault)
 	})
 	for _, args := range [][]string{{"check"}, {"serve"}} {
 		environ := append(with(nanos...), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off")

@@ -91,7 +91,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 	if err != nil {
 		text := "cannot be read: " + err.Error()
 		if w.away.Swap(&text) == nil {
-			w.log.Warn("directory cannot be read, the one before stays in force", "error", err.Error())
+			w.log.Warn("directory cannot be read, the previous one stays in force", "error", err.Error())
 		}
 		return
 	}
@@ -172,7 +172,7 @@ func (w *directoryWatch) settled(ctx context.Context) {
 func (w *directoryWatch) refuse(what string, err error) {
 	text := what + ": " + settings.Brief(err).Error()
 	if was := w.bad.Swap(&text); was == nil || *was != text {
-		w.log.Error("directory refused, the one before stays in force", "fault", text)
+		w.log.Error("directory refused, the previous one stays in force", "fault", text)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestADirectoryIsFollowed(t *testing.T) {
 	file, err := teams.Parse([]byte("teams:\n  - id: maps\n"))
 	must(t, err)
 	w.joined.SetFile(file, []teams.Digest{sha256.Sum256([]byte("sk-upstream"))}, func(file *teams.File) { w.teams = file })
-	w.expect(t, "maps ads", "not all of it is in force: team maps stands in the teams file and in the directory: the file's counts; remove one of the two")
+	w.expect(t, "maps ads", "not all of it is in force: team maps is in the teams file and in the directory: the file's counts; remove one of the two")
 	if w.teams.Team("maps").Owner != teams.OwnerFile || w.teams.Team("ads").Owner != teams.OwnerDirectory {
 		t.Error("the owners are wrong")
 	}

@@ -230,7 +230,7 @@ func TestCheckThroughNothing(t *testing.T) {
 		code      int
 	}{
 		"a key":             {"test", "ok: a POST without an answer is sent once\n", exitClean},
-		"a key of no team":  {"wrongCANARY", "wrong: reached over HTTP/1.1, through something that does not say its name, or nothing: Sluice does not know the key\n", exitFailure},
+		"a key of no team":  {"wrongCANARY", "wrong: reached over HTTP/1.1, through something without a name, or nothing: Sluice does not know the key\n", exitFailure},
 		"what is no key":    {"a b CANARY", "--key: the content is no key", exitFaulty},
 		"no file for a key": {"", "--key: the file is empty", exitFaulty},
 	} {

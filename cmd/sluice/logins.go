@@ -100,7 +100,7 @@ func (c *consoleToken) look() {
 	if err == nil {
 		c.digest, c.set = digest, true
 	} else if !c.faulty {
-		c.log.Warn("console", "warning", settings.Prefix+"CONSOLE_TOKEN_FILE: "+err.Error()+"; the token before it stays")
+		c.log.Warn("console", "warning", settings.Prefix+"CONSOLE_TOKEN_FILE: "+err.Error()+"; the previous token stays in force")
 	}
 	c.faulty = err != nil
 }

@@ -46,7 +46,7 @@ func forgetSecrets() {
 type commandLine struct {
 	Serve     serveCommand       `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
 	Demo      demoCommand        `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
-	Simulate  simulateCommand    `cmd:"" help:"Run the upstream simulator alone."`
+	Simulate  simulateCommand    `cmd:"" help:"Run only the simulator of the service."`
 	Check     checkCommand       `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
 	Key       keyCommand         `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file. Disable and enable one."`
 	Team      teamCommand        `cmd:"" help:"List, show, change and remove teams of the directory, over the console."`

@@ -23,7 +23,7 @@ type reconcileCommand struct {
 	Map       string        `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
 	From      string        `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
 	To        string        `placeholder:"D" help:"To this day; the bill's last if absent."`
-	Account   string        `placeholder:"A" help:"Of one account at the service alone, by its id in the accounts file."`
+	Account   string        `placeholder:"A" help:"Of only one account at the service, by its id in the accounts file."`
 	Tolerance string        `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
 	Report    time.Duration `placeholder:"T" help:"Report the outcome to the metrics of all replicas, over Redis; the next report is due within this time, such as 36h."`
 	JSON      bool          `help:"As JSON." xor:"form"`

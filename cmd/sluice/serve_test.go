@@ -332,7 +332,7 @@ func TestANewCertificateIsReadAgain(t *testing.T) {
 	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate refused, the previous one stays in force"`)); err != nil {
 		t.Fatal(err)
 	}
-	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the certificate before stays in force") {
+	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the previous certificate stays in force") {
 		t.Errorf("readiness: %d %s %v", status, text, err)
 	}
 	if !accepted(before) {

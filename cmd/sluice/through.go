@@ -33,7 +33,7 @@ func (t throughCommand) run(ctx context.Context, p program) error {
 	case err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" || to.User != nil || to.RawQuery != "":
 		return badUsage{errors.New("--through: allowed: the address of Sluice for clients without /api/v1, such as https://models.example")}
 	case to.Scheme == "http" && !settings.IsLoopback(to.Hostname()):
-		return badUsage{errors.New("--through: allowed: an address with https; http, which sends the key in clear text, on this machine alone")}
+		return badUsage{errors.New("--through: allowed: an address with https; http, which sends the key in clear text, only on this machine")}
 	case t.Key == "":
 		return badUsage{errors.New("--key: required with --through: a file with a team's key, or - for standard input")}
 	case t.Silence < time.Second || t.Silence > echo.Longest || t.Silence%time.Second != 0:

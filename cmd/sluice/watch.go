@@ -126,7 +126,7 @@ func (w *watch) notice() notices.Fault {
 // state is the watch's line in readiness.
 func (w *watch) state() error {
 	if text := w.fault.Load(); text != nil {
-		return fmt.Errorf("faulty, the content before it stays in force (%d refused since the start): %s", w.faulty.Load(), *text)
+		return fmt.Errorf("faulty, the previous content stays in force (%d refused since the start): %s", w.faulty.Load(), *text)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (r *Roster) listed(id string) *listed {
 	if a == nil {
 		if _, before := r.told.LoadOrStore(id, true); !before {
 			r.config.Logger.Warn("an account that has tasks is not in the accounts file: the last known answers about them are served, and their "+
-				"holds are charged when the tasks expire; write the account again, with weight 0, until its tasks have ended", slog.String("account", id))
+				"holds are charged when the tasks expire; put the account back, with weight 0, until its tasks have ended", slog.String("account", id))
 		}
 	}
 	return a

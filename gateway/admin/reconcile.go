@@ -199,9 +199,9 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 
 // writeCorrections writes the lines of sluice adjust, and for what there are none.
 func (r *Reconciliation) writeCorrections(text io.Writer) {
-	writeCells(text, "of which the bill has no line", r.Unbilled)
-	writeCells(text, "whose account is no id of an account: name it in the map", r.Nameless)
-	writeCells(text, "because the ledger has no use of any team by which to divide what the bill has more", r.Unused)
+	writeCells(text, "which are not on the bill", r.Unbilled)
+	writeCells(text, "whose account has no valid id: name it in the map", r.Nameless)
+	writeCells(text, "because the ledger has no use by which to divide the surplus of the bill among teams", r.Unused)
 	for i, c := range r.Corrections {
 		if i == 0 {
 			_, _ = io.WriteString(text, "\nThese would make the sums of each day equal:\n")
@@ -245,7 +245,7 @@ func (r *Reconciliation) writeSums(w io.Writer) {
 	}
 	_ = out.Flush() // a builder never fails
 	if r.Rounded > 0 {
-		_, _ = fmt.Fprintf(w, "of the ledger's money %s is what requests were rounded up by, at most: so much less on the bill is no difference\n", r.amount(r.Rounded))
+		_, _ = fmt.Fprintf(w, "rounding of requests added at most %s to the ledger: up to that much less on the bill is not a difference\n", r.amount(r.Rounded))
 	}
 	_, _ = io.WriteString(w, "\n")
 }

@@ -76,7 +76,7 @@ func TestAReconciliationOfAnAccount(t *testing.T) {
 	}
 }
 
-// A word of the bill that is no id of an account is no part of a line for a shell, nor of a correction.
+// A word of the bill that is not an account's id is never part of a line for a shell, or of a correction.
 func TestWordsOfTheBillAreNoCommands(t *testing.T) {
 	const word = "eu$(id)\x1b[2J"
 	sums := &invoice.Sums{Counted: true, Named: true, Accounts: []string{word, "main"}, Of: map[invoice.Item]invoice.Sum{
@@ -90,7 +90,7 @@ func TestWordsOfTheBillAreNoCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `
-Nothing is proposed for these, whose account is no id of an account: name it in the map:
+Nothing is proposed for these, whose account has no valid id: name it in the map:
 2026-11-21 eu$(id)\x1b[2J
 
 These would make the sums of each day equal:

@@ -114,6 +114,6 @@ func (c *Contradictions) Note(id, team, model string) {
 	}
 	c.models[model] = true
 	c.logger.LogAttrs(context.Background(), slog.LevelWarn,
-		"a usage says more of a kind than of the whole, to which it was cut; of this model that is logged once",
+		"the usage in an answer has more of a kind than of the whole and was cut to the whole; logged once for each model",
 		slog.String("id", id), slog.String("team", team), slog.String("model", model))
 }

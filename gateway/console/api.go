@@ -76,7 +76,7 @@ type call struct {
 var (
 	errLogin    = &teams.Problem{Code: CodeLogin, Text: "no valid token", Advice: "send Authorization: Bearer with the console's token"}
 	errNoPath   = &teams.Problem{Code: CodePath, Text: "there is no such path", Advice: "look at " + Prefix + "/openapi.json"}
-	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not take this method", Advice: "look at the header Allow"}
+	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not accept this method", Advice: "look at the header Allow"}
 )
 
 // serve finds the route.
@@ -143,7 +143,7 @@ func (r route) match(path string) (parts map[string]string, ok bool) {
 func readQuery(raw string, known []string) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, invalid("", "the query is not one of a URL", "")
+		return nil, invalid("", "the query is not a valid query of a URL", "")
 	}
 	for name, values := range query {
 		if !slices.Contains(known, name) || len(values) > 1 {

@@ -92,7 +92,7 @@ func limits(a *api, c *call) error {
 	if text := c.query.Get("percent"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return invalid("percent", "not a number", "a whole number from 0")
+			return invalid("percent", "not a number", "a whole number of 0 or more")
 		}
 		least = n
 	}

@@ -40,9 +40,9 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	case !ok || delta == 0:
 		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
 	case !kept:
-		return refused("day", "no day of the ledger", "a day such as "+now.UTC().Format(limit.DayForm)+", today or one of the "+strconv.Itoa(limit.LedgerDays-1)+" before")
+		return refused("day", "a day outside the ledger", "a day such as "+now.UTC().Format(limit.DayForm)+", today or one of the "+strconv.Itoa(limit.LedgerDays-1)+" before")
 	case c.Account != "" && !teams.IsID(c.Account):
-		return refused("account", "no id of an account", "an id as in the accounts file, such as "+teams.MainAccount)
+		return refused("account", "another text", "an id as in the accounts file, such as "+teams.MainAccount)
 	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
 		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
 	}

@@ -33,7 +33,7 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 }
 
 // PaceBound is the pace of one person, in words.
-const PaceBound = "requests to the console: 20 a second for each person, 100 at once; the same apart for programs and for live parts"
+const PaceBound = "requests to the console: 20 a second for each person, 100 at once; separately for programs and live parts"
 
 const (
 	paceRate  = 20
@@ -155,7 +155,7 @@ func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string
 		return teams.CodeOften, "Too many logins of one person or from one address. Go on with a session that you have, or wait ten minutes."
 	case errors.Is(err, access.ErrCookies):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.CookiesWindow.Seconds())))
-		return teams.CodeOften, "Too many requests with a cookie of no session. Log in again at /login."
+		return teams.CodeOften, "Too many requests with a cookie that belongs to no session. Log in again at /login."
 	case errors.Is(err, access.ErrNoRights):
 		return teams.CodeForbidden, "The issuer knows you, but your groups give you no rights here. Ask an operator of Sluice."
 	}

@@ -35,7 +35,7 @@ func isForeign(r *http.Request) bool {
 func visits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !isVisit(r) {
-			refuse(w, r, teams.CodeForbidden, "A login is not a part of a page.")
+			refuse(w, r, teams.CodeForbidden, "A login cannot be a part of a page.")
 			return
 		}
 		next(w, r)

@@ -69,7 +69,7 @@ var (
 	errMayNot = &teams.Problem{Code: teams.CodeForbidden, Text: "you may look at this, but not change it", Advice: "ask an operator"}
 	errNotAll = &teams.Problem{Code: teams.CodeForbidden, Text: "this is about all teams", Advice: "look at your own team, or ask an operator"}
 	errOfFile = &teams.Problem{
-		Code: teams.CodeConflict, Field: "owner", Text: "the team stands in the teams file", Given: "file", Allowed: "directory",
+		Code: teams.CodeConflict, Field: "owner", Text: "the team is in the teams file", Given: "file", Allowed: "directory",
 		Advice: "change it in the file",
 	}
 )

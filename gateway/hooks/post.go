@@ -80,7 +80,7 @@ func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path s
 // request is a try. Its URL is judged again: the name may have been written for another version.
 func (p *Poster) request(ctx context.Context, h *event.Hook, e *event.Event, path string) (*http.Request, error) {
 	if !event.IsHookURL(h.URL, h.Insecure) {
-		return nil, errors.New("its url is no address for a hook")
+		return nil, errors.New("its url is not an address for a hook")
 	}
 	body, err := bodyOf(h, e)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Poster) request(ctx context.Context, h *event.Hook, e *event.Event, pat
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.At(path), bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("its url and the path of the callback are no address")
+		return nil, errors.New("its url and the path of the callback do not form an address")
 	}
 	if odd(request.URL.Hostname()) {
 		return nil, errOdd

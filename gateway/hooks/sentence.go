@@ -71,7 +71,7 @@ func sentence(e *event.Event, d *told) string {
 // ends are how tasks end.
 var ends = map[event.Type]string{
 	event.TaskSucceeded: "succeeded", event.TaskFailed: "failed", event.TaskCancelled: "was cancelled",
-	event.TaskUnheard: "was never heard of again and is charged as held", event.TaskStored: "has its pictures stored",
+	event.TaskUnheard: "was never seen to end and is charged as held", event.TaskStored: "has its pictures stored",
 }
 
 // faulty are the sources of teams and accounts.

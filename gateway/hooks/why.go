@@ -22,7 +22,7 @@ var (
 	errNoWay   = errors.New("there is no connection to it")
 	errNoTLS   = errors.New("TLS failed: its certificate is not for its name or not trusted, or it does not speak TLS")
 	errCut     = errors.New("the connection ended before an answer")
-	errNotHTTP = errors.New("it does not answer as HTTP says")
+	errNotHTTP = errors.New("its answer is not valid HTTP")
 )
 
 // why says in fixed words why no answer came.

@@ -131,5 +131,5 @@ func brief(err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "it does not answer in time"
 	}
-	return "no answer that can be used"
+	return "its answer cannot be used"
 }

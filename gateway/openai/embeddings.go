@@ -69,7 +69,7 @@ func (q *embeddings) check() error {
 	}
 	for r := rawjson.Array(q.input); r.Element(); {
 		if !rawjson.IsString(r.Value()) {
-			return conversation.BadRequest("input", "input: the service reads texts alone; send texts in place of tokens.")
+			return conversation.BadRequest("input", "input: the service reads only texts; send texts in place of tokens.")
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml.Faults) {
 	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List, func(a *teams.Account) bool { return a.Limits != nil }) {
 		faults = append(faults, strictyaml.Fault{
-			Field: "account", Text: "rates of the account stand in the teams file and in the accounts file", Allowed: "in the accounts file alone",
+			Field: "account", Text: "the account has rates in the teams file and in the accounts file", Allowed: "only in the accounts file",
 		})
 	}
 	for _, team := range file.List {

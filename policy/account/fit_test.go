@@ -58,7 +58,7 @@ func TestFit(t *testing.T) {
 		{
 			about: "rates in both files", accounts: `{accounts: [{id: a, key_file: a, rates: [{requests: {per: 1s, limit: 5}}]}]}`,
 			teams:  `{teams: [], account: [{requests: {per: 1s, limit: 5}}]}`,
-			faults: []string{"account: rates of the account stand in the teams file and in the accounts file, allowed: in the accounts file alone"},
+			faults: []string{"account: the account has rates in the teams file and in the accounts file, allowed: only in the accounts file"},
 		},
 		{
 			about: "rates in one file", accounts: `{accounts: [{id: a, key_file: a, rates: [{requests: {per: 1s, limit: 5}}]}]}`, teams: `{teams: []}`,

@@ -15,7 +15,7 @@ type Fault struct{ Field, Text string }
 func (f *Fault) Error() string { return f.Field + ": " + f.Text }
 
 // ErrModel is the error of a document that names no model.
-var ErrModel = &Fault{"model", "no name of a model; allowed: the name of one, as a string of 1 to 128 bytes"}
+var ErrModel = &Fault{"model", "the name of a model is missing or not valid; allowed: a string of 1 to 128 bytes"}
 
 // ErrBackground is the error of a request whose answer has no usage: what it used would be in the answer to another one.
 var ErrBackground = &Fault{"background", "given true, allowed false: what it used would not be known"}

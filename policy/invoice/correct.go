@@ -82,7 +82,7 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 
 // correct proposes corrections that would make both sides of each cell equal in the units that are compared. The bill knows no teams: what it has more is divided by what is
 // estimated of each team's use, or by all of it if nothing is; what it has less is taken back from estimates first, and from no team more than
-// it used. Nothing is proposed for a cell of which the bill has no line, because it may end before, or be another's; nor for one whose account
+// it used. Nothing is proposed for a cell which are not on the bill, because it may end before, or be another's; nor for one whose account
 // is a word of the bill that no account at the service can be named by; nor for what the bill has more where no team used anything.
 func (c *cells) correct(r *Report) {
 	units := r.units()

@@ -131,7 +131,7 @@ func readBMP(w *window) Header {
 		h.Broken = malformed
 	}
 	if h.Broken == "" && !plausibleBMP(h, depth, compression, w.size-pixels) {
-		h.Broken = "fewer bytes than its sides need"
+		h.Broken = "fewer bytes than its size needs"
 	}
 	return h
 }

@@ -52,7 +52,7 @@ func notText(doc []byte) *Fault {
 	}
 	if at := bytes.IndexFunc(doc, strange); at >= 0 {
 		f := faultAt(doc, at)
-		f.Given, f.Allowed = "a control character or no UTF-8", "text"
+		f.Given, f.Allowed = "a control character, or bytes that are not UTF-8", "text"
 		return &f
 	}
 	return nil

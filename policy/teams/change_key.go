@@ -103,7 +103,7 @@ func (c AddKey) endOld(team Spec, keys []Key) error {
 func writable(at time.Time) bool { return at.Year() >= 1 && at.Year() <= 9999 && !at.IsZero() }
 
 func noMoment(field string) error {
-	return notAllowed(CodeInvalid, field, "no moment of the years 1 to 9999", "one such as 2027-06-30T00:00:00Z", "")
+	return notAllowed(CodeInvalid, field, "a time outside the years 1 to 9999", "one such as 2027-06-30T00:00:00Z", "")
 }
 
 // key is the key as the team gets it.

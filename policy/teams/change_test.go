@@ -160,7 +160,7 @@ func TestRefusedChanges(t *testing.T) {
 		want   string
 	}{
 		{teams.CreateTeam{Team: spec("search")}, teams.CodeConflict, "id: team search exists; change it, or choose another id"},
-		{teams.CreateTeam{Team: spec("Ads")}, teams.CodeInvalid, `id: got "Ads", allowed: 1 to 63 of a–z, 0–9 and -, the first no -`},
+		{teams.CreateTeam{Team: spec("Ads")}, teams.CodeInvalid, `id: got "Ads", allowed: 1 to 63 of a–z, 0–9 and -, not beginning with -`},
 		{teams.CreateTeam{Team: spec("ads", "rates", `{"tokens":{"per":"2ms","limit":5}}`)}, teams.CodeInvalid, `rates.tokens.per: got "2ms", allowed: whole seconds from "1s" to "1h"`},
 		{teams.CreateTeam{Team: spec("ads", "colour", `"red"`)}, teams.CodeInvalid, `colour: unknown field, allowed: id, `},
 		{teams.CreateTeam{Team: spec("ads", "description", `"`+whole+`"`)}, teams.CodeInvalid, `got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another`},
@@ -175,8 +175,8 @@ func TestRefusedChanges(t *testing.T) {
 		{teams.RemoveKey{Team: "ads", Key: "x"}, teams.CodeMissing, `id: team ads is not in the directory; a team of the teams file is changed there`},
 		{teams.AddKey{Team: "search", Minted: minted(t, 1), Now: today}, teams.CodeInvalid, `id: this key id stands in line`},
 		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Note: "a\nb"}, Now: today}, teams.CodeInvalid, `note: got "a\nb", allowed: one line`},
-		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Expires: at(beyond)}, Now: today}, teams.CodeInvalid, `expires: got no moment of the years 1 to 9999`},
-		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(beyond)}, Now: today}, teams.CodeInvalid, `old_ends: got no moment`},
+		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Expires: at(beyond)}, Now: today}, teams.CodeInvalid, `expires: got a time outside the years 1 to 9999`},
+		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(beyond)}, Now: today}, teams.CodeInvalid, `old_ends: got a time outside`},
 		{teams.Import{Document: teams.Document{Version: 1}}, teams.CodeConflict, `version: got 1, allowed: 2, which is the directory's; export it again and repeat the change, or use --force to undo what was changed since`},
 	} {
 		after, _, err := teams.Apply(d, tt.change)

@@ -30,14 +30,14 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 	joined.List = slices.Clone(f.List)
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
-			ignored = append(ignored, strictyaml.Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
+			ignored = append(ignored, strictyaml.Fault{Text: "team " + team.ID + " is in the teams file and in the directory: the file's counts; remove one of the two"})
 			continue
 		}
 		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {
 			var fault string
 			switch {
 			case ids[k.ID] || f.HasKey(k.SHA256):
-				fault = "stands in the teams file too: the file's counts; remove it from the directory"
+				fault = "is in the teams file, too: the file's counts; remove it from the directory"
 			case slices.Contains(upstream, k.SHA256):
 				fault = "is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory"
 			default:
@@ -65,7 +65,7 @@ func readDirectory(document []byte, defaults Team, anyMoney bool) (list []*Team,
 		)
 		root.Amend(func(f *strictyaml.Fault) {
 			if f.Text == strictyaml.UnknownField && ofTheFile.MatchString(f.Field) {
-				f.Text, f.Advice = "stands in the teams file alone", ""
+				f.Text, f.Advice = "belongs only in the teams file", ""
 			}
 		})
 	})

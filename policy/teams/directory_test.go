@@ -66,9 +66,9 @@ func TestANameHasOneOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `team search stands in the teams file and in the directory: the file's counts; remove one of the two
-key aaaaaaaaaaaa of team maps stands in the teams file too: the file's counts; remove it from the directory
-key cccccccccccc of team maps stands in the teams file too: the file's counts; remove it from the directory
+	want := `team search is in the teams file and in the directory: the file's counts; remove one of the two
+key aaaaaaaaaaaa of team maps is in the teams file, too: the file's counts; remove it from the directory
+key cccccccccccc of team maps is in the teams file, too: the file's counts; remove it from the directory
 key eeeeeeeeeeee of team maps is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory`
 	if diff := cmp.Diff(want, ignored.Error()); diff != "" {
 		t.Errorf("ignored (-want +got):\n%s", diff)

@@ -72,7 +72,7 @@ func readAlert(n strictyaml.Node) (alert []int) {
 	}
 	alert = strictyaml.List(n, "per cent", percent, "each once")
 	if n.IsList() && !slices.IsSorted(alert) {
-		n.Fault(strictyaml.Fault{Given: "per cent that do not rise", Allowed: "the smallest first"})
+		n.Fault(strictyaml.Fault{Given: "percentages that do not rise", Allowed: "the smallest first"})
 	}
 	return alert
 }

@@ -85,7 +85,7 @@ func TestTeamsOfTheDirectoryHaveHooks(t *testing.T) {
 	if got := joined.Hooked("plain", event.TaskSucceeded, ""); len(got) != 1 || got[0].Hook != "jobs" {
 		t.Errorf("%+v", got)
 	}
-	if _, _, err := file.Join([]byte(`{"teams": [], "hooks": []}`)); err == nil || !strings.Contains(err.Error(), "stands in the teams file alone") {
+	if _, _, err := file.Join([]byte(`{"teams": [], "hooks": []}`)); err == nil || !strings.Contains(err.Error(), "belongs only in the teams file") {
 		t.Error(err)
 	}
 }

@@ -136,7 +136,7 @@ func readSum(n strictyaml.Node) (sum Digest) {
 		n.WrongKind(allowed)
 	case strictyaml.PlainKey.MatchString(text): // noted already
 	case err != nil || len(raw) != sha256.Size:
-		n.Fault(strictyaml.Fault{Given: "no SHA-256 (not shown: it may be a plain key)", Allowed: allowed})
+		n.Fault(strictyaml.Fault{Given: "another text (not shown: it may be a plain key)", Allowed: allowed})
 	case Digest(raw) == sha256.Sum256(nil):
 		n.Fault(strictyaml.Fault{Given: "the SHA-256 of nothing", Allowed: allowed})
 		fallthrough

@@ -48,7 +48,7 @@ var (
 
 	tagName = strictyaml.Word[string]("the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none", policy.IsTagName)
 
-	issuerURL = strictyaml.Word[string]("an address such as https://login.example/realm, without user, query and fragment (http on this machine alone)", IsIssuerURL)
+	issuerURL = strictyaml.Word[string]("an address such as https://login.example/realm, without user, query and fragment (http only on this machine)", IsIssuerURL)
 
 	claimValue = strictyaml.Word[string](fmt.Sprintf("1 to %d bytes without control characters", maxClaimValue), func(text string) bool {
 		return text != "" && len(text) <= maxClaimValue && !controls.MatchString(text)
@@ -101,7 +101,7 @@ func IsIssuerURL(text string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && event.IsThisMachine(u.Hostname())
 }
 
-var ownID = strictyaml.Spelled(teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
+var ownID = strictyaml.Spelled(teamID, "1 to 63 of a–z, 0–9 and -, not beginning with -")
 
 // IsID reports whether a team, or an account at the service, may have an id.
 func IsID(text string) bool {

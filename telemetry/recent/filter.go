@@ -70,7 +70,7 @@ type Page struct {
 }
 
 // ErrCursor is the error of a cursor that no page returned.
-var ErrCursor = errors.New("the cursor is not one of a page")
+var ErrCursor = errors.New("the cursor does not come from a page")
 
 // cursor is a place in the list: after the first skip requests that ended at a time.
 type cursor struct {

@@ -39,7 +39,7 @@ func (l *Look) Upstream() (u Upstream, bad error) {
 		case key.Err != nil:
 			fault.Text = a.ID + ": " + key.Err.Error()
 		case !IsKey(key.Secret):
-			fault.Text = a.ID + ": the file's content is no key"
+			fault.Text = a.ID + ": the file does not hold a key"
 		default:
 			continue
 		}

@@ -87,7 +87,7 @@ func (p *Pair) look(before [2][]byte, changed func(error)) (now [2][]byte) {
 		changed(nil)
 		return now
 	}
-	if text := fmt.Sprintf("the certificate before stays in force: %v", err); p.fault.Swap(&text) == nil {
+	if text := fmt.Sprintf("the previous certificate stays in force: %v", err); p.fault.Swap(&text) == nil {
 		changed(err)
 	}
 	return now

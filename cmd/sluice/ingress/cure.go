@@ -13,7 +13,7 @@ const (
 	haproxy kind = "HAProxy"
 	caddy   kind = "Caddy"
 	envoy   kind = "Envoy"
-	unknown kind = "something that does not say its name, or nothing"
+	unknown kind = "something without a name, or nothing"
 )
 
 // kindOf names the program by what it adds to an answer. HAProxy adds nothing by itself.

@@ -15,7 +15,7 @@ import (
 
 // Limits is sluice limits.
 type Limits struct {
-	Percent int `default:"80" placeholder:"80" help:"Only limits of which that much is used or held."`
+	Percent int `default:"80" placeholder:"80" help:"Only limits that are used or held to at least this percentage."`
 }
 
 // Run writes the limit of each team of which the largest share is used or held, the nearest first.

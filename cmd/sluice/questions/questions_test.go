@@ -74,7 +74,7 @@ request  r1  of ads  ` + server.URL + `/requests/r1
 `},
 		{Refusals{By: "limit"}, `COUNT  LAST                  LIMIT
 2      2026-11-22T12:00:00Z  images-day of team ads
-# 2 of 7 refused requests are kept; the others are counted by minute alone
+# 2 of 7 refused requests are kept; the others are only counted by minute
 `},
 	} {
 		var out strings.Builder

@@ -44,7 +44,7 @@ func (c Refusals) Run(ctx context.Context, out io.Writer, client *remote.Console
 		return err
 	}
 	if int64(got.Kept) < got.All {
-		_, err = fmt.Fprintf(out, "# %d of %d refused requests are kept; the others are counted by minute alone\n", got.Kept, got.All)
+		_, err = fmt.Fprintf(out, "# %d of %d refused requests are kept; the others are only counted by minute\n", got.Kept, got.All)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ var (
 	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
 	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
 	ErrOften    = errors.New("too many logins")                            // by this person, or begun at this address
-	ErrCookies  = errors.New("too many cookies of no session")             // from this address, including this one
+	ErrCookies  = errors.New("too many cookies without a session")         // from this address, including this one
 	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
 	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
 	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. It did not count as an attempt.

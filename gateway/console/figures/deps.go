@@ -100,7 +100,7 @@ type Fault struct {
 // Errors that the console shows.
 var (
 	ErrAbsent = errors.New("there is no such team, task or request") // or the person may not see it
-	ErrQuery  = errors.New("the query is not one that can be answered")
+	ErrQuery  = errors.New("the query cannot be answered")
 )
 
 // Keeper keeps sums of past days and months, for all replicas.

@@ -80,7 +80,7 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 	return list, nil
 }
 
-var errCursor = fmt.Errorf("%w: the cursor is not one of a page", ErrQuery)
+var errCursor = fmt.Errorf("%w: the cursor does not come from a page", ErrQuery)
 
 // cursorOf reads a page's cursor: a page number for one team's tasks and for open ones, else the time before which tasks were made.
 func cursorOf(text string) (int64, error) {

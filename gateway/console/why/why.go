@@ -27,7 +27,7 @@ const (
 func (b Blame) Words() string {
 	return map[Blame]string{
 		Request: "The request is at fault.", Limit: "A limit refused it.", Service: "The service, or the way to it, failed.",
-		Gateway: "The gateway itself could not take it.", ClientWay: "The client’s side ended it.",
+		Gateway: "The gateway could not take it.", ClientWay: "The client’s side ended it.",
 	}[b]
 }
 
@@ -74,19 +74,19 @@ type refusal struct {
 }
 
 // allOut is admit/account with status 503; with 429 it is a limit.
-var allOut = refusal{Service, "The service refuses all work of the accounts.", "Nothing at the client helps. Operators: look at Accounts for the reason."}
+var allOut = refusal{Service, "The service refuses all work of the accounts.", "The client can do nothing about it. Operators: look at Accounts for the reason."}
 
 // refusals are those of package gateway. A test compares the two.
 var refusals = map[string]refusal{
 	"serve/stopping":        {Gateway, "The gateway was stopping.", "Send the request again: another replica takes it."},
 	"route/path":            {Request, "There is no such path.", "Look at the base address of the client: it ends in /api/v1, or in /v1 for OpenAI’s interface."},
-	"route/method":          {Request, "The path does not take this method.", "Look at the header Allow of the answer."},
+	"route/method":          {Request, "The path does not accept this method.", "Look at the header Allow of the answer."},
 	"authenticate/key":      {Request, "No team has this key, or it has ended or was disabled.", "Look at the team’s keys; make a new one, or enable it."},
-	"authenticate/tags":     {Request, "The header Sluice-Tag is not as it must be.", "Send at most four pairs such as project=alpha."},
-	"authenticate/callback": {Request, "The header Sluice-Callback is not as it must be.", "Send an address that the team’s hooks allow."},
+	"authenticate/tags":     {Request, "The header Sluice-Tag is not valid.", "Send at most four pairs such as project=alpha."},
+	"authenticate/callback": {Request, "The header Sluice-Callback is not valid.", "Send an address that the team’s hooks allow."},
 	"authenticate/endpoint": {Request, "The team may not use this endpoint.", "Use one that the team has, or have an operator add it to the team’s endpoints."},
-	"inspect/large":         {Request, "The body is larger than the gateway takes.", "Send less, or addresses of pictures in place of their bytes."},
-	"inspect/media":         {Request, "The body’s media type or encoding is not taken.", "Send JSON in UTF-8, uncompressed."},
+	"inspect/large":         {Request, "The body is larger than the gateway accepts.", "Send less, or addresses of pictures in place of their bytes."},
+	"inspect/media":         {Request, "The body’s media type or encoding is not accepted.", "Send JSON in UTF-8, uncompressed."},
 	"inspect/slow":          {ClientWay, "The body did not arrive in time.", "Look at the client’s connection; send a smaller body."},
 	"inspect/body":          {Request, "The body is not one strict JSON object.", "Mend the body at the place that the message names."},
 	"inspect/model":         {Request, "The team, or the key, may not use this model.", "Use a model of the list at /sluice/v1/usage, or have an operator add it."},
@@ -108,7 +108,7 @@ var refusals = map[string]refusal{
 	"recall/wait":           {Service, "The task did not end while its client waited.", "Poll the task: it runs on, and its pictures are kept."},
 	"recall/picture":        {Service, "A picture could not be fetched from the service.", "Fetch it from its address, or ask for addresses in place of bytes."},
 	"forward/unreachable":   {Service, "The service could not be reached; the request was not sent.", "Send the request again. Operators: look at the way to the service."},
-	"forward/key":           {Service, "The service refused the gateway’s own key.", "Nothing at the client helps. Operators: look at SLUICE_UPSTREAM_KEY and at Accounts."},
+	"forward/key":           {Service, "The service refused the gateway’s own key.", "The client can do nothing about it. Operators: look at SLUICE_UPSTREAM_KEY and at Accounts."},
 	"forward/answer":        {Service, "The service’s answer was lost or cannot be used.", "Whether the service did the work is unknown. Repeat with an Idempotency-Key."},
 	"forward/silent":        {Service, "The service did not answer in time.", "Whether the service did the work is unknown. Repeat with an Idempotency-Key."},
 	"observe/panic":         {Gateway, "The gateway failed.", "Give the request’s id to the gateway’s operators: their log has the cause."},

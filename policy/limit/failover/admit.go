@@ -188,7 +188,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 		return limit.Verdict{}, cause
 	}
 	if !t.Shadow && t.InnerCounts(&h.Amounts) {
-		return limit.Verdict{}, fmt.Errorf("the quotas inside the team are known in Redis alone: %w", cause)
+		return limit.Verdict{}, fmt.Errorf("the quotas inside the team are known only in Redis: %w", cause)
 	}
 	here := t.WithoutInnerQuotas()
 	t = &here

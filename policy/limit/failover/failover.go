@@ -115,7 +115,7 @@ func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported
 func (s *Failover) State() error {
 	waiting, teams := s.queue.waiting(), s.unreported()
 	if since := s.away.Load(); since != nil {
-		then := "teams spend their allowances of this process"
+		then := "teams spend this process's allowances"
 		if s.Refuse {
 			then = "requests are refused"
 		}
