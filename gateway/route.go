@@ -44,7 +44,7 @@ type route struct {
 	free     bool            // it costs nothing: no rate and no quota refuses it
 	repeats  bool            // its repetitions are recognized by their bodies, which are read before a remembered refusal counts
 	endpoint policy.Endpoint // empty: every team may
-	front    string          // the log's word for the dialect; empty: the service's own, or that of no dialect alone
+	front    string          // the log's word for the dialect; empty: the service's own, or shared by dialects
 	run      handler
 
 	name string // the path's template as clients write it

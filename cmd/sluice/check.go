@@ -83,7 +83,7 @@ func (c *configuration) fit(joined *teams.File, whole bool) error {
 	if whole {
 		fs = append(fs, settings.DocumentFaults(settings.Prefix+"ACCOUNTS_FILE", unknown)...)
 	}
-	if joined != c.teams { // what is faulty now and was not in the file alone is of the directory
+	if joined != c.teams { // a fault that the file without the directory did not have is one of the directory
 		fs = append(fs, settings.DocumentFaults("directory", hooks.Faults(joined, posting(c.Settings)))...)
 	}
 	return fs.Err()

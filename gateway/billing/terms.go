@@ -55,7 +55,7 @@ func Tells(r *meter.Reading, tokens, makes bool) bool {
 	return made && (makes || n > 0) || tokens && text
 }
 
-// UsageOf is what an answer says that a request used. Tokens count for requests of text alone. size is the size of a picture as the
+// UsageOf is what an answer says that a request used. Tokens count only for requests of text. size is the size of a picture as the
 // request named it: the answer may not say it, and says it in pixels where prices may have the request's word.
 func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 	u := &r.Usage

@@ -33,7 +33,7 @@ func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.
 	if team == nil {
 		return made, teams.Away("the team is not in force yet", nil)
 	}
-	minted, err := teams.MintKey(r.registry.Random) // its id alone
+	minted, err := teams.MintKey(r.registry.Random) // only its id is used
 	if err != nil {
 		return made, teams.Away("nothing can be raised at the moment", err)
 	}

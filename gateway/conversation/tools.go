@@ -65,7 +65,7 @@ func ReadTool(r *strictjson.Reader, before int, places Places) error {
 }
 
 // Required is the service's choice of a tool, a raw value, for a request that requires a call of any. The service can be forced to
-// call one function alone, by a model that does not think first. Otherwise it is asked to choose, and the client is warned.
+// call one certain function, by a model that does not think first. Otherwise it is asked to choose, and the client is warned.
 func Required(tools []Tool, thinks bool, w *Warnings) (choice []byte, err error) {
 	switch {
 	case len(tools) == 0:

@@ -66,7 +66,7 @@ func read(query string) (t trial, err error) {
 
 // Trials counts those under way, and the arrivals of dropped requests. Create it with [New]; it is safe for concurrent use.
 type Trials struct {
-	replica string // of this process alone: a new one at each start
+	replica string // only of this process: a new one at each start
 
 	mu      sync.Mutex
 	running map[string]int // by team

@@ -43,7 +43,7 @@ func (m *marks) has(team string, now time.Time) bool {
 // once only waits until it is known, because it would count as told.
 func (f *Feed) Known() bool { return f == nil || f.marks.known(f.now()) }
 
-// Routes are those to hooks, and nowhere for an event that only streams want. It reads memory alone, because requests wait for it.
+// Routes are those to hooks, and nowhere for an event that only streams want. It reads only memory, because requests wait for it.
 func (f *Feed) Routes(hooks event.Routes) event.Routes {
 	return func(owner string, t event.Type, callback string) []event.Target {
 		to := hooks(owner, t, callback)

@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Of lists the hooks of a team, or of [event.Operators]; with an id that one alone. Its error says which there are.
+// Of lists the hooks of a team, or of [event.Operators]; with an id only that one. Its error says which there are.
 func Of(file *teams.File, owner, id string) ([]event.Hook, error) {
 	list := file.Hooks
 	if owner != event.Operators {

@@ -11,7 +11,7 @@ type prospect struct {
 	at    Resource
 	ahead int           // requests before it
 	from  time.Duration // until the chosen fits
-	work  time.Duration // how long the others before it take after that, in this line alone; 0: nothing, or unknown
+	work  time.Duration // how long the others before it take after that, only in this line; 0: nothing, or unknown
 }
 
 func (p prospect) wait() time.Duration { return max(p.from+p.work, time.Millisecond) }

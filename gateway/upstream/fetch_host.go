@@ -11,7 +11,7 @@ import (
 )
 
 // Host is a host from which pictures may be fetched: "store.example", "*.store.example" for every name below it,
-// "store.example:8443", or an address such as "127.0.0.1:9000". Without a port any matches, with one that port alone.
+// "store.example:8443", or an address such as "127.0.0.1:9000". Without a port any matches, with one only that port.
 type Host string
 
 // longestAddress is how many bytes the address of a picture may have. Signed ones have up to 2 KiB.

@@ -21,7 +21,7 @@ type Guard struct {
 	Tunnel   *Tunnel        // the way out of the house; nil: direct
 }
 
-// Guarded returns a transport for addresses that others chose: it connects to public addresses alone, and to those in the networks. It
+// Guarded returns a transport for addresses that others chose: it connects only to public addresses and to those in the networks. It
 // unpacks nothing, because a small answer could become a huge one.
 func Guarded(g Guard) *http.Transport {
 	guard := newGuard(g.Networks)

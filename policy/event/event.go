@@ -35,7 +35,7 @@ const (
 const Operators = "@operators"
 
 // OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams, such as the house's. An
-// event of such an account is written with its charge, where that is, and is for the operators' hooks alone.
+// event of such an account is written with its charge, where that is, and is only for the operators' hooks.
 func OfOperators(owner string) bool { return strings.HasPrefix(owner, "@") }
 
 // Draft is an event that was not written yet.

@@ -22,7 +22,7 @@ var ErrID = errors.New("not an id of an event of this team")
 // ErrGone is the error of an event that is kept no more.
 var ErrGone = errors.New("the event is no longer kept")
 
-// ErrNoHooks is the error of an event that is kept and was for streams alone.
+// ErrNoHooks is the error of an event that is kept and was only for streams.
 var ErrNoHooks = errors.New("the event was for no hook")
 
 const (

@@ -105,7 +105,7 @@ type Outbox interface {
 	// that wait it may be one of the next oldest.
 	Oldest(ctx context.Context, hooks []Address) (map[Address]time.Time, error)
 	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many, without the events'
-	// data. An ID asks for those of that event alone, the zero Millis for all.
+	// data. An ID asks only for those of that event, the zero Millis for all.
 	Deliveries(ctx context.Context, owner string, of ID, most int) ([]Delivery, error)
 	// End notes for all callers that a hook with this mark wants nothing more; an empty mark forgets it.
 	End(ctx context.Context, hook Address, mark string) error

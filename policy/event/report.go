@@ -11,7 +11,7 @@ import (
 
 // Query asks for deliveries. Empty members but Owner ask for all.
 type Query struct {
-	Owner string // of the events; [Operators]: also what their hooks got of others; empty: no deliveries, hooks alone
+	Owner string // of the events; [Operators]: also what their hooks got of others; empty: no deliveries, only hooks
 	Hook  string // its id
 	State State
 	Event string // its id

@@ -1,6 +1,6 @@
 // Package invoice lays the service's bill beside the ledger: by day, model and kind.
 //
-// It reads CSV as a stream, by a map of its columns, and keeps sums alone. It changes nothing, knows no Redis, and writes no report:
+// It reads CSV as a stream, by a map of its columns, and keeps only sums. It changes nothing, knows no Redis, and writes no report:
 // gateway/admin does.
 //
 // It promises that every line of the bill is in a sum, is left out by the map, or is a fault with its line and column.

@@ -89,7 +89,7 @@ func plain(text string, factor int64, digits int) (n number, ok bool) {
 		}
 		value = value*10 + int64(c-'0')
 	}
-	if behind >= 0 && len(unsigned) == 1 { // a point alone
+	if behind >= 0 && len(unsigned) == 1 { // only a point
 		return n, false
 	}
 	if value *= factor; negative { // below 10¹⁵

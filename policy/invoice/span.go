@@ -13,7 +13,7 @@ import (
 // Span is what of a bill is compared: days, both included, as 20261121, and an account at the service. A zero is no bound.
 type Span struct {
 	From, To int
-	Account  string     // a bill without a column of accounts is for it alone
+	Account  string     // a bill without a column of accounts is only for it
 	Money    unit.Money // what the sums count in, as the ledger's
 }
 

@@ -20,7 +20,7 @@ type Correction struct {
 	Why     string // kept with it for as long as the ledger
 }
 
-// Named reports whether the correction is of the ledger of one day and account: of the running day if it names an account beside main alone.
+// Named reports whether the correction is of the ledger of one day and account: of the running day if it names only an account beside main.
 func (c *Correction) Named() bool { return c.Day != 0 || accountOf(c.Account) != "" }
 
 // Outside are the accounts outside of the teams that a correction corrects, too.

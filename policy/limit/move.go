@@ -96,7 +96,7 @@ func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) 
 	}
 	if fault, wait := m.outside.move(move, 1); wait > 0 {
 		if placed != nil {
-			_, _ = m.settle(to.Release(placed)) // it fails for amounts alone
+			_, _ = m.settle(to.Release(placed)) // it fails only for amounts
 		}
 		return new(Verdict).RefuseOutside(fault, wait, to), nil
 	}

@@ -133,7 +133,7 @@ func (r *Ring) outcomes() (list []Outcome) {
 	return list
 }
 
-// Fault is what is wrong, from the requests of this process alone.
+// Fault is what is wrong, only from the requests of this process.
 func (r *Ring) Fault(now time.Time) (Fault, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

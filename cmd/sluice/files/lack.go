@@ -12,7 +12,7 @@ import (
 // Lack is what teams of the directory cannot do with the accounts at the service. The zero Lack lacks nothing; it is safe for concurrent use.
 type Lack struct{ text atomic.Pointer[string] }
 
-// Note compares the accounts with all teams. Teams of the file alone were refused for it. It returns what to log; empty: nothing new.
+// Note compares the accounts with all teams. For teams of the file the same is refused at the start. It returns what to log; empty: nothing new.
 func (l *Lack) Note(u Upstream, file *teams.File) string {
 	misfits, _ := account.Fit(u.File, file)
 	if len(misfits) == 0 {

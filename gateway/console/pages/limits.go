@@ -31,7 +31,7 @@ type limitRow struct {
 	Form             string        // that raises it; empty: it cannot be raised here
 	Part             string        // the value of the tag, or the key, whose limit it is; empty: of requests without the tag
 	Same             bool          // the row above is of the same part
-	Percent          int           // that are used or held; of the nearest limit alone
+	Percent          int           // that are used or held; only of the nearest limit
 }
 
 // newLimitRow describes a limit at a moment, with the currency of a quota of spend.

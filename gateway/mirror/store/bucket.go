@@ -141,7 +141,7 @@ func (b *bucket) Sign(ctx context.Context, key string, valid time.Duration) (str
 	return u.String(), nil
 }
 
-// told is an error of the library. Those of the store's answers say its code alone: their text may have a key's id.
+// told is an error of the library. Those of the store's answers say only its code: their text may have a key's id.
 func told(err error) error {
 	if err == nil {
 		return nil

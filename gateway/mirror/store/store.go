@@ -17,7 +17,7 @@ var (
 	ErrUnsigned = errors.New("a folder signs no addresses")
 )
 
-// Store keeps objects. Keys are paths of letters, digits, dots, hyphens, underscores and tildes, without parts of dots alone and without
+// Store keeps objects. Keys are paths of letters, digits, dots, hyphens, underscores and tildes, without parts of only dots and without
 // ones that begin with a dot. It is safe for concurrent use by any number of processes.
 type Store interface {
 	// Put MUST keep an object in place of what is there: whole, or not at all.

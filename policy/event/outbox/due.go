@@ -19,7 +19,7 @@ const (
 	walkKey  = schema + "due:walk"
 	seatsKey = schema + "{" + indexKey + "}:seats:" // in the index's slot
 	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes it, and the next
-	// outsideKey are the accounts outside of the teams, whose events are for the operators alone.
+	// outsideKey are the accounts outside of the teams, whose events are only for the operators.
 	outsideKey = schema + "outside"
 
 	// pause is for how long one replica has a pair of an owner and a hook for itself, while it takes deliveries. If it dies, another takes
