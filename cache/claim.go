@@ -29,7 +29,7 @@ type Claim struct {
 	Body    []byte    `json:"-"` // the last one as received; at first that to the creation. MUST NOT be changed
 	Fetched time.Time `json:"-"` // when Body was received
 
-	// Callback is where the task's end is told, too, as package event reads it; empty: nowhere, as in claims of older versions.
+	// Callback is where the task's end is announced, too, as package event reads it; empty: nowhere, as in claims of older versions.
 	Callback string `json:",omitempty"`
 
 	Trace   string `json:",omitempty"` // traceparent of the creation's span; empty: none was recorded

@@ -199,7 +199,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
 		charge.Team, charge.Estimated = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated
 		a.report(s, charge)
-		if !s.claimed { // else the task's end is told
+		if !s.claimed { // else the task's end is announced
 			charge.Event = tasks.RequestEvent(a.deps.To, &s.Record, func() { measure(w, r, a.deps.Now()) })
 		}
 		a.deps.Accounts.SettleLater(charge)

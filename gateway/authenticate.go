@@ -97,7 +97,7 @@ func refuseKeyBecause(reason error) error {
 	return refusal.New(refusal.Key).Say("A valid key of a team is required: Authorization: Bearer <key>.").Because(reason)
 }
 
-// readTags reads for which part of its team the request is, and where its task's end is told. Neither header is sent to the service.
+// readTags reads for which part of its team the request is, and where its task's end is announced. Neither header is sent to the service.
 func readTags(r *http.Request, s *requestState) error {
 	tags, err := policy.ParseTags(r.Header["Sluice-Tag"])
 	if err != nil {

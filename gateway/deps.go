@@ -90,7 +90,7 @@ type Deps struct {
 	Upstream         Upstream                                 // the accounts at the service to start with, and their keys; Set replaces them
 	Cooling          accounts.Shared                          // what the replicas know of throttled accounts; nil: nothing
 	Claims           Claims                                   // the teams' tasks
-	To               event.Routes                             // where the ends of tasks are told; nil: nowhere
+	To               event.Routes                             // where the ends of tasks are announced; nil: nowhere
 	Result           tasks.Result                             // answers with stored pictures; nil: none are stored
 	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
 	Feed             *feed.Feed                               // streams of events; nil: none is opened

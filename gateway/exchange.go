@@ -91,7 +91,7 @@ func (s *requestState) Ended() {
 	s.clientSpan.End(ended, x.Arrived)
 }
 
-// judge tells the account what became of the attempt, and alarms of what only an operator can change.
+// judge reports the attempt's outcome to its account, and alerts operators of what only they can change.
 func (s *requestState) judge() {
 	u := s.service
 	s.verdict = s.attempt.End(accounts.AnswerOf(s.exchange, &s.reading, s.UpstreamStatus, s.retryAfter))

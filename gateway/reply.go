@@ -156,7 +156,7 @@ func (w *reply) FlushError() error {
 	return err
 }
 
-// ping tells the client of a silent stream that it goes on. The goroutine that reads the answer calls it.
+// ping lets the client of a silent stream know that it goes on. The goroutine that reads the answer calls it.
 func ping(w *reply) {
 	w.flushes.Lock()
 	defer w.flushes.Unlock()

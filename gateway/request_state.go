@@ -55,7 +55,7 @@ type requestState struct {
 	inputTokens int64            // the estimate of its input's tokens, a part of size
 	guessed     bool             // the model is unknown, so size has both images and tokens; the answer shows which were used
 	tag         string           // the value of the team's tag_key; empty: none
-	callback    string           // where the end of its task is told, too: see [event.ReadCallback]; empty: nowhere
+	callback    string           // where the end of its task is announced, too: see [event.ReadCallback]; empty: nowhere
 	holder      string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
 	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
 	terms       billing.Terms    // what it is charged by
@@ -81,7 +81,7 @@ type requestState struct {
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client wants a stream
-	pulse      func()                // tells the client of a silent stream that it goes on; nil: it need not know
+	pulse      func()                // lets the client of a silent stream know that it goes on; nil: it need not know
 	finisher   bool                  // no client waits: the finisher queries a task
 	creation   string                // traceparent of the creation of the task that is queried
 	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read

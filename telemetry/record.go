@@ -88,7 +88,7 @@ const (
 	FlagUnknown   = "unknown"  // whether the service did the work is unknown
 )
 
-// Settled is the data of the event that tells of a request that was settled, a JSON object: the members of its log line, as far as they are
+// Settled is the data of the event of a request that was settled, a JSON object: the members of its log line, as far as they are
 // known by then, and time. It changes nothing of the record.
 func (r *Record) Settled() []byte {
 	own := *r
@@ -97,7 +97,7 @@ func (r *Record) Settled() []byte {
 	return append(appendMembers(append(b, '"'), &own), '}')
 }
 
-// Ending is what the event that tells of the task's end says beside its results, a JSON object: usage and cost are as in its log line.
+// Ending is what the event of the task's end says beside its results, a JSON object: usage and cost are as in its log line.
 func (t *Task) Ending() []byte {
 	b := append(make([]byte, 0, 512), '{')
 	for _, m := range [...]struct{ name, text string }{{"task_id", t.ID}, {"request_id", t.Request}, {"model", shorten(t.Model)}, {"outcome", t.Outcome}} {

@@ -125,7 +125,7 @@ func onEnter(in io.Reader, do func() error) {
 	}
 }
 
-// hook is where the ends of tasks are told, with a new secret in a folder.
+// hook is where the ends of tasks are announced, with a new secret in a folder.
 func (d demoCommand) hook(state string) (demo.Hook, error) {
 	if d.Hook == "" {
 		return demo.Hook{}, nil

@@ -176,7 +176,7 @@ func (w *directoryWatch) refuse(what string, err error) {
 	}
 }
 
-// fault is what operators are told of the directory. That it cannot be read is no fault of it.
+// fault is what operators are alerted of about the directory. That it cannot be read is no fault of it.
 func (w *directoryWatch) fault() notices.Fault {
 	if text := w.bad.Load(); text != nil {
 		return notices.Fault{Source: "directory", Text: *text}

@@ -24,7 +24,7 @@ type inForce struct {
 	feed atomic.Pointer[feed.Feed] // streams of events
 }
 
-// routes says where an event is told: to hooks, and to open streams.
+// routes says where an event is delivered: to hooks, and to open streams.
 func (f *inForce) routes(owner string, t event.Type, callback string) []event.Target {
 	to := hooks.Routes(f.file.Load)
 	if streams := f.feed.Load(); streams != nil {

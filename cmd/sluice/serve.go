@@ -178,7 +178,8 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	return d.Oldest
 }
 
-// mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are told in time.
+// mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are announced in
+// time.
 func (p *process) mirror(force *inForce) func() int {
 	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: tunnel(&p.Settings)})
 	m := mirror.New(mirror.Config{

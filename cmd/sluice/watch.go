@@ -115,7 +115,7 @@ func (w *watch) refuse(err error) {
 	w.log.Error("teams file refused, the previous one stays in force", "fault", text)
 }
 
-// notice is what operators are told of the files.
+// notice is what operators are alerted of about the files.
 func (w *watch) notice() notices.Fault {
 	if text := w.fault.Load(); text != nil {
 		return notices.Fault{Source: "file", Text: *text}

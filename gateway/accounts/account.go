@@ -92,7 +92,7 @@ func (r *Roster) renew(a *Account) {
 	r.change(a, "", now, func() { a.health.Renewed(now) })
 }
 
-// change changes what is known of an account, and tells if a request for the model may be made earlier now.
+// change changes what is known of an account, and reports whether a request for the model may be made earlier now.
 func (r *Roster) change(a *Account, model string, now time.Time, act func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -94,7 +94,7 @@ func (t *Attempt) end(v account.Verdict) {
 	}
 }
 
-// note changes what is known of the account, and tells the other replicas and the log that it is throttled.
+// note changes what is known of the account, and informs the other replicas and the log that it is throttled.
 func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 	t.roster.change(t.Account, model, now, func() {
 		a := t.Account

@@ -24,7 +24,7 @@ type Pause struct {
 }
 
 const (
-	// mostNews bounds the pauses that wait to be told. Those that have no room are learned by each replica for itself.
+	// mostNews bounds the pauses that wait to be shared. Those that have no room are learned by each replica for itself.
 	mostNews = 256
 	// learnEvery is the time between two looks at what the others know. It bounds how long a replica goes on to ask a throttled account.
 	learnEvery = 500 * time.Millisecond
@@ -32,13 +32,13 @@ const (
 	sharedCall = time.Second
 )
 
-// cooled is a pause that the others are told.
+// cooled is a pause that is shared with the others.
 type cooled struct {
 	account, model string
 	pause          account.Pause
 }
 
-// tell has the others told. It does not wait. Without an accounts file nothing is told: pauses refuse nothing.
+// tell has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
 func (r *Roster) tell(c cooled) {
 	if r.config.Shared == nil || r.now.Load().sole != nil {
 		return
@@ -49,7 +49,7 @@ func (r *Roster) tell(c cooled) {
 	}
 }
 
-// Run tells the other replicas what this one hears, and learns what they know, until ctx ends. One goroutine runs it. An error means that
+// Run shares this replica's pauses with the others, and learns theirs, until ctx ends. One goroutine runs it. An error means that
 // Redis is away, which is logged elsewhere: each replica then knows what it hears.
 func (r *Roster) Run(ctx context.Context) {
 	if r.config.Shared == nil {
@@ -92,7 +92,7 @@ func (r *Roster) learn(ctx context.Context) {
 	}
 }
 
-// learn notes a pause that another replica has heard of.
+// learn notes a pause that another replica has shared.
 func (a *Account) learn(model string, known account.Pause, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -69,7 +69,7 @@ type reconciled struct {
 	Unused      []cell                `json:"unused,omitempty"`   // likewise, of some unit, because no team used anything in those days
 }
 
-// cell is a day, and where the bill tells them apart an account at the service.
+// cell is a day, and an account at the service if the bill has a column for it.
 type cell struct {
 	Day     string `json:"day"`
 	Account string `json:"account,omitempty"`

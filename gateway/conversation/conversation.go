@@ -1,7 +1,7 @@
 // Package conversation is what a client and a model say to each other, whichever dialect the client speaks.
 //
 // A dialect is a reader of requests and a writer of answers, and nothing else. Its reader hands the turns of a request to a [Draft],
-// which writes the service's request. Its writer, a [Dialect], is told what is new in the service's answer, which is read here
+// which writes the service's request. Its writer, a [Dialect], gets what is new in the service's answer, which is read here
 // once: by [Whole] if it arrived in one piece, and by a [Stream] frame after frame.
 //
 // All of it is pure: no HTTP, no clock, and no state beyond one stream. Values that mean the same in both forms pass unchanged, so
@@ -56,8 +56,8 @@ type Models struct {
 	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, and nil: not known
 }
 
-// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives, and warns of that. What is no such number stays, for
-// the rules to refuse.
+// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives, and warns of that. What is no such number stays,
+// for the rules to refuse.
 func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 	if m.MaxOutput == nil || bound == nil {
 		return bound

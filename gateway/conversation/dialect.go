@@ -10,7 +10,7 @@ type Head struct {
 // Dialect writes the answer to one request in the client's form. Its methods append to dst and MUST NOT keep what they are given
 // beyond the call, but for the Head.
 type Dialect interface {
-	// Begin tells what all of the answer begins with. It is called before all else, and again if the answer is to be written anew.
+	// Begin gets what all of the answer begins with. It is called before all else, and again if the answer is to be written anew.
 	Begin(head Head)
 	// Delta writes what is new in a stream.
 	Delta(dst []byte, news *Delta) []byte

@@ -25,7 +25,7 @@ type callProgress struct {
 	index     int
 	arguments textProgress
 	known     []byte // its id
-	id, name  bool   // told, and not to be told again
+	id, name  bool   // passed to the dialect, once
 }
 
 // progress finds the progress of a choice, or starts it.
@@ -76,7 +76,7 @@ func (p *progress) identify(now *frameCall) (index int) {
 	return index
 }
 
-// tell tells the dialect what is new in each choice of s.answer.
+// tell passes to the dialect what is new in each choice of s.answer.
 func (s *Stream) tell(dst []byte) []byte {
 	for i := range s.answer.Choices {
 		if s.compare(&s.answer.Choices[i]) {

@@ -7,7 +7,7 @@ import (
 	"sluice/gateway/rawjson"
 )
 
-// Stream reads one stream of the service, and tells a dialect what is new in it. Append tells immediately everything that its input
+// Stream reads one stream of the service, and passes to a dialect what is new in it. Append passes on immediately everything that its input
 // has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
 // and must not be copied.
 type Stream struct {
@@ -21,7 +21,7 @@ type Stream struct {
 	mode     frameMode
 	choices  []progress
 	held     [][]byte // copies of the frames whose mode is not decided
-	started  bool     // the dialect was told of something
+	started  bool     // the dialect has got something
 	ended    bool     // no more output
 }
 
@@ -61,7 +61,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 		if dst, err = s.translate(dst, e); err != nil {
 			return dst, err
 		}
-		if fresh && e.at >= 0 && s.mode.decided && !s.ended { // a stream that ends with an error has last told of frames that were held
+		if fresh && e.at >= 0 && s.mode.decided && !s.ended { // a stream that ends with an error has last passed on frames that were held
 			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// tellUsual tells of the next events, as long as they are like the one before.
+// tellUsual passes on the next events, as long as they are like the one before.
 func (s *Stream) tellUsual(dst []byte) []byte {
 	for {
 		text, usage, size := s.pattern.fits(s.events.rest())
@@ -146,7 +146,7 @@ func (s *Stream) unfinished() *Refusal {
 	return &Refusal{Status: 502, Code: CodeAnswer, Message: "The service's answer broke off."}
 }
 
-// translate tells of one event.
+// translate passes on one event.
 func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	ok := s.answer.read(e.data)
 	switch {
@@ -176,7 +176,7 @@ func (s *Stream) keepUsage() {
 	}
 }
 
-// release tells of the held frames.
+// release passes on the held frames.
 func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
 	for _, frame := range s.held {

@@ -220,7 +220,7 @@ func (w *Writer) Cut(why *conversation.Refusal) (told bool, err error) {
 	return err == nil, err
 }
 
-// Ping tells the client of a Writer's stream that it goes on, if it has begun and the form has a word for that.
+// Ping lets the client of a Writer's stream know that it goes on, if it has begun and the form has a word for that.
 func Ping(w *Writer) error {
 	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed {
 		return nil

@@ -39,8 +39,8 @@ func (m *marks) has(team string, now time.Time) bool {
 	return has || !m.known(now)
 }
 
-// Known reports whether it is known of which teams a stream is open anywhere. If not, [Feed.Routes] has those of all teams wanted: what is told
-// once only waits until it is known, because it would count as told.
+// Known reports whether it is known of which teams a stream is open anywhere. If not, [Feed.Routes] has those of all teams wanted: what is
+// announced once only waits until it is known, because it would count as announced.
 func (f *Feed) Known() bool { return f == nil || f.marks.known(f.now()) }
 
 // Routes are those to hooks, and nowhere for an event that only streams want. It reads only memory, because requests wait for it.

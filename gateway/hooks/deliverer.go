@@ -30,9 +30,9 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook, 32 to the hooks of one host, and 256 in all, so
-// that a slow receiver holds up no other. The outbox keeps the four over all replicas.
-// Any number of replicas may run one: the outbox leases each delivery to one of them. It is safe for concurrent use.
+// Deliverer takes deliveries that are due and posts them, at most four at a time to each hook, 32 to the hooks of one host, and 256 in all,
+// so that a slow receiver holds up no other. The outbox keeps the four over all replicas. Any number of replicas may run one: the outbox
+// leases each delivery to one of them. It is safe for concurrent use.
 type Deliverer struct {
 	Config
 	ready chan struct{} // a hook has room again
@@ -53,7 +53,7 @@ func New(config Config) *Deliverer {
 	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]string{}, flying: map[event.Address]int{}}
 }
 
-// Run delivers until ctx ends, and returns when what is under way has been told to the outbox: within some 10 s.
+// Run delivers until ctx ends, and returns when the outbox has what became of running deliveries: within some 10 s.
 func (d *Deliverer) Run(ctx context.Context) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -152,7 +152,7 @@ func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 	return h
 }
 
-// deliver tries once, and tells the outbox. The end of ctx cuts no try: what the receiver took would be sent again.
+// deliver tries once, and reports it to the outbox. The end of ctx cuts no try: what the receiver took would be sent again.
 func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Delivery) {
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
@@ -212,7 +212,7 @@ func (d *Deliverer) tell(ctx context.Context, due *event.Delivery, outcome Outco
 	d.Log.LogAttrs(ctx, slog.LevelWarn, "hook", attrs...)
 }
 
-// record tells the outbox, again until the lease ends: then another replica tries, which is a second delivery of the same id.
+// record reports to the outbox, again until the lease ends: then another replica tries, which is a second delivery of the same id.
 func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.Duration, taken time.Time) {
 	for {
 		err := d.Outbox.Tried(context.WithoutCancel(ctx), due, wait)

@@ -59,7 +59,7 @@ func Routes(file func() *teams.File) event.Routes {
 }
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several
-// teams have from the defaults is told once.
+// teams have from the defaults is reported once.
 func Faults(file *teams.File, posting PosterConfig) (faults strictyaml.Faults) {
 	told := map[strictyaml.Fault]bool{}
 	for _, of := range all(file) {

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/event"
 )
 
-// told are the members of an event's data that sentences tell of.
+// told are the members of an event's data that sentences use.
 type told struct {
 	Account string `json:"account"`
 	Cost    struct {

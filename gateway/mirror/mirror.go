@@ -1,7 +1,7 @@
 // Package mirror keeps the pictures of tasks for longer than the service does: in the operator's own store.
 //
-// It fetches each picture of a task that succeeded once, and puts it into the store before the success is told, for ten minutes at most;
-// what is stored later is told by an event of its own. Which tasks those are is the outbox's: their works are written with their charges,
+// It fetches each picture of a task that succeeded once, and puts it into the store before the success is announced, for ten minutes at
+// most; what is stored later has an event of its own. Which tasks those are is the outbox's: their works are written with their charges,
 // and one replica at a time has each, so a replica that is killed loses none. While the store is away works wait. What is never stored is
 // counted and logged with its task's id.
 //
@@ -25,7 +25,7 @@ const (
 	together  = 8                // works at a time
 	pause     = time.Second      // between two looks for works, at most
 	awayPause = 10 * time.Second // between two tries while the store is away
-	mostLate  = 100              // successes that are told in one look
+	mostLate  = 100              // successes that are announced in one look
 	putFor    = time.Minute      // one picture
 )
 
@@ -33,7 +33,7 @@ const (
 type Works interface {
 	// TakeWork MUST return works that are due, at most so many, and no other caller may get them for [event.Lease].
 	TakeWork(ctx context.Context, most int) ([]event.Work, error)
-	// LateWork MUST do the same with works whose success is to be told as it is.
+	// LateWork MUST do the same with works whose success is to be announced as it is.
 	LateWork(ctx context.Context, most int) ([]event.Work, error)
 	// Worked MUST record what came of a try in one step, and report whether the work was kept until then.
 	Worked(ctx context.Context, w *event.Work, p event.Progress) (bool, error)
@@ -51,7 +51,7 @@ type Measures interface {
 
 // Config has what a Mirror works with. Every field is required unless it says otherwise.
 type Config struct {
-	// Store is where pictures are kept; nil: nowhere. Then works wait for another replica, and late successes are told.
+	// Store is where pictures are kept; nil: nowhere. Then works wait for another replica, and late successes are announced.
 	Store store.Store
 	Works Works
 	// Fetch writes the picture at an address, as [upstream.Fetcher.Copy] does.
@@ -111,7 +111,7 @@ func (m *Mirror) Run(ctx context.Context) {
 	}
 }
 
-// tellLate tells successes that were held back for as long as may be, as they are.
+// tellLate announces successes that were held back for as long as may be, as they are.
 func (m *Mirror) tellLate(ctx context.Context) {
 	late, err := m.Works.LateWork(ctx, mostLate)
 	m.works(err)

@@ -166,7 +166,7 @@ func (m *Mirror) renew(ctx context.Context, w *event.Work) {
 	}
 }
 
-// record tells the outbox, again until the lease ends: then another replica tries, which stores the same bytes again.
+// record reports to the outbox, again until the lease ends: then another replica tries, which stores the same bytes again.
 func (m *Mirror) record(ctx context.Context, w *event.Work, p event.Progress) {
 	for ends := m.Now().Add(event.Lease); ; {
 		_, err := m.Works.Worked(context.WithoutCancel(ctx), w, p)
@@ -205,8 +205,8 @@ const (
 	larges  = 2        // pictures at a time that are larger than small; others wait
 )
 
-// buffer takes the bytes of one picture. All of a mirror have room for 160 MiB at most: each of the 8 for 8 MiB, and 4 while it grows, and 2 of
-// them for 32 MiB more.
+// buffer takes the bytes of one picture. All of a mirror have room for 160 MiB at most: each of the 8 for 8 MiB, and 4 while it grows, and
+// 2 of them for 32 MiB more.
 type buffer struct {
 	ctx   context.Context // of the try: it ends the wait for room
 	bytes []byte

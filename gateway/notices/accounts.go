@@ -20,8 +20,8 @@ type backData struct {
 	Account string `json:"account"`
 }
 
-// accounts tells which accounts at the service are out, and which are back. A replica that hears of an outage later than another knows the
-// same outage; one whose requests worked before that knows nothing of its end.
+// accounts announces which accounts at the service are out, and which are back. A replica that learns of an outage later than another knows
+// the same outage; one whose requests worked before that knows nothing of its end.
 func (w *Watch) accounts(ctx context.Context) {
 	for _, s := range w.Standings() {
 		name := "account:" + s.ID
@@ -46,7 +46,7 @@ type faultyData struct {
 // mostFault is how many bytes of a fault an event has.
 const mostFault = 2000
 
-// faults tells that the files or the directory are faulty, until they are whole again.
+// faults announces that the files or the directory are faulty, until they are whole again.
 func (w *Watch) faults(ctx context.Context) {
 	for _, f := range w.Faults() {
 		name, on := "faulty:"+f.Source, f.Text != ""

@@ -1,8 +1,8 @@
-// Package notices writes the events that belong to no charge: that an account at the service is out or back, that the files or the directory
-// are faulty, that a key expires soon, that most of a team's requests are refused.
+// Package notices writes the events that belong to no charge: that an account at the service is out or back, that the files or the
+// directory are faulty, that a key expires soon, that most of a team's requests are refused.
 //
 // Every replica looks, and each event is written once over all of them, and again when it happens again: the outbox remembers what was
-// told. It decides nothing about accounts, files, keys or requests.
+// announced. It decides nothing about accounts, files, keys or requests.
 package notices
 
 import (
@@ -18,7 +18,8 @@ import (
 
 const (
 	roundEvery = 5 * time.Second
-	// slowEvery is how often keys and refusals are looked at, and how often what is known here is compared with what other replicas told.
+	// slowEvery is how often keys and refusals are looked at, and how often what is known here is compared with what other replicas
+	// announced.
 	slowEvery = time.Minute
 )
 
@@ -84,7 +85,7 @@ func (w *Watch) Round(ctx context.Context) {
 	}
 }
 
-// turn is a state that this process has seen and compared with what was told.
+// turn is a state that this process has seen and compared with what was announced.
 type turn struct {
 	on    bool
 	since time.Time
@@ -99,7 +100,7 @@ func (w *Watch) since(owner, name string, on bool) time.Time {
 	return w.Now()
 }
 
-// turned tells that something is on since a time, or has ended by a time, unless it was told, or something later.
+// turned announces that something is on since a time, or has ended by a time, unless that was announced, or something later.
 func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, d *event.Draft, owner string) {
 	key, now := owner+" "+name, w.Now()
 	t, known := w.turns[key]

@@ -10,7 +10,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// expiringDays are how many days before its end a key's owner is told, the first first.
+// expiringDays are how many days before its end a key's owner is warned, the first first.
 var expiringDays = [...]int{7, 1}
 
 // expiringData is the data of the event [event.KeyExpiring].
@@ -23,7 +23,7 @@ type expiringData struct {
 // mostTold bounds the names that a process remembers, some 3 MB. Beyond it forgets, and asks the outbox again.
 const mostTold = 30_000
 
-// keys tells which keys expire within days.
+// keys announces which keys expire within days.
 func (w *Watch) keys(ctx context.Context) {
 	now := w.Now()
 	for _, team := range w.Teams().List {
@@ -76,7 +76,7 @@ type starvedData struct {
 	Reason   string `json:"reason"` // the most frequent, as in the log's member refusal
 }
 
-// starved tells of teams of which more than half of the requests were refused in each of the last five minutes.
+// starved announces teams of which more than half of the requests were refused in each of the last five minutes.
 func (w *Watch) starved(ctx context.Context) {
 	end := w.Now().Add(-posted).Truncate(time.Minute)
 	begin := end.Add(-starvedFor * time.Minute)

@@ -24,7 +24,7 @@ type EventsOutbox interface {
 }
 
 // AlertsOf are those of the teams file in force: alert of a team for its quotas and those inside it, alert of the house for its own and for
-// those of the accounts at the service, which only operators are told. known is [feed.Feed.Known].
+// those of the accounts at the service, which are announced only to operators. known is [feed.Feed.Known].
 func AlertsOf(force func() *teams.File, to event.Routes, known func() bool) limit.Alerts {
 	return func(account string) (of *teams.Team, percent []int, targets []event.Target, whole bool) {
 		file, owner := force(), account
@@ -47,8 +47,9 @@ func AlertsOf(force func() *teams.File, to event.Routes, known func() bool) limi
 	}
 }
 
-// tell tells of each per cent of a quota that is used without a charge that passed it: its limit was lowered or raised, its alert or the
-// hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that follow.
+// tell announces each per cent of a quota that is used without a charge that passed it: its limit was lowered or raised, its alert or the
+// hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that
+// follow.
 func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Report) {
 	_, percent, to, whole := w.alerts(account.ID)
 	if to == nil || !whole {
@@ -78,7 +79,7 @@ func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, d
 	}
 }
 
-// once reports whether something that is so is told now, here, of all replicas. The next look tries again what fails.
+// once reports whether something that is so is announced now, by this replica. The next look tries again what fails.
 func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft) bool {
 	if !w.crosses(&n, is) {
 		w.keep(ctx, &n)
@@ -91,10 +92,10 @@ func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft)
 	return now && err == nil
 }
 
-// keptEvery is at which look the outbox is asked again for what was told: about a minute.
+// keptEvery is at which look the outbox is asked again for what was announced: about a minute.
 const keptEvery = 6
 
-// keep has the outbox remember what was told, if it has lost its memory: else the next replica that starts would tell it again.
+// keep has the outbox remember what was announced, if it has lost its memory: else the next replica that starts would announce it again.
 func (w *Watch) keep(ctx context.Context, n *event.Name) {
 	was := w.reached[n.Owner+" "+n.Name]
 	if was.told == 0 {
@@ -106,15 +107,15 @@ func (w *Watch) keep(ctx context.Context, n *event.Name) {
 	w.note(n, was)
 }
 
-// seen is what a process knows of a per cent of a quota in a period: the limit with which some replica has told that it was reached.
-// 0: it was seen below it, with no limit or a larger one than it was told with.
+// seen is what a process knows of a per cent of a quota in a period: the limit with which some replica has announced that it was reached.
+// 0: it was seen below it, with no limit or a larger one than it was announced with.
 type seen struct {
 	told  int64
 	looks int // since then
 }
 
-// crosses reports whether some replica may have to tell that a per cent is reached. If it was seen below that, it may have been told with a
-// smaller limit: then it is crossed again.
+// crosses reports whether some replica may have to announce that a per cent is reached. If it was seen below that, it may have been
+// announced with a smaller limit: then it is crossed again.
 func (w *Watch) crosses(n *event.Name, is bool) bool {
 	was, known := w.reached[n.Owner+" "+n.Name]
 	switch {

@@ -93,9 +93,9 @@ type Deps struct {
 	Label func(model string) string
 	// Money is what amounts of money count in.
 	Money func() unit.Money
-	// To names where an event is delivered to; nil: nothing is told.
+	// To names where an event is delivered to; nil: nowhere.
 	To event.Routes
-	// Mirrored reports whether the pictures of a team's tasks are stored before their success is told; nil: no team's are.
+	// Mirrored reports whether the pictures of a team's tasks are stored before their success is announced; nil: no team's are.
 	Mirrored func(team string) bool
 	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
@@ -143,7 +143,7 @@ var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
-// Event is the event that tells of a task's end, to be written with its charge; nil: there is no listener. body is the task's last answer, which
+// Event is the event of a task's end, to be written with its charge; nil: there is no listener. body is the task's last answer, which
 // names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]
@@ -166,7 +166,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
 }
 
-// workOf is the work of storing a task's pictures, before its success is told.
+// workOf is the work of storing a task's pictures, before its success is announced.
 func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback string) *event.Work {
 	w := &event.Work{Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Callback: callback, Head: task.Ending()}
 	for _, r := range results {
@@ -175,7 +175,7 @@ func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback 
 	return w
 }
 
-// RequestEvent is the event that tells of a request that is settled, to be written with its charge; nil: no hook names it. The record is completed
+// RequestEvent is the event of a request that is settled, to be written with its charge; nil: no hook names it. The record is completed
 // first if one does.
 func RequestEvent(to event.Routes, r *telemetry.Record, complete func()) *event.Draft {
 	if to == nil {

@@ -70,7 +70,7 @@ func (b *body) arm(silent time.Duration) (now time.Time) {
 	return now
 }
 
-// pulse reports whether a deadline was no bound but the next pulse, and tells of it.
+// pulse reports whether a deadline was no bound but the next pulse, and calls it.
 func (b *body) pulse(silent time.Duration) bool {
 	switch {
 	case b.exchange.Pulse == nil, silent >= b.conn.pool.config.IdleTimeout, !b.limit.IsZero() && !time.Now().Before(b.limit):

@@ -28,7 +28,7 @@ type Config struct {
 	HeaderTimeout  time.Duration // from the request's last byte to the answer's header
 	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
-	PulseTime      time.Duration // the silence inside an answer after which an exchange is told; see [Exchange.Pulse]
+	PulseTime      time.Duration // the silence inside an answer after which an exchange's pulse is called; see [Exchange.Pulse]
 
 	Tunnel *Tunnel // the way out of the house; nil: direct
 

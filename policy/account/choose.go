@@ -122,8 +122,8 @@ func byWeight(views []*View, luck float64) *View {
 	return views[len(views)-1]
 }
 
-// refused is the choice if no account may be asked. The next probe of an account that is out may fail, so its time is told only if no other
-// account has room within probeEvery.
+// refused is the choice if no account may be asked. The next probe of an account that is out may fail, so its time is named only if no
+// other account has room within probeEvery.
 func (w Want) refused(views []View) Choice {
 	c := Choice{Refusal: Unserved}
 	if priced := w; w.Unpriced {

@@ -10,7 +10,7 @@ const (
 	mostPause = 24 * time.Hour
 	// probeLease is how long others wait for a probe's outcome, so that a slow one does not block them for ever.
 	probeLease = time.Minute
-	// probeWait is what others are told to wait while a probe is under way.
+	// probeWait is how long others wait while a probe is under way.
 	probeWait = time.Second
 )
 
@@ -26,7 +26,7 @@ type Pause struct {
 	Since time.Time     // of the first answer that throttled, since the last success
 	Why   string        // the last answer's code
 
-	last  time.Time // when the last answer throttled, or another process was heard to say so
+	last  time.Time // when the last answer throttled, or another process has shared that it did
 	probe time.Time // when the probe under way began; zero: none is
 }
 

@@ -14,7 +14,7 @@ type Result struct {
 	Stored string `json:"stored,omitempty"` // its address below Sluice's; empty: it is not stored
 }
 
-// Ended is the data of an event that tells of a task's end: the members of head, an object that has some, and the task's results. pending
+// Ended is the data of the event of a task's end: the members of head, an object that has some, and the task's results. pending
 // says that some are stored later. If that is too long, the results are left out, and truncated says so.
 func Ended(head []byte, results []Result, pending bool) json.RawMessage {
 	open, end := head[:len(head)-1:len(head)-1], "}"

@@ -1,5 +1,6 @@
-// Package event defines what Sluice tells its operators and its teams of: a task that ended, a quota that was reached, an account at the
-// service that went out. It has an event's one form, in the outbox, to a webhook and in a stream, and says which hooks want it.
+// Package event defines the events that Sluice delivers to its operators and its teams: a task that ended, a quota that was reached, an
+// account at the service that went out. It has an event's one form, in the outbox, to a webhook and in a stream, and says which hooks want
+// it.
 //
 // Everything here is pure. An [Outbox] keeps events; it has two forms, in this process's memory and in Redis.
 package event
@@ -19,7 +20,7 @@ const (
 	TaskFailed     Type = "task.failed"
 	TaskCancelled  Type = "task.cancelled"
 	TaskUnheard    Type = "task.unheard" // its end was never learned: it is charged as held
-	TaskStored     Type = "task.stored"  // its pictures were stored after its end had been told
+	TaskStored     Type = "task.stored"  // its pictures were stored after its end had been announced
 	QuotaReached   Type = "quota.reached"
 	RequestSettled Type = "request.settled"
 	RateStarved    Type = "rate.starved"
@@ -34,8 +35,8 @@ const (
 // team's id.
 const Operators = "@operators"
 
-// OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams, such as the house's. An
-// event of such an account is written with its charge, where that is, and is only for the operators' hooks.
+// OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams, such as the house's.
+// An event of such an account is written with its charge, where that is, and is only for the operators' hooks.
 func OfOperators(owner string) bool { return strings.HasPrefix(owner, "@") }
 
 // Draft is an event that was not written yet.

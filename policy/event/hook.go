@@ -39,7 +39,7 @@ func (h *Hook) Wants(t Type) bool {
 	return slices.ContainsFunc(h.Events, func(p Pattern) bool { return p.Matches(t) })
 }
 
-// Routes name where an event of an owner is delivered to: by its type, and by the callback of the request that it tells of, as
+// Routes name where an event of an owner is delivered to: by its type, and by the callback of its request, as
 // [ReadCallback] returned it, or empty. Nil: the event is not written; empty: it is written for streams only.
 type Routes func(owner string, t Type, callback string) []Target
 
@@ -56,7 +56,8 @@ func Wanting(to []Target, owner string, hooks []Hook, t Type) []Target {
 // maxSecrets is how many a hook may have: the second while one is replaced.
 const maxSecrets = 2
 
-// Misfit says what of a hook does not fit together, and what is allowed; empty: all does. A member that could not be read is not its matter.
+// Misfit says what of a hook does not fit together, and what is allowed; empty: all does. A member that could not be read is not its
+// matter.
 func (h *Hook) Misfit() (given, allowed string) {
 	switch n := len(h.Secrets); {
 	case h.Kind == Slack && n > 0:
@@ -91,7 +92,8 @@ func IsHookURL(text string, insecure bool) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (insecure || IsThisMachine(u.Hostname()))
 }
 
-// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the name is looked up.
+// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the name is looked
+// up.
 func strange(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 }
@@ -102,7 +104,7 @@ func IsThisMachine(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// Mark is another one for each other content of a hook's lines, and tells nothing of it.
+// Mark is another one for each other content of a hook's lines, and shows nothing of it.
 func (h *Hook) Mark() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", *h))
 	return hex.EncodeToString(sum[:8])

@@ -110,8 +110,8 @@ type first struct {
 	at    time.Time
 }
 
-// mostFirsts bounds the names that are remembered, some 10 MB: clients can invent values of tags, which quotas are told of. Beyond it names go
-// whose day is over, or all.
+// mostFirsts bounds the names that are remembered, some 10 MB: clients can invent values of tags, whose quotas are announced. Beyond it
+// names go whose day is over, or all.
 const mostFirsts = 100_000
 
 // bound makes room for a name. The lock is held.

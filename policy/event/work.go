@@ -14,8 +14,8 @@ const (
 	SuccessesKept = 8 * 24 * time.Hour
 )
 
-// Work is the pictures of a task that succeeded, which are stored before that is told. It is written with the task's charge, and kept until
-// each picture is stored or lost.
+// Work is the pictures of a task that succeeded, which are stored before that is announced. It is written with the task's charge, and kept
+// until each picture is stored or lost.
 type Work struct {
 	Team     string          `json:"-"`
 	Task     string          `json:"task"`
@@ -60,8 +60,8 @@ func (w *Work) has(state PictureState) bool {
 	return slices.ContainsFunc(w.Pictures, func(p Picture) bool { return p.State == state })
 }
 
-// Release is the progress that tells of the task's success, as the pictures are, or, if that was told, of pictures that were stored later. It
-// is told to those who listen now, who may be others than when the task ended. Without a picture that waits the work is done.
+// Release is the progress that announces the task's success, as the pictures are, or, if that was announced, pictures that were stored
+// later. It goes to those who listen now, who may be others than when the task ended. Without a picture that waits the work is done.
 func (w *Work) Release(to Routes) Progress {
 	p := Progress{Released: true, Tell: w.draft(TaskSucceeded, to)}
 	if !w.Waits() {

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// Cell is a day, and if the bill tells the accounts at the service apart an account of them. Corrections make the sides of each equal.
+// Cell is a day, and an account at the service if the bill names the account of each line. Corrections make the sides of each equal.
 type Cell struct {
 	Day     int
 	Account string // "": all
@@ -38,8 +38,8 @@ type useOf map[who]limit.Amounts
 
 func newUse() [2]useOf { return [2]useOf{{}, {}} }
 
-// cellsOf are those of the ledger, to which bill adds a bill's. The accounts of a bill are told apart if its map names them, or the ledger has
-// them all: other words may be the service's own numbers of accounts.
+// cellsOf are those of the ledger, to which bill adds a bill's. The accounts of a bill are kept apart if its map names them, or the ledger
+// has them all: other words may be the service's own numbers of accounts.
 func cellsOf(sums *Sums, ledger []Use) cells {
 	c := cells{of: map[Cell]*cell{}, used: newUse()}
 	known := map[string]bool{limit.AccountName(""): true}
@@ -80,10 +80,11 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 	in.billed[limit.Spend] += sum.Amount
 }
 
-// correct proposes corrections that would make both sides of each cell equal in the units that are compared. The bill knows no teams: what it has more is divided by what is
-// estimated of each team's use, or by all of it if nothing is; what it has less is taken back from estimates first, and from no team more than
-// it used. Nothing is proposed for a cell which are not on the bill, because it may end before, or be another's; nor for one whose account
-// is a word of the bill that no account at the service can be named by; nor for what the bill has more where no team used anything.
+// correct proposes corrections that would make both sides of each cell equal in the units that are compared. The bill knows no teams: what
+// it has more is divided by what is estimated of each team's use, or by all of it if nothing is; what it has less is taken back from
+// estimates first, and from no team more than it used. Nothing is proposed for a cell which are not on the bill, because it may end before,
+// or be another's; nor for one whose account is a word of the bill that no account at the service can be named by; nor for what the bill
+// has more where no team used anything.
 func (c *cells) correct(r *Report) {
 	units := r.units()
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })

@@ -55,8 +55,8 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 	return "", 0
 }
 
-// amountOf is the money of a line. A line without an amount costs 0 if it has no quantity either; otherwise that is a fault, because its cost
-// is unknown.
+// amountOf is the money of a line. A line without an amount costs 0 if it has no quantity either; otherwise that is a fault, because its
+// cost is unknown.
 func (r *reader) amountOf(line []string, counted bool, digits int) (amount number, fault string) {
 	text := line[r.amount]
 	if strings.TrimSpace(text) == "" {
@@ -73,7 +73,7 @@ func (r *reader) amountOf(line []string, counted bool, digits int) (amount numbe
 	return amount, ""
 }
 
-// quantitiesOf are a line's tokens or pictures; if the bill tells them apart, its tokens and its pictures.
+// quantitiesOf are a line's tokens or pictures; if the bill has both apart, its tokens and its pictures.
 func (r *reader) quantitiesOf(line []string) (quantity, images number, fault string, column int) {
 	if r.tokens < 0 {
 		if r.quantity >= 0 && line[r.quantity] != "" {

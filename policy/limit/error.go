@@ -17,7 +17,7 @@ var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
 // changed.
 var ErrMoney = errors.New("money in Redis has other digits")
 
-// Unread is what a client is told if the accounts of its team could not be read, because of an error.
+// Unread is the message to a client if the accounts of its team could not be read, because of an error.
 func Unread(team string, because error) string {
 	if errors.Is(because, ErrMoney) {
 		return fmt.Sprintf("The limits of team %s cannot be read by this replica, whose currency_digits are not those of the others; send the request again.", team)

@@ -64,7 +64,7 @@ func (v *Verdict) account(the, a string) string {
 	return a + "ccount " + v.Fault.Of + " at the service"
 }
 
-// quotaName is the name of the quota that refuses; who tells the key.
+// quotaName is the name of the quota that refuses; who is the key.
 func (v *Verdict) quotaName() string {
 	fault := v.Fault
 	if fault.Scope == ScopeKey {

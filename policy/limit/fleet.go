@@ -10,9 +10,9 @@ import (
 const Whole = 1_000_000
 
 // Fleet counts this process's requests in flight of teams and keys with a limit on them, and bounds them by its part of what all replicas
-// together may have. While Redis answers, the parts of all replicas add up to at most the whole: a part grows only by what others have given
-// up, and requests that another replica still has beyond its part are subtracted. Without Redis each has the part of a fixed
-// number of replicas. Create it with [NewFleet]; it is safe for concurrent use.
+// together may have. While Redis answers, the parts of all replicas add up to at most the whole: a part grows only by what others have
+// given up, and requests that another replica still has beyond its part are subtracted. Without Redis each has the part of a fixed number
+// of replicas. Create it with [NewFleet]; it is safe for concurrent use.
 type Fleet struct {
 	now    func() time.Time
 	bound  int64
@@ -31,7 +31,7 @@ type grant struct {
 // Slots are the requests in flight of a team or key.
 type Slots struct{ flying, most atomic.Int64 }
 
-// Flight is what a process tells the others about its requests in flight.
+// Flight is what a process shares with the others about its requests in flight.
 type Flight struct {
 	Part   int64  `json:"part"`
 	Stays  int    `json:"stays"`
@@ -129,7 +129,7 @@ func (b *Beyond) of(kind ScopeKind) map[string]int64 {
 	return b.Teams
 }
 
-// Add adds what another replica told.
+// Add adds what another replica shared.
 func (b *Beyond) Add(text string) {
 	var more Beyond
 	if json.Unmarshal([]byte(text), &more) != nil {

@@ -23,7 +23,7 @@ const LateTruth = 49 * time.Hour
 type Memory struct {
 	// Events takes the events of charges; nil: they are not written. It is set before the first call.
 	Events *event.Memory
-	// Alerts are what of the quotas' use Events is told with a charge; nil: nothing. It is set as Events.
+	// Alerts are what of the quotas' use is announced with a charge, to Events; nil: nothing. It is set as Events.
 	Alerts Alerts
 
 	teams   PerTeam[account]

@@ -10,12 +10,13 @@ import (
 	"sluice/policy/unit"
 )
 
-// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are told when they are passed, and to whom. of is
-// the account as it is in force, nil: unknown. No targets: nothing is told. whole: a charge also tells of the account's own quotas. It is
-// false while this process does not know who listens: then a later look tells, because what a charge tells is remembered as told.
+// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are announced when they are passed, and to
+// whom. of is the account as it is in force, nil: unknown. No targets: nothing is announced. whole: a charge also announces the account's
+// own quotas. It is false while this process does not know who listens: then a later look announces them, because what a charge announces
+// is remembered as announced.
 type Alerts func(account string) (of *teams.Team, percent []int, to []event.Target, whole bool)
 
-// For returns the thresholds that charges of one account may pass, and whom that is told.
+// For returns the thresholds that charges of one account may pass, and to whom that is announced.
 func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to []event.Target) {
 	if a == nil {
 		return nil, nil
@@ -36,7 +37,7 @@ func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to [
 	return list, to
 }
 
-// Thresholds are the per cent of one quota whose passing is told.
+// Thresholds are the per cent of one quota whose passing is announced.
 type Thresholds struct {
 	Scope   ScopeKind
 	Of      string // the value of the tag, or the id of the key or of the account; empty: the team, or the house
@@ -104,7 +105,7 @@ func (t *Thresholds) Least(percent int) int64 {
 	return (t.Limit*int64(percent) + 99) / 100 // below 2⁶³, as amounts are below 2⁵³
 }
 
-// Name is what is remembered once a per cent was told, with the quota's limit.
+// Name is what is remembered once a per cent was announced, with the quota's limit.
 func (t *Thresholds) Name(percent int) string {
 	name := "reached:" + t.Scope.String() + ":"
 	if t.Inside() {
@@ -132,7 +133,7 @@ func (t *Thresholds) Draft(account string, percent int, used int64, to []event.T
 	return &event.Draft{Type: event.QuotaReached, Team: account, Data: json.RawMessage(data), To: to}
 }
 
-// reaching is what of the quotas of a charge may be told once it is made: reached.lua is the form of this in Redis.
+// reaching is what of the quotas of a charge may be announced once it is made: reached.lua is the form of this in Redis.
 type reaching struct {
 	of     *account
 	id     string
@@ -177,7 +178,7 @@ func (r *reaching) used() (all []int64) {
 	return all
 }
 
-// tell tells of each per cent that the charge has passed, once, and again with a larger limit. The account's lock is held.
+// tell announces each per cent that the charge has passed, once, and again with a larger limit. The account's lock is held.
 func (r *reaching) tell() {
 	if len(r.list) == 0 {
 		return

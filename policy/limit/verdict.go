@@ -34,7 +34,7 @@ type Verdict struct {
 	Aside  Aside         // what is set aside of that limit for lost replicas; zero: nothing known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
-	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside has a longer wait and is told in its place; nil: none
+	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside with a longer wait is named in its place; nil: none
 }
 
 // Standing is how a team stands to one limit.
@@ -49,8 +49,8 @@ type Standing struct {
 	Left   int64         // after this hold, at least 0
 	Reset  time.Duration // until a bucket is full, or a period ends
 	Scope  ScopeKind     // whose limit it is; zero: the team's
-	// Of is inside the team the value of the tag, or the key's id, empty also for requests without the tag; of an account at the service its
-	// id, empty if there is only one.
+	// Of is inside the team the value of the tag, or the key's id, empty also for requests without the tag; of an account at the service
+	// its id, empty if there is only one.
 	Of string
 }
 
@@ -209,8 +209,8 @@ func (v *Verdict) TellAside(list []Aside) {
 	v.markReset()
 }
 
-// Closes reports whether a limit of the team, or of the house, refuses that lets nothing pass. Those of a value of the tag, or of a key, let
-// others pass.
+// Closes reports whether a limit of the team, or of the house, refuses that lets nothing pass. Those of a value of the tag, or of a key,
+// let others pass.
 func (v *Verdict) Closes() bool {
 	switch v.Reason {
 	case ReasonTasks:

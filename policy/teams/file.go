@@ -88,7 +88,7 @@ func (f *File) HasKey(sum Digest) bool {
 func (f *File) Label(model string) string { return f.labels.Of(model) }
 
 // Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], to the
-// callback of the request that it tells of, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
+// callback of its request, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
 func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {
 	if of := f.Team(team); of != nil {
 		to = event.Calling(event.Wanting(to, team, of.Hooks, t), team, of.Hooks, callback)

@@ -1,4 +1,4 @@
-// Package pulse tells from the last requests whether the service works: how many of them failed there, or on the way to it, how, and since
+// Package pulse finds from the last requests whether the service works: how many of them failed there, or on the way to it, how, and since
 // when.
 //
 // It is for people and for readiness's lines. It decides nothing: no request is refused for it.

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Hook is where the ends of the demonstration's tasks are told. The zero Hook is nowhere.
+// Hook is where the ends of the demonstration's tasks are announced. The zero Hook is nowhere.
 type Hook struct {
 	URL    string
 	Secret string // the path of a file

@@ -85,7 +85,7 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id}), nil
 }
 
-// sentTwice tells a person whose form belongs to an older version of the team, as after a reload, that there may be a key already.
+// sentTwice warns a person whose form belongs to an older version of the team, as after a reload, that there may be a key already.
 func sentTwice(err error) error {
 	if about := own(err); about != nil && about.Code == teams.CodeLost {
 		return &teams.Problem{Code: teams.CodeLost, Text: "no key was made: the form is older than the team", Advice: "look whether the list has a new key already; if not, send the form again"}

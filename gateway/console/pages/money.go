@@ -38,7 +38,7 @@ type moneyView struct {
 	IsMonth bool   // the days are those of the month so far
 	Command string // that prints the same
 	Presets []choice
-	drawn   []string          // the rows that the chart tells apart
+	drawn   []string          // the rows that the chart has apart
 	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
 	// MonthURL returns the address of the current month by day.
 	MonthURL string

@@ -35,7 +35,7 @@ type refusedRow struct {
 	Class, URL string
 }
 
-// groupClasses are the classes of the groups that a chart tells apart; the others are drawn together, in the last.
+// groupClasses are the classes of the groups that a chart has apart; the others are drawn together, in the last.
 var groupClasses = []string{"c", "b", "a", "e", "d", "f"}
 
 // refusals groups what was refused by reason, limit, rule or model, over time.

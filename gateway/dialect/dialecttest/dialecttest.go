@@ -145,7 +145,7 @@ func NewStream(in conversation.Dialect) *conversation.Stream {
 	return s
 }
 
-// Translated is a whole stream, told to a dialect that has begun, in pieces of this many bytes.
+// Translated is a whole stream, passed to a dialect that has begun, in pieces of this many bytes.
 func Translated(in conversation.Dialect, native []byte, piece int) ([]byte, error) {
 	s := NewStream(in)
 	var out []byte

@@ -13,7 +13,7 @@ func Speaks(path string, header map[string][]string) bool {
 	return path == "/v1/messages" || strings.HasPrefix(path, "/v1/messages/") || len(header["Anthropic-Version"]) > 0
 }
 
-// Ping is the event that tells the client of a silent stream that it goes on.
+// Ping is the event by which the client of a silent stream knows that it goes on.
 const Ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
 // Present moves a key from x-api-key, where this dialect has it, to where keys of teams are looked for. A client that has one there

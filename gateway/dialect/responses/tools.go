@@ -23,7 +23,7 @@ type tool struct {
 	custom          bool              // it takes one text
 }
 
-// read reads the tools in a namespace, or those in none. Those that the service lacks are left out; [request.choose] tells the client.
+// read reads the tools in a namespace, or those in none. Those that the service lacks are left out; [request.choose] warns the client.
 func (t *tools) read(list, namespace []byte) error {
 	return conversation.Each("tools", list, func(r *strictjson.Reader) error { return t.readTool(r, namespace) })
 }
@@ -118,7 +118,8 @@ func (t *tools) native(namespace, name []byte) []byte {
 	return name
 }
 
-// sameText compares raw strings; those that are absent are the same. Only escapes make different texts the same, and each at most six times as long.
+// sameText compares raw strings; those that are absent are the same. Only escapes make different texts the same, and each at most six times
+// as long.
 func sameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -17,7 +17,7 @@
 //	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
 //	sl1:{<owner>}:works      hash    49 hours after the last        tasks whose pictures wait: a work as JSON, by the task's id
 //	sl1:{<owner>}:works:due  zset    49 hours after the last        those tasks, by when they are tried, ms
-//	sl1:{<owner>}:works:late zset    49 hours after the last        those whose success is not told yet, by when it is told at the latest, ms
+//	sl1:{<owner>}:works:late zset    49 hours after the last        successes not announced yet, by when they must be, ms
 //	sl1:{<owner>}:succeeded:<n> hash 8 days after the last          tasks that succeeded on a day, yyyymmdd, and how many pictures they have
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they count no more, ms

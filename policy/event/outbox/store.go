@@ -59,7 +59,7 @@ const schema = "sl1:"
 
 func keyOf(owner, end string) string { return schema + "{" + owner + "}:" + end }
 
-// FirstsEnd ends the key with the names of what an owner is told once, for scripts of other packages that tell with their own change.
+// FirstsEnd ends the key with the names of what an owner gets once, for scripts of other packages that announce with their own change.
 const FirstsEnd = "firsts"
 
 func eventsKey(owner string) string { return keyOf(owner, "events") }

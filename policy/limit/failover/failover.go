@@ -138,7 +138,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 		s.reportMiscounted()
 		err = s.restoreAll(ctx)
 	}
-	if s.Store.MoneyFault() != nil { // nothing here may be charged, and its owner was told
+	if s.Store.MoneyFault() != nil { // nothing here may be charged, and its owner was warned
 		return errs
 	}
 	err = errors.Join(err, s.queue.retry(ctx))

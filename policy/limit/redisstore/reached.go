@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// reachedArgs are what of quotas is told with a settlement, in the arguments of its script.
+// reachedArgs are the thresholds of quotas that a settlement may announce, in the arguments of its script.
 type reachedArgs struct {
 	*outbox.Written
 	Quotas []thresholdArgs `json:"quotas"`
@@ -35,7 +35,7 @@ type thresholdArgs struct {
 	Digits int     `json:"digits"`
 }
 
-// reachedOf returns what of the quotas of a group is told when they are passed, and the draft that says to whom; nil: nothing.
+// reachedOf returns the thresholds of a group's quotas that are announced when they are passed, and the draft that says to whom; nil: none.
 func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 	if r.Events == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 	return args, draft
 }
 
-// thresholds are those of an account's quotas as a whole, on the date that was last heard.
+// thresholds are those of an account's quotas as a whole, on the date that was last read.
 func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
 	if r.Events == nil || r.Alerts == nil {
 		return nil
@@ -85,7 +85,7 @@ func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
 	return a
 }
 
-// text is the arguments as batch.lua takes them; empty: nothing is told.
+// text is the arguments as batch.lua takes them; empty: nothing is announced.
 func (a *reachedArgs) text() string {
 	if a == nil {
 		return ""
@@ -94,7 +94,7 @@ func (a *reachedArgs) text() string {
 	return string(text)
 }
 
-// with returns the script telling if a quota's threshold may be passed, else plain, which has no code for it.
+// with returns the announcing script if a quota's threshold may be passed, else plain, which has no code for it.
 func (a *reachedArgs) with(telling, plain *script) *script {
 	if a == nil {
 		return plain

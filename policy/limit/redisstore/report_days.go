@@ -39,15 +39,15 @@ type keptPart struct {
 	of   stage
 }
 
-// stage is what tells whether the ledger of a team is still as it was read.
+// stage shows whether the ledger of a team is still as it was read.
 type stage struct {
 	version
 	past int64     // changes of days that are over
 	at   time.Time // of the question, by Redis's clock
 }
 
-// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the versions and sizes, and what has changed;
-// one more if there is a team that this process did not know.
+// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the
+// versions and sizes, and what has changed; one more if there is a team that this process did not know.
 func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
 	k := &r.days[by]
 	k.mu.Lock()

@@ -26,7 +26,7 @@ type settlement struct {
 	counts []count // that the reply of batch.lua is about
 	inside []insideSum
 
-	telling *event.Draft // of the quotas whose passing is told; nil: none is
+	telling *event.Draft // of the quotas whose passing is announced; nil: none is
 }
 
 // group is charges that one call settles, and their results.

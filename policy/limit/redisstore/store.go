@@ -20,7 +20,7 @@ type Store struct {
 	Peer    Peer             // this process among the replicas
 	Now     func() time.Time // this process's clock, which decides nothing
 	Events  *outbox.Outbox   // in the same Redis; nil: events of charges are not written
-	Alerts  limit.Alerts     // what of the quotas' use is told with a charge; nil: nothing
+	Alerts  limit.Alerts     // the thresholds that are announced with a charge; nil: none
 
 	admissions batcher
 	today      dayNow
