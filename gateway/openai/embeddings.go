@@ -90,8 +90,11 @@ type vectors struct {
 // append appends the service's answer in OpenAI's form.
 func (v vectors) append(dst, native []byte) ([]byte, error) {
 	answer, ok := conversation.ReadObject(native)
+	if !ok {
+		return dst, conversation.Unreadable()
+	}
 	list := rawjson.Find(rawjson.Find(answer, "output"), "embeddings")
-	if !ok || rawjson.Kind(list) != '[' {
+	if rawjson.Kind(list) != '[' {
 		return dst, conversation.Unreadable()
 	}
 	dst = append(dst, `{"object":"list","data":[`...)

@@ -85,3 +85,36 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// FuzzEmbeddings: any body becomes a request of the service for vectors, or is refused, and any answer to it becomes JSON, or is refused.
+func FuzzEmbeddings(f *testing.F) {
+	const answer = `{"output":{"embeddings":[{"text_index":0,"embedding":[0.1,-2e3]},{"embedding":[1e400,null]}]},"usage":{"total_tokens":3}}`
+	f.Add([]byte(`{"model":"vectors","input":"A lake","encoding_format":"base64","user":"u-1"}`), []byte(answer))
+	f.Add([]byte(`{"model":"vectors","input":["A lake","\ud83d"],"dimensions":64,"more":[1]}`), []byte(`{"output":{"embeddings":[[]]}}`))
+	f.Add([]byte(`{"model":"vectors","input":"A lake"}`), []byte(`"`))
+	f.Add([]byte(`{"model":"vectors","input":[1,2],"dimension":1}`), []byte(`{"output":{"embeddings":{}},"usage":[]}`))
+	f.Fuzz(func(t *testing.T, body, native []byte) {
+		before := bytes.Clone(body)
+		r, err := Embeddings(body, dialecttest.Models)
+		if !bytes.Equal(before, body) {
+			t.Fatal("the body has changed")
+		}
+		if err != nil {
+			refusal, ok := errors.AsType[*conversation.Refusal](err)
+			if !ok || r != nil || refusal.Status != 400 {
+				t.Fatalf("%v beside %v", err, r)
+			}
+			return
+		}
+		var asked struct {
+			Model string
+			Input struct{ Texts []string }
+		}
+		if err := json.Unmarshal(r.Body, &asked); err != nil || asked.Model == "" || asked.Input.Texts == nil {
+			t.Fatalf("%s: %v", r.Body, err)
+		}
+		if text, err := r.Whole(nil, native); err == nil {
+			dialecttest.MustBeJSON(t, text)
+		}
+	})
+}
