@@ -35,7 +35,7 @@ func TestPicturesOfALargeHouse(t *testing.T) {
 	signIn()
 	from := time.Now().UTC().AddDate(0, 0, 1-limit.LedgerDays).Format(time.DateOnly)
 	browsertest.Open(tab, t, console+"/money?from="+from)
-	for begun := time.Now(); strings.Contains(textIn(tab, t), "being made"); time.Sleep(time.Second) {
+	for begun := time.Now(); strings.Contains(textIn(tab, t), "being added up"); time.Sleep(time.Second) {
 		if time.Since(begun) > 5*time.Minute {
 			t.Fatal("the sums of past days are not made")
 		}
