@@ -245,7 +245,7 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 		if l.open == nil {
 			l.open = map[int]*openDay{}
 		}
-		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) })
+		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) && !slices.Contains(days, day) })
 		for _, day := range stale {
 			if l.open[day] == nil || l.open[day].State != read[day].State {
 				was := l.open[day]
