@@ -168,15 +168,18 @@ func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
 	return s.Report(&t), err
 }
 
-// LookAll reports for each of some teams what Look and LookInside do. It takes nothing.
-func (m *Memory) LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]Standing {
+// LookAll reports for each of some teams what Look does, or inside them what LookInside does. It takes nothing.
+func (m *Memory) LookAll(ctx context.Context, list []*teams.Team, inside bool, at time.Time) [][]Standing {
 	all := make([][]Standing, len(list))
 	for i, team := range list {
-		r, _ := m.Look(ctx, team) // it never fails
-		all[i] = r.Limits
+		if !inside {
+			r, _ := m.Look(ctx, team) // it never fails
+			all[i] = r.Limits
+			continue
+		}
 		for k := range ScopeKind(InnerScopes) {
-			inside, _ := m.LookInside(ctx, team, k+1, at)
-			all[i] = append(all[i], inside...)
+			some, _ := m.LookInside(ctx, team, k+1, at)
+			all[i] = append(all[i], some...)
 		}
 	}
 	return all

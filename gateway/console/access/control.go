@@ -57,7 +57,10 @@ func New(deps Deps) *Control {
 	s := signer{deps.Secret}
 	return &Control{
 		deps: deps, signer: s,
-		sessions: sessions{records: records[Session]{deps.Shared, s, kindSession}, local: records[Session]{NewMemory(deps.Now), s, kindSession}, now: deps.Now},
+		sessions: sessions{
+			records: records[Session]{deps.Shared, s, kindSession}, local: records[Session]{NewMemory(deps.Now), s, kindSession},
+			now: deps.Now, owed: make(chan string, loginsOfPerson),
+		},
 		signOns:  signOns{records: records[begun]{deps.Shared, s, kindSignOn}, now: deps.Now},
 		attempts: attempts{shared: deps.Shared, now: deps.Now, bounds: deps.Bounds, log: deps.Log},
 	}

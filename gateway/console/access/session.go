@@ -56,7 +56,8 @@ type sessions struct {
 	records[Session]
 	local records[Session] // of operators with the token who came while the store was away; each moves there with its first request after that
 	now   func() time.Time
-	over  names // sessions that have ended, whose names are never reused: the store is not asked again
+	over  names       // sessions that have ended, whose names are never reused: the store is not asked again
+	owed  chan string // the IDs of local ones that ended while the store was away: it may have a copy, if its answer to put was lost
 }
 
 // find returns the session of a secret; nil if it does not exist or has ended. renew keeps it for another Idle.
@@ -79,6 +80,9 @@ func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Sessio
 		return session, nil
 	}
 	session, err := s.get(ctx, name, life)
+	if err == nil {
+		s.settle(ctx)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -108,11 +112,32 @@ func (s *sessions) age(session *Session) time.Duration { return s.now().Sub(sess
 func (s *sessions) end(ctx context.Context, id string) error {
 	local, _ := s.local.take(ctx, id)
 	_, err := s.take(ctx, id)
-	if err == nil || local != nil { // of one that is here the store knows nothing
+	if err == nil || local != nil && s.owe(id) {
 		s.over.note(id)
 		return nil
 	}
 	return err
+}
+
+// owe keeps the ID of a session for settle, if there is room.
+func (s *sessions) owe(id string) bool {
+	select {
+	case s.owed <- id:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle takes one of those that are owed out of the store.
+func (s *sessions) settle(ctx context.Context) {
+	select {
+	case id := <-s.owed:
+		if _, err := s.take(ctx, id); err != nil {
+			s.owe(id)
+		}
+	default:
+	}
 }
 
 // SignOnLife is how long a login may stay at the issuer.

@@ -174,3 +174,44 @@ func TestAClientThatLeavesEndsNoSessionWithoutAnEntry(t *testing.T) {
 		}
 	})
 }
+
+// TestASessionEndsAlsoIfAnAnswerWasLost: the store kept a login whose answer did not arrive, and is away when the session ends. The replica
+// ends it there too, with its next request after that.
+func TestASessionEndsAlsoIfAnAnswerWasLost(t *testing.T) {
+	bubble(t, func(t *testing.T, h *replicas) {
+		lost, away := true, false
+		control := h.replica(losing{hooked{h.store, func(context.Context, string) error {
+			if away {
+				return errors.New("broken")
+			}
+			return nil
+		}}, &lost})
+		secret, err := control.Login(t.Context(), visitor, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "after a lost answer, elsewhere", who(h.other, secret), "token operator")
+		away = true
+		if err := control.End(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "ended while the store is away", who(control, secret), "nobody")
+		lost, away = false, false
+		who(control, h.login(t, token))
+		expect(t, "ended, elsewhere", who(h.other, secret), "nobody")
+	})
+}
+
+// losing is a store whose answers to Put are lost while a flag is set.
+type losing struct {
+	access.Store
+	is *bool
+}
+
+func (s losing) Put(ctx context.Context, kind, name string, value []byte, life time.Duration) error {
+	err := s.Store.Put(ctx, kind, name, value, life)
+	if *s.is {
+		return errors.New("no answer")
+	}
+	return err
+}

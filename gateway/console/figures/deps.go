@@ -36,9 +36,9 @@ type Accounts interface {
 	// LookInside MUST return the standing of each part of a team at a moment: of its tag's values as [limit.TagStandings] does, of its
 	// keys as [limit.KeyStandings] does.
 	LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
-	// LookAll MUST return the standings of each of some teams, as Look and LookInside have them. It MAY leave out the quotas of teams that
-	// have no rates, and MUST leave out what cannot be read.
-	LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]limit.Standing
+	// LookAll MUST return the standings of each of some teams as Look has them, or as LookInside has them. It MAY leave out the quotas of
+	// teams that have no rates, and MUST leave out what cannot be read.
+	LookAll(ctx context.Context, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing
 	// LastKnown MUST return a team's last known standing for its quotas, without waiting for anything.
 	LastKnown(team *teams.Team) limit.Report
 }

@@ -245,7 +245,7 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 		if l.open == nil {
 			l.open = map[int]*openDay{}
 		}
-		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) })
+		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) && !slices.Contains(days, day) })
 		for _, day := range stale {
 			if l.open[day] == nil || l.open[day].State != read[day].State {
 				was := l.open[day]
@@ -333,8 +333,9 @@ func (l *ledger) over(day int, at time.Time) bool {
 // without names the use of requests without a tag or a key. Neither has a space.
 func without(by string) string { return "without a " + by }
 
-// parted reads the ledger of tags or keys for some days beside their book: for all teams only of the days that may change.
-func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) ([]limit.Row, error) {
+// parted reads the ledger of tags or keys for some days beside their book: for all teams only of the days that may change. The rows are in
+// lists, as they were read: they may be many.
+func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) (lists [][]limit.Row, err error) {
 	q := limit.Query{Days: days, By: parts[by]}
 	switch {
 	case team != "" && !p.Sees(team):
@@ -346,21 +347,21 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	default:
 		open, _ := l.split(days)
 		read, err := l.all.Days(ctx, q.By, open)
-		var rows []limit.Row
 		for _, of := range read {
-			rows = slices.Concat(rows, slices.Concat(of.Teams...))
+			lists = append(lists, of.Teams...)
 		}
-		return rows, err
+		return lists, err
 	}
 	if q.Teams != nil && len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil
 	}
-	return l.accounts.Rows(ctx, q)
+	rows, err := l.accounts.Rows(ctx, q)
+	return [][]limit.Row{rows}, err
 }
 
 // byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
 // part by part: there may be a million rows in each.
-func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted []limit.Row, days []int, total Use) error {
+func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted [][]limit.Row, days []int, total Use) error {
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
 			if use := useOf(&rows[i]); rows[i].Day >= days[0] && rows[i].Day <= days[len(days)-1] {
@@ -369,7 +370,9 @@ func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool,
 			}
 		}
 	}
-	addRows(parted)
+	for _, rows := range parted {
+		addRows(rows)
+	}
 	if all {
 		_, rest := l.split(days)
 		rest = slices.DeleteFunc(b.spans(rest, by), func(of int) bool {

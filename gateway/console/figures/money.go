@@ -61,7 +61,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	d := dates{spans: [][]int{asked, before}, others: monthDays(now)}
 	var b book
-	var parted []limit.Row
+	var parted [][]limit.Row
 	var reading errgroup.Group
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, d, q.By); return err })
 	if parts[q.By] != limit.ScopeTeam {
@@ -84,12 +84,15 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 }
 
 // sum adds up some days of a book.
-func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int) (m Money, err error) {
+func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted [][]limit.Row, days []int) (m Money, err error) {
 	for _, day := range days {
 		m.Days = append(m.Days, Row{limit.DayText(day), b.total(day)})
 		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
 	}
-	byName := adder{days: &spendDays{days: len(days)}}
+	byName := adder{}
+	if b.sums == nil || len(days) <= byDayMost { // else months are added up
+		byName.days = &spendDays{days: len(days)}
+	}
 	switch by {
 	case "day":
 		m.Rows = slices.DeleteFunc(slices.Clone(m.Days), func(r Row) bool { return r.Use == Use{} })

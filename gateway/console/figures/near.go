@@ -28,12 +28,12 @@ func (n *Near) Most() int64 {
 	return n.Limit
 }
 
-// mostAsked is of how many teams a list reads rates, tags and keys, in one call: of those that sent most today.
+// mostAsked is of how many teams a list reads rates, in one call: of those that sent most today; and of how many tags and keys.
 const mostAsked = 1000
 
-// nearest fills in the nearest limit of each team: of its quotas and open tasks by the last known standing, and of the busiest teams also
-// of their rates, if they sent something today, of their tags' values and their keys. A limit that cannot be read is left out.
-func (f *Figures) nearest(ctx context.Context, lines []TeamLine) {
+// nearest fills in the nearest limit of each team: of its quotas and open tasks by the last known standing, of the limits inside it, and of
+// the busiest teams also of their rates, if they sent something today. A limit that cannot be read is left out.
+func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[string][]limit.Standing) {
 	file := f.Teams()
 	slices.SortStableFunc(lines, func(a, b TeamLine) int {
 		return cmp.Compare(b.Today.Used[limit.Requests], a.Today.Used[limit.Requests])
@@ -50,17 +50,17 @@ func (f *Figures) nearest(ctx context.Context, lines []TeamLine) {
 		}
 		known := f.Accounts.LastKnown(team)
 		line.consider(known.Limits)
+		line.consider(inside[team.ID])
 		count("open_tasks", known.Tasks, int64(team.OpenTasks))
 		if f.Running != nil {
 			used, most := f.Running(team)
 			count("concurrent", used, most)
 		}
-		sent := line.Today != (Use{}) || line.Refused > 0 // else its rates are full
-		if len(asked) < mostAsked && (sent && len(team.Rates) > 0 || len(team.TagQuotas) > 0 || team.CountedKeys() != nil) {
+		if sent := line.Today != (Use{}) || line.Refused > 0; sent && len(team.Rates) > 0 && len(asked) < mostAsked { // else its rates are full
 			asked, of = append(asked, team), append(of, line)
 		}
 	}
-	for i, list := range f.Accounts.LookAll(ctx, asked, f.Deps.Now()) {
+	for i, list := range f.Accounts.LookAll(ctx, asked, false, f.Deps.Now()) {
 		of[i].consider(list)
 	}
 }
@@ -97,8 +97,8 @@ func (k *inner) of(ctx context.Context, f *Figures) map[string][]limit.Standing 
 		}
 	}
 	k.read, k.list = at, map[string][]limit.Standing{}
-	for i, list := range f.Accounts.LookAll(ctx, asked, at) {
-		k.list[asked[i].ID] = slices.DeleteFunc(list, func(s limit.Standing) bool { return !s.Inside() })
+	for i, list := range f.Accounts.LookAll(ctx, asked, true, at) {
+		k.list[asked[i].ID] = list
 	}
 	return k.list
 }

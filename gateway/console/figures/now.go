@@ -107,8 +107,13 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 
 // Lines returns the state of each team that a person sees, by id, and with an empty id the house's nearest limit.
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
-	list, _, _, err := f.today(ctx, p, f.Deps.Now())
-	f.nearest(ctx, list)
+	var list []TeamLine
+	var inside map[string][]limit.Standing
+	var reading errgroup.Group
+	reading.Go(func() (err error) { list, _, _, err = f.today(ctx, p, f.Deps.Now()); return err })
+	reading.Go(func() error { inside = f.inner.of(ctx, f); return nil })
+	err := reading.Wait()
+	f.nearest(ctx, list, inside)
 	lines := make(map[string]TeamUse, len(list)+1)
 	if near := f.houseNear(p, f.Teams().House); near != nil {
 		lines[""] = TeamUse{Nearest: near}

@@ -341,3 +341,17 @@ func TestManyTagsTakeLittleMemory(t *testing.T) {
 		t.Errorf("adding up took %d MiB", took)
 	}
 }
+
+// TestDaysBeforeTheLedgerAreReadBesideToday: such a day is over, and is read like those that may change. It stays while it is asked for,
+// also if it was read later than today.
+func TestDaysBeforeTheLedgerAreReadBesideToday(t *testing.T) {
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	l := &ledger{all: limit.House{Memory: limit.NewMemory(func() time.Time { return now })}, now: func() time.Time { return now }, late: lateDefault, fresh: freshFor}
+	old, today := dayOf(now.AddDate(0, 0, -limit.LedgerDays)), dayOf(now)
+	for _, days := range [][]int{{today}, {old, today}, {old, today}} {
+		if sums, err := l.openDays(t.Context(), days, []string{"team"}); err != nil || len(sums) != len(days) {
+			t.Errorf("%d sums of %v: %v", len(sums), days, err)
+		}
+		now = now.Add(freshFor/2 + time.Millisecond)
+	}
+}

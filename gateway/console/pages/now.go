@@ -6,11 +6,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
+	"sluice/policy/unit"
 )
 
 type nowView struct {
@@ -49,6 +51,10 @@ func wrongs(list []figures.Fault) (all []wrong) {
 			w.URL = team
 		case "hook":
 			w.Title, w.URL = "Hook "+f.Subject, "/events?"+url.Values{"hook": {f.Subject}}.Encode()
+		case "process":
+			if w.Title = title(unit.Name(f.Subject)); strings.HasPrefix(f.Text, w.Title) { // Redis has been away
+				w.Title = ""
+			}
 		}
 		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more, or no team
 			w.Title, w.URL = f.Subject, ""

@@ -34,7 +34,7 @@ func (l ledgers) LookInside(ctx context.Context, team *teams.Team, k limit.Scope
 	return redisstore.LookInside(ctx, l.store, team, k, at)
 }
 
-// LookAll reports how each of some teams stands to its rates, and its parts to theirs, as [redisstore.LookAll] does. It takes nothing.
-func (l ledgers) LookAll(ctx context.Context, list []*teams.Team, at time.Time) [][]limit.Standing {
-	return redisstore.LookAll(ctx, l.store, list, at)
+// LookAll reports how each of some teams stands to its rates, or its parts to their limits, as [redisstore.LookAll] does. It takes nothing.
+func (l ledgers) LookAll(ctx context.Context, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
+	return redisstore.LookAll(ctx, l.store, list, inside, at)
 }

@@ -9,8 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// look is a question about a team's accounts, which takes nothing: its state, how long its rates take to be full, and those of its keys
-// likewise if these are asked for.
+// look is a question about a team's accounts, which takes nothing: its state, and how long its rates, or those of its keys, take to be full.
 type look struct {
 	team  *team
 	rates []wiredRate // of the team
@@ -24,11 +23,11 @@ type look struct {
 
 func newLook(r *Store, of *teams.Team, inside bool) *look {
 	l := &look{team: r.teams.Get(of.ID)}
-	l.rates = l.team.wired(of, "").rates
+	if !inside {
+		l.rates = l.team.wired(of, "").rates
+		return l
+	}
 	for _, k := range of.CountedKeys() {
-		if !inside {
-			break
-		}
 		for _, rate := range l.team.wired(of, k.ID).ratesOf(true) {
 			l.inner, l.keys = append(l.inner, rate), append(l.keys, k.ID)
 		}
@@ -103,18 +102,18 @@ func LookInside(ctx context.Context, r *Store, of *teams.Team, k limit.ScopeKind
 func (l *look) fullOf(key string) [limit.RateCount]time.Duration { return l.full[key] }
 
 // LookAll reports what [limit.Memory.LookAll] does, without the quotas of teams that have no rates, and without what cannot be read. It
-// takes nothing. It makes one round trip for all rates, and at the same time two for what tags and keys used.
-func LookAll(ctx context.Context, r *Store, list []*teams.Team, at time.Time) [][]limit.Standing {
-	looks, calls, inside := make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
+// takes nothing. It makes one round trip for all rates; inside teams at the same time two for what tags and keys used.
+func LookAll(ctx context.Context, r *Store, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
+	looks, calls, used := make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
 	var parts [limit.InnerScopes][]*teams.Team
 	for i, of := range list {
-		if looks[i] = newLook(r, of, true); len(looks[i].rates)+len(looks[i].inner) > 0 {
+		if looks[i] = newLook(r, of, inside); len(looks[i].rates)+len(looks[i].inner) > 0 {
 			calls = append(calls, looks[i].begin(r))
 		}
-		if len(of.TagQuotas) > 0 {
+		if inside && len(of.TagQuotas) > 0 {
 			parts[limit.ScopeTag-1] = append(parts[limit.ScopeTag-1], of)
 		}
-		if of.CountedKeys() != nil {
+		if inside && of.CountedKeys() != nil {
 			parts[limit.ScopeKey-1] = append(parts[limit.ScopeKey-1], of)
 		}
 	}
@@ -124,22 +123,22 @@ func LookAll(ctx context.Context, r *Store, list []*teams.Team, at time.Time) []
 	}
 	for k, some := range parts {
 		if len(some) > 0 {
-			reading.Go(func() { inside[k], _ = innerDays(ctx, r, some, limit.ScopeKind(k+1), at) })
+			reading.Go(func() { used[k], _ = innerDays(ctx, r, some, limit.ScopeKind(k+1), at) })
 		}
 	}
 	reading.Wait()
 	all := make([][]limit.Standing, len(list))
 	for i, of := range list {
 		l := looks[i]
-		if l.call != nil && l.read(r) == nil {
+		if l.call != nil && l.read(r) == nil && !inside {
 			t := limit.TermsOf(of)
 			all[i] = l.Report(&t).Limits
 		}
-		if days, read := inside[limit.ScopeTag-1][of.ID]; read {
+		if days, read := used[limit.ScopeTag-1][of.ID]; read {
 			all[i] = append(all[i], limit.TagStandings(of, at, days)...)
 		}
-		if inside[limit.ScopeKey-1] != nil {
-			all[i] = append(all[i], limit.KeyStandings(of, at, inside[limit.ScopeKey-1][of.ID], l.fullOf)...)
+		if used[limit.ScopeKey-1] != nil {
+			all[i] = append(all[i], limit.KeyStandings(of, at, used[limit.ScopeKey-1][of.ID], l.fullOf)...)
 		}
 	}
 	return all
