@@ -29,7 +29,7 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 			return client.Ping(ctx).Err()
 		})})
 	}
-	trip := &http.Transport{Proxy: tunnel(&c.Settings).Proxy, DisableKeepAlives: true}
+	trip := &http.Transport{DialContext: tunnel(&c.Settings).DialContext, DisableKeepAlives: true}
 	all = append(append(all, c.services(trip)...), issuers(c.OIDCIssuer, file, trip)...)
 	if c.MirrorURL.String() != "" {
 		all = append(all, peers.Peer{Name: "the mirror", Try: c.pictures})

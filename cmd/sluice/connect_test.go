@@ -9,7 +9,27 @@ import (
 
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/simulator"
+	"sluice/gateway/upstream/upstreamtest"
 )
+
+// Through the house's proxy check reaches the service as the gateway does, and says what the proxy answers.
+func TestCheckTriesTheServiceThroughTheHousesProxy(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	proxy := upstreamtest.NewProxy(t, upstream.Listener.Addr().String(), false)
+	proxy.User = "sluice:CANARY"
+	for user, want := range map[string]string{
+		"sluice:CANARY":      "ok: the service, account main, ",
+		"sluice:wrongCANARY": "wrong: the service, account main: the proxy answered CONNECT with 407 Proxy Authentication Required\n",
+	} {
+		got := command(t.Context(), []string{
+			"SLUICE_UPSTREAM_URL=http://service.example/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+			"SLUICE_UPSTREAM_PROXY=" + strings.Replace(proxy.URL, "//", "//"+user+"@", 1),
+		}, "check", "--connect")
+		if !strings.HasPrefix(got.stdout, want) || strings.Contains(got.text(), "CANARY") || proxy.Heard.Load() != "CONNECT service.example:80" {
+			t.Errorf("%s: %+v, asked for %v", user, got, proxy.Heard.Load())
+		}
+	}
+}
 
 // Check tries what the gateway connects to, at no cost, and shows no secret.
 func TestCheckTriesWhatIsConnectedTo(t *testing.T) {

@@ -100,6 +100,7 @@ func mounted(t *testing.T, p pod) []string {
 	contents := map[string]string{
 		"teams.yaml": someTeams, "key": "sk-upstream\n", "url": "redis://redis:6379", "tls.crt": readFileText(t, certificate), "tls.key": readFileText(t, key),
 		"accounts.yaml": "accounts: [{id: main, key_file: main}]", "main": "sk-upstream\n",
+		"upstream-proxy": "http://user:password@proxy.example:3128\n", "client-secret": "secret\n",
 	}
 	environ := environOf(p.Containers[0])
 	for _, mount := range p.Containers[0].Mounts {
@@ -111,7 +112,7 @@ func mounted(t *testing.T, p pod) []string {
 			t.Fatalf("there is no volume %s", mount.Name)
 		}
 		dir := t.TempDir()
-		files := map[string][]string{"teams": {"teams.yaml"}, "tls": {"tls.crt", "tls.key"}, "accounts": {"accounts.yaml", "main"}}[mount.Name]
+		files := map[string][]string{"teams": {"teams.yaml"}, "tls": {"tls.crt", "tls.key"}, "accounts": {"accounts.yaml", "main"}, "files": {"upstream-proxy", "client-secret"}}[mount.Name]
 		if v := p.Volumes[at]; v.Secret != nil {
 			for _, item := range v.Secret.Items {
 				files = append(files, item.Path)

@@ -128,7 +128,7 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 			}
 		}
 		for _, volume := range s.Volumes {
-			if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, "./") && source != "./teams" && source != "./accounts" {
+			if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, "./") && !slices.Contains([]string{"./teams", "./accounts", "./authorities"}, source) {
 				if _, err := os.Stat(deployed + source); err != nil {
 					t.Errorf("%s mounts %s: %v", name, source, err)
 				}
@@ -216,7 +216,7 @@ func TestCollectorTakesWhatSluiceSends(t *testing.T) {
 
 func TestSecretsOfDeployStayOutOfTheRepository(t *testing.T) {
 	ignored := strings.Fields(readRoot(t, ".gitignore"))
-	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/"} {
+	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/", "/deploy/sluice.env"} {
 		if !slices.Contains(ignored, want) {
 			t.Errorf(".gitignore lacks %s", want)
 		}

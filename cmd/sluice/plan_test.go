@@ -157,7 +157,7 @@ var floorPlan = map[string]plan{
 		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
-	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
+	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}, "keys.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
 	"gateway/mirror/store/storetest": {ours: []string{"gateway/mirror/store"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/billing": {
 		ours:      []string{"policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},

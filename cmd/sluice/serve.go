@@ -97,7 +97,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	logger, used, force, beats := log.Logger(), &teams.LastUse{}, &inForce{}, new(pulse.Ring)
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
-	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Proxy: tunnel(&p.Settings).Proxy, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Dial: tunnel(&p.Settings).DialContext, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}

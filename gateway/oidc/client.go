@@ -35,7 +35,7 @@ type ClientConfig struct {
 	Redirect string            // the address of the console's callback
 	Now      func() time.Time  // for the ends of tokens
 	Trip     http.RoundTripper // to the issuer; nil: the network
-	Proxy    Proxy             // on the way there; nil: none
+	Dial     Dial              // on the network; nil: directly
 }
 
 // Identity is who a person is.
@@ -64,7 +64,7 @@ type Client struct {
 func NewClient(config ClientConfig) *Client {
 	c := &Client{config: config}
 	c.issuer = &issuer{
-		url: config.URL, now: config.Now, http: newHTTP(config.Trip, config.Proxy), patience: callFor, calls: &c.calls, fetches: every(loginPause),
+		url: config.URL, now: config.Now, http: newHTTP(config.Trip, config.Dial), patience: callFor, calls: &c.calls, fetches: every(loginPause),
 	}
 	return c
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -20,14 +20,14 @@ const (
 	mostAnswer = 1 << 20         // bytes of one answer
 )
 
-// Proxy returns the proxy on the way to a request's address, as [http.Transport] asks for it; nil: none.
-type Proxy func(*http.Request) (*url.URL, error)
+// Dial connects to an issuer, as [http.Transport] asks for it; nil: directly.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // newHTTP returns the client that calls issuers. It follows no redirects: an issuer's documents are at their stated addresses,
-// and a redirect could carry the client's secret elsewhere. A nil trip is the network, by that proxy.
-func newHTTP(trip http.RoundTripper, proxy Proxy) *http.Client {
+// and a redirect could carry the client's secret elsewhere. A nil trip is the network, by dial.
+func newHTTP(trip http.RoundTripper, dial Dial) *http.Client {
 	if trip == nil {
-		trip = &http.Transport{Proxy: proxy, DisableKeepAlives: true} // a few calls in minutes
+		trip = &http.Transport{DialContext: dial, DisableKeepAlives: true} // a few calls in minutes
 	}
 	return &http.Client{
 		Transport:     bounded{trip},

@@ -69,11 +69,10 @@ func TestTheTransportServesAPlainClient(t *testing.T) {
 			if n, err := answer.Body.Read(make([]byte, 1)); n != 0 || err == nil {
 				t.Errorf("a closed body gives %d bytes, %v", n, err)
 			}
-			most++
-			if path == "/" {
-				most = 1
+			if path == "/here" || size > InlineBody {
+				most++ // an early redirect may end one, and so may an answer that comes before the writing of a large body is seen to end
 			}
-			if n := connections.Load(); n > most { // one, but that each early redirect may end one
+			if n := connections.Load(); n > most {
 				t.Errorf("%d connections for requests one after another", n)
 			}
 		}

@@ -68,15 +68,13 @@ func (t *Tunnel) now() *url.URL {
 	return t.proxy
 }
 
-// Proxy is the proxy for a request's address, nil for a direct connection: the function that [http.Transport] wants.
-func (t *Tunnel) Proxy(r *http.Request) (*url.URL, error) {
-	if t == nil {
-		return nil, nil
+// DialContext connects to an address, by the proxy or directly: the function that [http.Transport] wants. By its Proxy the transport would
+// ask for http addresses without CONNECT.
+func (t *Tunnel) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if t.leadsTo(&url.URL{Scheme: "https", Host: address}) == nil {
+		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	if proxy, err := t.to(r.URL); err != nil || proxy == nil {
-		return nil, err
-	}
-	return t.now(), nil
+	return t.dial(ctx, address)
 }
 
 // leadsTo is the tunnel on the way to a service; nil: the way is direct.

@@ -140,9 +140,31 @@ func TestAProxysPasswordIsReadAgain(t *testing.T) {
 	if text, err := ask(t, c, "https://example.com/a"); err != nil || text != "served" {
 		t.Error(text, err)
 	}
-	r := httptest.NewRequest(http.MethodGet, "https://example.com", http.NoBody)
-	if u, err := tunnel.Proxy(r); err != nil || u.Host != tunnel.proxy.Host || u.User.String() != "sluice:new" {
-		t.Error(u, err)
+}
+
+// A transport of net/http that dials by a tunnel asks the proxy with CONNECT, for http, too, and not for what is on this machine.
+func TestATransportDialsThroughAProxy(t *testing.T) {
+	service := httptest.NewServer(serve([]byte("served")))
+	t.Cleanup(service.Close)
+	proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
+	for _, tt := range []struct {
+		about, address string
+		tunnel         *Tunnel
+		asked          int64
+	}{
+		{"no proxy", service.URL, nil, 0},
+		{"on this machine", service.URL, tunnelBy(t, proxy.URL, ""), 0},
+		{"elsewhere", "http://issuer.example", tunnelBy(t, proxy.URL, ""), 1},
+	} {
+		client := &http.Client{Transport: &http.Transport{DialContext: tt.tunnel.DialContext, DisableKeepAlives: true}}
+		answer, err := client.Get(tt.address)
+		if err != nil {
+			t.Fatal(tt.about, err)
+		}
+		_ = answer.Body.Close()
+		if n := proxy.Asked.Load(); n != tt.asked || n > 0 && proxy.Heard.Load() != "CONNECT issuer.example:80" {
+			t.Errorf("%s: the proxy was asked %d times, the last %v", tt.about, n, proxy.Heard.Load())
+		}
 	}
 }
 

@@ -30,12 +30,29 @@
 - name: AWS_SHARED_CREDENTIALS_FILE
   value: /etc/sluice/mirror/credentials
 {{- end }}
+{{- include "sluice.env.authorities" . }}
 {{- /* The runtime collects before the kernel kills; the tenth is for stacks, sockets and the binary. */}}
 - name: GOMEMLIMIT
   value: {{ div (mul (include "sluice.bytes" .Values.resources.limits.memory | int64) 9) 10 | quote }}
 {{- range $name, $value := .Values.otel }}
 - name: OTEL_{{ $name }}
   value: {{ include "sluice.word" $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Go reads this directory beside the image's file of public authorities. */}}
+{{- define "sluice.env.authorities" -}}
+{{- if .Values.authorities.existingConfigMap }}
+- name: SSL_CERT_DIR
+  value: /etc/sluice/authorities
+{{- end }}
+{{- end }}
+
+{{- define "sluice.mount.authorities" -}}
+{{- if .Values.authorities.existingConfigMap }}
+- name: authorities
+  mountPath: /etc/sluice/authorities
+  readOnly: true
 {{- end }}
 {{- end }}
 
@@ -59,6 +76,12 @@
     items:
       - key: {{ .Values.redis.secretKey }}
         path: url
+{{- end }}
+{{- if .Values.authorities.existingConfigMap }}
+- name: authorities
+  configMap:
+    name: {{ .Values.authorities.existingConfigMap }}
+    defaultMode: 0440
 {{- end }}
 {{- end }}
 
@@ -88,6 +111,12 @@
 - name: mirror
   secret:
     secretName: {{ .Values.mirror.existingSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- if .Values.files.existingSecret }}
+- name: files
+  secret:
+    secretName: {{ .Values.files.existingSecret }}
     defaultMode: 0440
 {{- end }}
 {{- if .Values.state.existingClaim }}

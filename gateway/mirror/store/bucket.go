@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // Bounds of a call.
@@ -28,25 +27,6 @@ const (
 	metaTask = "Task"
 	metaSum  = "Sha256"
 )
-
-// Keys are what a bucket is opened with. The zero Keys are looked up as AWS's own libraries do: the file of credentials, a token of the
-// platform, the machine's role.
-type Keys struct {
-	ID, Secret, Token string
-}
-
-// String hides them.
-func (Keys) String() string { return "[redacted]" }
-
-// GoString hides them.
-func (Keys) GoString() string { return "[redacted]" }
-
-func (k Keys) provider() *credentials.Credentials {
-	if k.ID != "" && k.Secret != "" {
-		return credentials.NewStaticV4(k.ID, k.Secret, k.Token)
-	}
-	return credentials.NewChainCredentials([]credentials.Provider{&credentials.FileAWSCredentials{}, &credentials.IAM{}})
-}
 
 // bucket is the form for object stores.
 type bucket struct {

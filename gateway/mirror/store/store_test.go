@@ -188,6 +188,33 @@ func TestARefusedKeyIsToldByItsCode(t *testing.T) {
 	}
 }
 
+// New keys in the file of credentials count at the next call, and a file without keys changes nothing.
+func TestTheFileOfCredentialsIsReadAgain(t *testing.T) {
+	server := storetest.New(t)
+	file := filepath.Join(t.TempDir(), "credentials")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	a, _ := store.ParseAddress(server.URL())
+	s, err := store.Open(a, store.Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		content string
+		accepts bool
+	}{
+		{"[default]\naws_access_key_id = " + storetest.Keys.ID + "\naws_secret_access_key = wrong-secret\n", false},
+		{"[default]\naws_access_key_id = " + storetest.Keys.ID + "\naws_secret_access_key = " + storetest.Keys.Secret + "\n", true},
+		{"[default]\n", true},
+	} {
+		if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), "a/1", &store.Object{Body: []byte("p"), Type: "image/png"}); (err == nil) != tt.accepts {
+			t.Errorf("with %q: %v", tt.content, err)
+		}
+	}
+}
+
 // What a process that died was writing goes at a later start, and what another writes stays.
 func TestUnfinishedFilesGo(t *testing.T) {
 	dir := t.TempDir()

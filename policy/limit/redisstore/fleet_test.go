@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,8 +105,8 @@ func sail(t *testing.T, rt *rapid.T, client redis.UniversalClient, bound int) *h
 	}}
 }
 
-// Replicas start, end, crash, and are cut off, in any order, while requests come and go: what they have in flight together is never more
-// than the limit, and soon each has its part again.
+// Replicas start, end, crash, and are cut off, and Redis loses its memory, in any order, while requests come and go: what they have in flight
+// together is never more than the limit, and soon each has its part again.
 func TestAFleetKeepsItsLimit(t *testing.T) {
 	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -113,12 +114,13 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(rt, "first") {
 			h.join()
 		}
+		h.rest(rapid.SampledFrom([]int{0, 4}).Draw(rt, "tens"))
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
 			var s *sailor
 			if len(h.fleet) > 0 {
 				s = rapid.SampledFrom(h.fleet).Draw(rt, "replica")
 			}
-			switch rapid.SampledFrom([]string{"take", "take", "take", "end", "beats", "beats", "beats", "beat", "join", "leave", "crash", "cut", "heal"}).Draw(rt, "step") {
+			switch rapid.SampledFrom([]string{"take", "take", "take", "end", "beats", "beats", "beats", "beat", "join", "leave", "crash", "cut", "heal", "rest", "lose"}).Draw(rt, "step") {
 			case "take":
 				if s != nil && !s.ending {
 					h.take(s, rapid.IntRange(1, flyingMost).Draw(rt, "n"))
@@ -147,11 +149,24 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 					s.end(flyingMost)
 					h.remove(s)
 				}
-			case "cut": // alone, and what it has in flight beyond the least part ends before it counts as dead
-				if s != nil && !s.ending {
+			case "cut": // what it has in flight beyond the least part, when it falls back to that, ends before it counts as dead
+				if s != nil && !s.ending && s.Most(limit.ScopeTeam, "search", flyingMost) >= int64(flyingMost/h.bound) { // it has begun
 					s.cut = true
-					h.second()
+					for range 1 + partFor/time.Second {
+						h.second()
+					}
 					s.end(len(s.slots) - flyingMost/h.bound)
+				}
+			case "rest":
+				h.rest(rapid.IntRange(1, 4).Draw(rt, "tens"))
+			case "lose": // Redis loses its memory, what is in flight beyond parts too, and one replica is heard before the others
+				if s != nil && !s.ending && !h.anyCut() {
+					h.rest(0)
+					h.noneBeyond()
+					client.FlushDB(t.Context())
+					h.beat(s)
+					h.take(s, flyingMost)
+					h.rest(0)
 				}
 			case "heal":
 				if s != nil {
@@ -162,6 +177,21 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 		}
 		h.settles()
 	})
+}
+
+func (h *harbor) anyCut() bool {
+	return slices.ContainsFunc(h.fleet, func(s *sailor) bool { return s.cut })
+}
+
+// noneBeyond ends what replicas have in flight beyond their parts.
+func (h *harbor) noneBeyond() {
+	for _, s := range h.fleet {
+		most := int(s.Most(limit.ScopeTeam, "search", flyingMost))
+		if s.ending {
+			most = 0
+		}
+		s.end(len(s.slots) - most)
+	}
 }
 
 func (h *harbor) remove(s *sailor) {
@@ -257,6 +287,36 @@ func TestThreeReplicasBecomeTenAndTwo(t *testing.T) {
 			h.second()
 		}
 		parts(2)
+	})
+}
+
+// A part grows by nothing that another may still have: one that starts, one that is cut off, and one that was not heard since Redis lost its memory.
+func TestAPartGrowsByWhatIsFree(t *testing.T) {
+	client := limittest.RealRedis(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		h := sail(t, rt, client, 4)
+		first := h.join()
+		h.rest(4)
+		h.take(first, flyingMost)
+		second := h.join()
+		h.beat(second)
+		if n := h.take(second, flyingMost); n > 0 {
+			h.Fatalf("one that starts takes %d beside the whole", n)
+		}
+		first.end(flyingMost)
+		h.rest(0)
+		h.take(second, flyingMost)
+		client.FlushDB(t.Context())
+		h.beat(first)
+		h.take(first, flyingMost)
+		h.keeps()
+		h.rest(4)
+		second.cut = true
+		h.rest(4)
+		second.end(flyingMost/2 - flyingMost/4)
+		first.end(flyingMost)
+		h.take(first, flyingMost)
+		h.keeps()
 	})
 }
 
