@@ -115,9 +115,11 @@ func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team stri
 		if b.known.Store(err != nil || loss.Listed); err != nil && !a.Store.Cluster {
 			return err
 		}
+	} else {
+		b.known.Store(false) // the list may be lost, too
 	}
-	if b.listed.Load() { // what is restored counts in what was agreed on
-		if err := within(ctx, most, a.Store.Agree); err != nil {
+	if b.listed.Load() { // what is restored counts in what was agreed on, and readers of the ledger have to find it
+		if err := a.list(ctx, most, team, b); err != nil {
 			return err
 		}
 	}
