@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"sluice/policy/limit"
 	"sluice/policy/unit"
@@ -57,7 +56,7 @@ func sumsKey(of int) string { return sumsPrefix + strconv.Itoa(of) }
 // Load returns the stored sums of days and months, in concurrent round trips.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	var mu sync.Mutex
-	var reading errgroup.Group
+	var reading Group
 	sums := make(map[DayBy]Sum, len(days)*len(by))
 	for part := range slices.Chunk(days, inTrip) {
 		reading.Go(func() error {

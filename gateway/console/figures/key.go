@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -29,7 +27,7 @@ func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k K
 	}
 	at := f.Deps.Now()
 	k.Team = team
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { k.Report, err = f.Accounts.Look(ctx, team); return err })
 	reading.Go(func() (err error) { k.Days, err = keyDays(ctx, f.Accounts, id, key, at); return err })
 	if team.Key(key) != nil {

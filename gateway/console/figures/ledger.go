@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 )
@@ -223,7 +221,7 @@ func (l *ledger) house(ctx context.Context, d dates, by ...string) (b book, err 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var today map[DayBy]Sum
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { today, err = l.openDays(ctx, open, by); return err })
 	reading.Go(func() (err error) { b.sums, err = l.sums(ctx, past, by); return err })
 	if err := reading.Wait(); err != nil {

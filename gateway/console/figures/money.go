@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 )
@@ -62,7 +60,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	d := dates{spans: [][]int{asked, before}, others: monthDays(now)}
 	var b book
 	var parted [][]limit.Row
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, d, q.By); return err })
 	if parts[q.By] != limit.ScopeTeam {
 		reading.Go(func() (err error) {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/telemetry/recent"
@@ -62,7 +60,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	}
 	var minutes []recent.Minute
 	var lines []TeamLine
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { minutes, err = f.minutes(ctx, p, from, at); return err })
 	reading.Go(func() (err error) { lines, n.Today, n.Refused, err = f.today(ctx, p, at); return err })
 	if err := reading.Wait(); err != nil {
@@ -85,7 +83,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	ids, day := idsOf(teams), dayOf(at)
 	var counts map[string]recent.Counts
 	var b book
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err })
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, "", dates{spans: [][]int{{day}}}, "team"); return err })
 	if err := reading.Wait(); err != nil {
@@ -109,7 +107,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
 	var list []TeamLine
 	var inside map[string][]limit.Standing
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { list, _, _, err = f.today(ctx, p, f.Deps.Now()); return err })
 	reading.Go(func() error { inside = f.inner.of(ctx, f); return nil })
 	err := reading.Wait()

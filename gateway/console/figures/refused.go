@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/telemetry/recent"
 )
@@ -59,7 +57,7 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	}
 	var page recent.Page
 	var minutes []recent.Minute
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) {
 		page, err = f.recent(ctx, recent.Filter{Teams: whose, Refusal: recent.AnyRefusal, From: q.From, To: q.To, Size: recent.MostLines})
 		return err

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/gateway/console/access"
 	"sluice/policy/event"
 	"sluice/policy/teams"
@@ -60,7 +58,7 @@ func (f *traffic) Search(ctx context.Context, p access.Person, text string) (fou
 	}
 	var requests recent.Page
 	var tasks []Found
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) {
 		whose, _ := f.whose(p) // without a team asked for there is no error
 		requests, err = f.recent(ctx, recent.Filter{Teams: whose, Any: text, Size: mostFound, Suggest: true})

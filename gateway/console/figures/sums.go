@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/policy/limit"
 )
 
@@ -157,7 +155,7 @@ func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by 
 	}
 	all = sorted(all)
 	versions = make(map[int]uint64, len(all)+len(months))
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { sums, err = l.kept.Load(ctx, spans, by); return err })
 	reading.Go(func() error {
 		list, err := l.all.Versions(ctx, all)
@@ -179,7 +177,7 @@ func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by 
 func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) (map[DayBy]Sum, error) {
 	made := l.now()
 	var lists [limit.TeamScopes][]limit.Row
-	var reading errgroup.Group
+	var reading Group
 	for k := range lists {
 		reading.Go(func() (err error) {
 			lists[k], err = l.accounts.Rows(ctx, limit.Query{Days: days, By: limit.ScopeKind(k)})

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/cache"
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
@@ -60,7 +58,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var used book
 	var counts map[string]recent.Counts
 	var open cache.Page
-	var reading errgroup.Group
+	var reading Group
 	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
 	reading.Go(func() (err error) { used, err = f.rows(ctx, limit.Query{Teams: []string{id}, Days: days}); return err })
 	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })

@@ -46,13 +46,10 @@ func (s teamPages) team(r *http.Request, p access.Person) (view, error) {
 // readTeam reads a team and its figures concurrently. coming reports that it is not in force yet.
 func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t teams.Spec, f figures.TeamFigures, coming bool, err error) {
 	var errFigures error
-	reading := make(chan struct{})
-	go func() {
-		defer close(reading)
-		f, errFigures = deps.Figures.Team(ctx, p, id)
-	}()
+	var reading figures.Group
+	reading.Go(func() error { f, errFigures = deps.Figures.Team(ctx, p, id); return nil })
 	t, err = deps.Teams.Show(ctx, p, id)
-	<-reading
+	_ = reading.Wait()
 	if coming = err == nil && errors.Is(errFigures, figures.ErrAbsent); err == nil && !coming {
 		err = errFigures
 	}

@@ -56,14 +56,10 @@ func (t *teamRow) state() int {
 // teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads them and their figures concurrently.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, house *limitRow, err error) {
 	var lines map[string]figures.TeamUse
-	var errLines error
-	reading := make(chan struct{})
-	go func() {
-		defer close(reading)
-		lines, errLines = deps.Figures.Lines(ctx, p)
-	}()
+	var reading figures.Group
+	reading.Go(func() (err error) { lines, err = deps.Figures.Lines(ctx, p); return err })
 	all, _, err := deps.Teams.Page(ctx, p, "", math.MaxInt)
-	<-reading
+	errLines := reading.Wait()
 	now := deps.Now()
 	for i := range all {
 		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
