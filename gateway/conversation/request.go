@@ -138,8 +138,8 @@ func (f *Found) look(r *strictjson.Reader, picture string, part bool) {
 
 // Each hands over the elements of an array. A refusal is of the element, by its place in the member.
 func Each(member string, list []byte, take func(r *strictjson.Reader) error) error {
-	index := 0
-	for r := rawjson.Array(list); r.Element(); index++ {
+	r := rawjson.Array(list) // not in the loop, each turn of which would copy it to the heap
+	for index := 0; r.Element(); index++ {
 		if err := take(&r); err != nil {
 			return Within(fmt.Sprintf("%s[%d]", member, index), err)
 		}
