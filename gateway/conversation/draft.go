@@ -29,7 +29,7 @@ func (d *Draft) Open() {
 // Role writes the role of the open turn: system, user, assistant or tool.
 func (d *Draft) Role(role string) {
 	d.endContent()
-	d.body = rawjson.Quote(d.name("role"), role)
+	d.body = rawjson.AppendText(d.body, "role", role)
 }
 
 // Member writes one more member of the open turn, with a raw value.
@@ -114,7 +114,7 @@ func (d *Draft) Parameters() {
 // Parameter writes a parameter with a raw value. Without one it writes nothing.
 func (d *Draft) Parameter(name string, value []byte) {
 	if value != nil {
-		d.body = append(d.name(name), value...)
+		d.body = rawjson.AppendValue(d.body, name, value)
 	}
 }
 

@@ -15,11 +15,9 @@ type Tool struct{ Name, Description, Parameters, Strict []byte }
 // AppendTo appends the tool as the service has it.
 func (t *Tool) AppendTo(dst []byte) []byte {
 	dst = append(append(rawjson.Next(dst), `{"type":"function","function":{"name":`...), t.Name...)
-	for _, member := range [...]Parameter{
-		{[]byte("description"), t.Description}, {[]byte("parameters"), t.Parameters}, {[]byte("strict"), t.Strict},
-	} {
-		if !rawjson.Absent(member.Value) {
-			dst = append(rawjson.Name(dst, member.Name), member.Value...)
+	for i, value := range [...][]byte{t.Description, t.Parameters, t.Strict} {
+		if !rawjson.Absent(value) {
+			dst = rawjson.AppendValue(dst, [...]string{"description", "parameters", "strict"}[i], value)
 		}
 	}
 	return append(dst, "}}"...)

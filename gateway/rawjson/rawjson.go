@@ -134,7 +134,7 @@ func Next(dst []byte) []byte {
 }
 
 // AppendText appends a member with a raw text.
-func AppendText(dst []byte, name string, text []byte) []byte {
+func AppendText[T ~string | ~[]byte](dst []byte, name string, text T) []byte {
 	dst = append(append(append(Next(dst), '"'), name...), `":"`...)
 	return append(append(dst, text...), '"')
 }

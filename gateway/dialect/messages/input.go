@@ -17,7 +17,7 @@ func (q *request) writeTurns(d *conversation.Draft) error {
 	if q.system != nil && !rawjson.IsWord(q.system, "") && !rawjson.IsEmpty(q.system) { // an empty one would only cost tokens
 		d.Open()
 		d.Role("system")
-		if err := eachBlock(d, "system", q.system, func(b *block) error { return b.say(d) }); err != nil {
+		if err := eachBlock(d, "system", q.system, func(b block) error { return b.say(d) }); err != nil {
 			return err
 		}
 		d.Close()
@@ -41,7 +41,7 @@ func writeMessage(d *conversation.Draft, r *strictjson.Reader) error {
 	}
 	d.Open()
 	d.Role(role)
-	err = eachBlock(d, "content", content, func(b *block) error {
+	err = eachBlock(d, "content", content, func(b block) error {
 		switch {
 		case role == "assistant" && rawjson.IsWord(b.word, "tool_use"):
 			return b.call(d)
@@ -61,7 +61,7 @@ func writeResults(d *conversation.Draft, content []byte) (others bool, err error
 	if rawjson.Kind(content) != '[' {
 		return true, nil
 	}
-	err = eachBlock(d, "content", content, func(b *block) error {
+	err = eachBlock(d, "content", content, func(b block) error {
 		if !rawjson.IsWord(b.word, "tool_result") {
 			others = true
 			return nil
@@ -73,10 +73,9 @@ func writeResults(d *conversation.Draft, content []byte) (others bool, err error
 }
 
 // eachBlock adds a content to the open turn: a text, or the blocks that are handed over.
-func eachBlock(d *conversation.Draft, member string, content []byte, take func(b *block) error) error {
-	var b block
+func eachBlock(d *conversation.Draft, member string, content []byte, take func(b block) error) error {
 	return d.Content(member, content, func(r *strictjson.Reader) error {
-		b = block{}
+		var b block
 		err := conversation.Fields(r, "A block of a content", conversation.Places{
 			{"type", &b.word, 0},
 			{"text", &b.text, 0},
@@ -90,7 +89,7 @@ func eachBlock(d *conversation.Draft, member string, content []byte, take func(b
 		if err != nil {
 			return err
 		}
-		return take(&b)
+		return take(b)
 	})
 }
 
@@ -152,7 +151,7 @@ func (b *block) result(d *conversation.Draft) error {
 	d.Member([]byte("tool_call_id"), b.of)
 	var err error
 	if b.content != nil {
-		err = eachBlock(d, "content", b.content, func(inner *block) error { return inner.say(d) })
+		err = eachBlock(d, "content", b.content, func(inner block) error { return inner.say(d) })
 	}
 	d.Close()
 	return err
