@@ -63,10 +63,10 @@ func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 		return bound
 	}
 	most := m.MaxOutput(model)
-	if given, err := strconv.ParseInt(string(bound), 10, 64); err != nil || most == 0 || given <= most {
+	if given, _ := strconv.ParseInt(string(bound), 10, 64); most == 0 || given <= most { // the greatest for one beyond its range, 0 for no number
 		return bound
 	}
-	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, bound, most))
+	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, Brief(bound), most))
 	return strconv.AppendInt(nil, most, 10)
 }
 

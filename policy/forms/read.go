@@ -18,7 +18,7 @@ func (f *Fault) Error() string { return f.Field + ": " + f.Text }
 var ErrModel = &Fault{"model", "the name of a model is missing or not valid; allowed: a string of 1 to 128 bytes"}
 
 // ErrBackground is the error of a request whose answer has no usage: what it used would be in the answer to another one.
-var ErrBackground = &Fault{"background", "given true, allowed false: what it used would not be known"}
+var ErrBackground = &Fault{"background", "allowed only false: what it used would not be known"}
 
 // What is read of a body that is not in the service's own form.
 const (
@@ -103,7 +103,7 @@ func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
 				q.N = max(q.N, int(min(n, mostAnswers)))
 			}
 		case fieldBackground:
-			background = r.Shape() == strictjson.True
+			background = r.Shape() != strictjson.False && r.Shape() != strictjson.Null // some readers take other values for true
 		case fieldStream:
 			q.Stream = r.Shape() == strictjson.True
 		}

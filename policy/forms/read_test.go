@@ -74,7 +74,10 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 
 // What is used in the background is in another answer.
 func TestRequestsInTheBackgroundAreRefused(t *testing.T) {
-	for body, want := range map[string]error{`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":false}`: nil} {
+	for body, want := range map[string]error{
+		`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":"true"}`: forms.ErrBackground, `{"model":"m","background":1}`: forms.ErrBackground,
+		`{"model":"m","background":false}`: nil, `{"model":"m","background":null}`: nil,
+	} {
 		if _, err := forms.Read(forms.Responses, policy.Call{}, forms.Bounds{}, []byte(body)); !errors.Is(err, want) {
 			t.Errorf("%s: %v", body, err)
 		}

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"strconv"
+	"strings"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
@@ -103,7 +104,8 @@ func AppendErrorOf(id string) func(dst []byte, r *conversation.Refusal) []byte {
 	return func(dst []byte, r *conversation.Refusal) []byte { return AppendError(dst, id, r) }
 }
 
-// AppendError appends {"type":"error","error":{"type","message"},"request_id"}. id is the request's.
+// AppendError appends {"type":"error","error":{"type","message"},"request_id"}. id is the request's. The message begins with the member at
+// fault, which has no other place in this form.
 func AppendError(dst []byte, id string, r *conversation.Refusal) []byte {
 	kind := r.Kind("api_error")
 	switch r.Status {
@@ -113,6 +115,10 @@ func AppendError(dst []byte, id string, r *conversation.Refusal) []byte {
 		kind = "overloaded_error"
 	}
 	dst = rawjson.Quote(append(dst, `{"type":"error","error":{"type":`...), kind)
-	dst = rawjson.Quote(append(dst, `,"message":`...), r.Message)
+	message := r.Message
+	if !strings.HasPrefix(message, r.Param) {
+		message = r.Param + ": " + message
+	}
+	dst = rawjson.Quote(append(dst, `,"message":`...), message)
 	return append(rawjson.Quote(append(dst, `},"request_id":`...), id), '}')
 }

@@ -141,6 +141,12 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d: %s, want %s", status, got, want)
 		}
 	}
+	for _, message := range []string{"A name is needed.", "tools[0].name: A name is needed."} {
+		got := string(AppendError(nil, "r", &conversation.Refusal{Status: 400, Param: "tools[0].name", Message: message}))
+		if !strings.Contains(got, `"message":"tools[0].name: A name is needed."`) {
+			t.Errorf("%q became %s", message, got)
+		}
+	}
 }
 
 // A key moves to where keys are looked for, and nowhere else.
