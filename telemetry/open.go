@@ -56,7 +56,7 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	if exporter != nil {
 		t.Traces = newTraces(config, about, newSpanQueue(exporter))
 		gates[signalTraces] = &t.Traces.spans.gate
-		t.sends(signalTraces, t.Traces.provider.Shutdown)
+		t.sends(signalTraces, t.Traces.close)
 	}
 	if reader != nil {
 		t.Sent = append(t.Sent, signalMetrics)

@@ -182,3 +182,16 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A process whose time to stop has passed leaves no queue running. The package's tests end with a look for goroutines.
+func TestAStopWithoutTimeEndsTheQueues(t *testing.T) {
+	s := &collector{release: make(chan struct{})}
+	tells := openStuck(t, s)
+	spans(tells, 5)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := tells.Close(ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(s.release)
+}

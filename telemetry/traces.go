@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -44,6 +45,11 @@ func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Trace
 		config: config, provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version)), spans: spans,
 		host: host, port: port, latest: latest,
 	}
+}
+
+// close sends what waits, for as long as the context lasts. The provider leaves its queue running if the context has ended before.
+func (t *Traces) close(ctx context.Context) error {
+	return cmp.Or(t.provider.Shutdown(ctx), t.spans.Shutdown(ctx))
 }
 
 // Unended returns how many spans were begun and have not ended. It is for tests.
