@@ -214,24 +214,20 @@ func (t *today) of(now time.Time) limit.Calendar {
 	return limit.CalendarOf(now)
 }
 
-// dayFields are the fields of the hash of quotas for what a day and its month hold and have used, by the number of the quota.
-type dayFields struct {
-	day        int
-	ends       any                   // its end, µs
-	held, used [limit.QuotaCount]any // converted once
+// dayEnd is a day's end.
+type dayEnd struct {
+	day int
+	at  any // µs, converted once
 }
 
-// fieldsNow keeps those of the day that was asked for last.
-type fieldsNow struct{ kept atomic.Pointer[dayFields] }
+// endNow keeps that of the day that was asked for last.
+type endNow struct{ kept atomic.Pointer[dayEnd] }
 
-func (f *fieldsNow) on(day int) *dayFields {
-	if d := f.kept.Load(); d != nil && d.day == day {
+func (e *endNow) of(day int) *dayEnd {
+	if d := e.kept.Load(); d != nil && d.day == day {
 		return d
 	}
-	d := &dayFields{day: day, ends: limit.DayEnds(day).UnixMicro()}
-	for q := range d.held {
-		d.held[q], d.used[q] = fieldOf(day, q, ":held"), fieldOf(day, q, ":used")
-	}
-	f.kept.Store(d)
+	d := &dayEnd{day, limit.DayEnds(day).UnixMicro()}
+	e.kept.Store(d)
 	return d
 }

@@ -24,7 +24,7 @@ type Store struct {
 
 	admissions batcher
 	today      dayNow
-	fields     fieldsNow
+	ends       endNow
 	roll       roll
 	days       [limit.TeamScopes]keptDays
 }

@@ -1,5 +1,4 @@
--- Arguments by name. They are JSON, because the Redis of the tests has no cmsgpack. In the scripts that run for each request that cost a
--- fifth more of Redis's time.
+-- Arguments by name. They are JSON, because the Redis of the tests has no cmsgpack.
 local A = cjson.decode(ARGV[3])
 
 -- text is a number as Redis keeps it.
