@@ -30,6 +30,9 @@ const (
 	asidePool, asideSpare = 16, 2
 	// Connections is the most connections to one node, of both kinds.
 	Connections = PoolSize + asidePool
+	// buffer is what a connection reads and writes at once, in bytes. The pool keeps what a burst has opened, so the library's 32 KiB, twice
+	// for each connection, would be most of what grows in a process over a day. Larger calls take several reads.
+	buffer = 8 << 10
 )
 
 // Config configures [Open]. Every field but Reread, Learned and Measure is required.
@@ -100,6 +103,7 @@ func (c *Client) open() {
 		MaxRetries:            -1, // only the caller knows which commands may be retried
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,
+		ReadBufferSize: buffer, WriteBufferSize: buffer,
 		ConnMaxIdleTime: 5 * time.Minute,
 		Dialer:          c.conns.dialer(address.tls, dialTimeout),
 	}
