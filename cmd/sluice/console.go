@@ -88,7 +88,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
 	forPeople(c.server)
-	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) }}
+	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx), p.log) }}
 	return c
 }
 

@@ -10,6 +10,7 @@ package figures
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -46,8 +47,8 @@ func New(deps Deps) *Figures {
 	}
 }
 
-// Run makes sums of past days, until ctx ends. One replica at a time does so.
-func (f *Figures) Run(ctx context.Context) { f.run(ctx) }
+// Run makes sums of past days, until ctx ends. One replica at a time does so. A panic ends a look at the days alone, and is logged.
+func (f *Figures) Run(ctx context.Context, log *slog.Logger) { f.run(ctx, log) }
 
 // visible returns the teams in force that a person sees, by id, and whether the person sees every request.
 func (d *Deps) visible(p access.Person) (list []*teams.Team, all bool) {

@@ -3,7 +3,9 @@ package figures
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,7 +245,7 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 func compareName(a, b Row) int { return strings.Compare(a.Name, b.Name) }
 
 // run makes sums until ctx ends.
-func (l *ledger) run(ctx context.Context) {
+func (l *ledger) run(ctx context.Context, log *slog.Logger) {
 	wait := time.NewTimer(firstLook)
 	defer wait.Stop()
 	for {
@@ -253,8 +255,19 @@ func (l *ledger) run(ctx context.Context) {
 		case <-l.wake:
 		case <-wait.C:
 		}
-		wait.Reset(l.maintain(ctx))
+		wait.Reset(l.look(ctx, log))
 	}
+}
+
+// look is maintain, and survives its panic: outside a request nothing else recovers it.
+func (l *ledger) look(ctx context.Context, log *slog.Logger) (next time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("work", "sums of past days"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			next = failedFor
+		}
+	}()
+	return l.maintain(ctx)
 }
 
 // maintain makes missing sums, and returns the time until the next look.
