@@ -146,7 +146,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	if p.OIDCIssuer != "" {
 		secret := rereading(p.OIDCClientSecretFile, p.OIDCClientSecret)
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Dial: tunnel(&p.Settings).DialContext,
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Trip: p.tunnel().Transport(),
 		})
 	}
 	return deps

@@ -9,6 +9,7 @@ package redisclient
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,12 +36,14 @@ const (
 	buffer = 8 << 10
 )
 
-// Config configures [Open]. Every field but Reread, Learned and Measure is required.
+// Config configures [Open]. Every field but Reread, Roots, Learned and Measure is required.
 type Config struct {
 	Address Address
 	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not
 	// ok: those of Address.
 	Reread func() (a Address, ok bool)
+	// Roots are the authorities of Redis's certificate, asked for at each new connection: they may change. Nil, or none: the system's.
+	Roots func() *x509.CertPool
 	// Timeout is how long the operator lets one call on a request's path take, and each step of making a connection. Probes have at
 	// least a second.
 	Timeout time.Duration
@@ -81,6 +84,9 @@ type Client struct {
 // Open builds the client. It connects to nothing yet.
 func Open(config Config) *Client {
 	redis.SetLogger(&quietLog{log: config.Log})
+	if config.Roots == nil {
+		config.Roots = func() *x509.CertPool { return nil }
+	}
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
 		own := config
@@ -105,7 +111,7 @@ func (c *Client) open() {
 		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,
 		ReadBufferSize: buffer, WriteBufferSize: buffer,
 		ConnMaxIdleTime: 5 * time.Minute,
-		Dialer:          c.conns.dialer(address.tls, dialTimeout),
+		Dialer:          c.conns.dialer(address.tls, c.config.Roots, dialTimeout),
 	}
 	if address.topology == cluster {
 		nodes := redis.NewClusterClient(options.Cluster())
