@@ -88,7 +88,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
 	forPeople(c.server)
-	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx), p.log) }}
+	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) }}
 	return c
 }
 
@@ -109,6 +109,9 @@ func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
 		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Panicked: func(fault any, stack string) {
+			p.log.Error("panic", "work", "sums of past days", "panic", fault, "stack", stack)
+		},
 		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
 			for _, check := range p.checks {
 				if err := check.State(); err != nil && check.Name != serviceCheck {

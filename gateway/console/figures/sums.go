@@ -3,7 +3,6 @@ package figures
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -245,7 +244,7 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 func compareName(a, b Row) int { return strings.Compare(a.Name, b.Name) }
 
 // run makes sums until ctx ends.
-func (l *ledger) run(ctx context.Context, log *slog.Logger) {
+func (l *ledger) run(ctx context.Context, panicked func(p any, stack string)) {
 	wait := time.NewTimer(firstLook)
 	defer wait.Stop()
 	for {
@@ -255,15 +254,15 @@ func (l *ledger) run(ctx context.Context, log *slog.Logger) {
 		case <-l.wake:
 		case <-wait.C:
 		}
-		wait.Reset(l.look(ctx, log))
+		wait.Reset(l.look(ctx, panicked))
 	}
 }
 
 // look is maintain, and survives its panic: outside a request nothing else recovers it.
-func (l *ledger) look(ctx context.Context, log *slog.Logger) (next time.Duration) {
+func (l *ledger) look(ctx context.Context, panicked func(p any, stack string)) (next time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("work", "sums of past days"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			panicked(p, string(debug.Stack()))
 			next = failedFor
 		}
 	}()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
@@ -220,7 +219,7 @@ func TestSumsAreMadeAhead(t *testing.T) {
 		f := New(Deps{Accounts: slowLedger{}, Days: kept, House: slowLedger{}, Now: time.Now})
 		var running sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
-		running.Go(func() { f.Run(ctx, slog.New(slog.DiscardHandler)) })
+		running.Go(func() { f.Run(ctx) })
 		time.Sleep(20 * time.Second)
 		q := MoneyQuery{time.Now().AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), time.Now().Format(limit.DayForm), "team", "", nil}
 		_, err := f.Money(t.Context(), operator, q)
