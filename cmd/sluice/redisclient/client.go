@@ -32,7 +32,7 @@ const (
 	// Connections is the most connections to one node, of both kinds.
 	Connections = PoolSize + asidePool
 	// buffer is what a connection reads and writes at once, in bytes. The pool keeps what a burst has opened, so the library's 32 KiB, twice
-	// for each connection, would be most of what grows in a process over a day. Larger calls take several reads.
+	// for each connection, would be the largest part of what grows in a process over a day. Larger calls take several reads.
 	buffer = 8 << 10
 )
 
