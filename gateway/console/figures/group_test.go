@@ -3,7 +3,7 @@ package figures
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,15 +38,15 @@ func (f *frail) Load(context.Context, []int, []string) (map[DayBy]Sum, error) {
 // A panic where sums are made ahead is told, and the next look comes.
 func TestAPanicEndsALookAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []any
+		var told []string
 		kept := new(frail)
-		f := New(Deps{Days: kept, House: noHouse{}, Now: time.Now, Panicked: func(p any, stack string) { told = append(told, p, strings.Contains(stack, "Load")) }})
+		f := New(Deps{Days: kept, House: noHouse{}, Now: time.Now, Panicked: func(p any, _ string) { told = append(told, fmt.Sprint(p)) }})
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		go f.Run(ctx)
 		time.Sleep(firstLook + failedFor + time.Second)
 		synctest.Wait()
-		if kept.looks.Load() != 2 || !slices.Equal(told, []any{"the roof fell in", true}) {
+		if kept.looks.Load() != 2 || len(told) != 1 || !strings.HasPrefix(told[0], "the roof fell in") {
 			t.Errorf("%d looks, and told %v", kept.looks.Load(), told)
 		}
 	})
