@@ -51,7 +51,7 @@ type Config struct {
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
 
-	Tunnel         *upstream.Tunnel // the way to the service and to pictures; nil: direct
+	Tunnel         *upstream.Tunnel // the way to the service and to pictures; nil: direct, by the system's authorities
 	ConnectTimeout time.Duration    // to connect to the service, TLS included
 	HeaderTimeout  time.Duration    // from the request's last byte to the answer's header
 	IdleTimeout    time.Duration    // silence inside an answer, and while the service takes a request

@@ -63,7 +63,9 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
 
 // TrustUpstream makes these certificates the roots for upstream's.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
-	g.setClient(func(config *upstream.Config) { config.Roots = roots })
+	g.setClient(func(config *upstream.Config) {
+		config.Tunnel = &upstream.Tunnel{Roots: func() *x509.CertPool { return roots }}
+	})
 }
 
 // Finish runs one round of the finisher.

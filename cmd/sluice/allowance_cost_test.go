@@ -87,7 +87,7 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
 	for range replicas {
 		log := slog.New(slog.DiscardHandler)
-		client := openRedis(s, log, nil, 0)
+		client := openRedis(s, log, nil, 0, nil)
 		shared := sharedAccounts(client, s, unit.Nanos, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
 		client.AddHook(c.asked)
 		c.shared = append(c.shared, shared)

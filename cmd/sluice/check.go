@@ -123,7 +123,7 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 	if c.RedisURL != "" {
 		s := c.Settings
 		s.RedisTimeout = directoryCall
-		client = openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
+		client = openRedis(s, slog.New(slog.DiscardHandler), nil, 0, nil)
 		defer func() { _ = client.Close() }()
 	}
 	s, err := directoryStore(c.Settings, client).Read(ctx)

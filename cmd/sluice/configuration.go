@@ -29,7 +29,8 @@ type configuration struct {
 	Mirror store.Keys // of the store of pictures, if the environment has them
 
 	teams       *teams.File
-	certificate *files.Pair      // nil: no TLS
+	certificate *files.Pair // nil: no TLS
+	authorities *files.Authorities
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
 	counted     settings.Faults  // why amounts cannot count as the teams file says; nil: they can, or it is not known
@@ -77,6 +78,9 @@ func loadConfiguration(environ []string) (configuration, error) {
 		fs.Add(f.Name, f.Text)
 	}
 	c.warn()
+	if c.authorities, err = files.OpenAuthorities(environ); err != nil {
+		c.warnings = append(c.warnings, "SSL_CERT_FILE, SSL_CERT_DIR: "+err.Error())
+	}
 	if isSet(environ, "HTTPS_PROXY", "https_proxy") {
 		way := "not set, so the service is reached directly"
 		if c.UpstreamProxy != "" {

@@ -29,7 +29,7 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 			return client.Ping(ctx).Err()
 		})})
 	}
-	trip := &http.Transport{DialContext: tunnel(&c.Settings).DialContext, DisableKeepAlives: true}
+	trip := c.tunnel().Transport()
 	all = append(append(all, c.services(trip)...), issuers(c.OIDCIssuer, file, trip)...)
 	if c.MirrorURL.String() != "" {
 		all = append(all, peers.Peer{Name: "the mirror", Try: c.pictures})
@@ -45,7 +45,7 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 // pictures puts, finds and removes an object in the store of pictures: what replicas do there.
 func (c *configuration) pictures(ctx context.Context) (time.Duration, string, error) {
 	begun := time.Now()
-	kept, err := openPictures(c.MirrorURL, c.Mirror)
+	kept, err := c.openPictures()
 	if err != nil {
 		return 0, "", err
 	}

@@ -64,7 +64,7 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	if len(service.Requests()) != 1 {
 		t.Errorf("the service got %d requests", len(service.Requests()))
 	}
-	if left, err := store.Open(store.Address{Dir: pictures}, store.Keys{}); err != nil {
+	if left, err := store.Open(store.Address{Dir: pictures}, store.Keys{}, nil); err != nil {
 		t.Error(err)
 	} else if list, err := left.List(t.Context(), "", "", 9); err != nil || len(list) > 0 {
 		t.Errorf("the mirror keeps %v, %v", list, err)

@@ -109,6 +109,9 @@ func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
 		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Panicked: func(fault any, stack string) {
+			p.log.Error("panic", "work", "sums of past days", "panic", fault, "stack", stack)
+		},
 		Faults: func() (list []figures.Fault) { // the lines of readiness that are not ok
 			for _, check := range p.checks {
 				if err := check.State(); err != nil && check.Name != serviceCheck {
@@ -146,7 +149,7 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	if p.OIDCIssuer != "" {
 		secret := rereading(p.OIDCClientSecretFile, p.OIDCClientSecret)
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Dial: tunnel(&p.Settings).DialContext,
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Trip: p.tunnel().Transport(),
 		})
 	}
 	return deps

@@ -69,7 +69,7 @@ func openDirectoryIn(t *testing.T, url string) redisDirectory {
 	t.Helper()
 	s, _ := settings.Load(nil)
 	s.RedisURL, s.RedisTimeout = gateway.Secret(url), patience
-	client := openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
+	client := openRedis(s, slog.New(slog.DiscardHandler), nil, 0, nil)
 	t.Cleanup(func() { _ = client.Close() })
 	return redisDirectory{t, store.NewRedis(client)}
 }

@@ -63,5 +63,5 @@ func (c hookCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return badUsage{err}
 	}
-	return hooks.Test(ctx, p.stdout, hooks.NewPoster(posting(conf.Settings)), c.Team, list, time.Now())
+	return hooks.Test(ctx, p.stdout, conf.poster(), c.Team, list, time.Now())
 }

@@ -8,7 +8,14 @@ import (
 	"sluice/gateway/hooks"
 )
 
-// posting says how events are posted to hooks.
+// posting says how events are posted to hooks, but for the way there.
 func posting(s settings.Settings) hooks.PosterConfig {
-	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: settings.Prefixes(s.HookNetworks), Now: time.Now, Tunnel: tunnel(&s)}
+	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: settings.Prefixes(s.HookNetworks), Now: time.Now}
+}
+
+// poster posts events to hooks.
+func (c *configuration) poster() *hooks.Poster {
+	config := posting(c.Settings)
+	config.Tunnel = c.tunnel()
+	return hooks.NewPoster(config)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
@@ -26,7 +27,6 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
@@ -101,7 +101,7 @@ type keptParts struct {
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
 	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false }}
 	var err error
-	if k.pictures, err = openPictures(c.MirrorURL, c.Mirror); err != nil {
+	if k.pictures, err = c.openPictures(); err != nil {
 		return nil, err
 	}
 	if c.RedisURL == "" {
@@ -114,7 +114,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		k.works, k.ledger = memory.Events.Works, limit.House{Memory: memory}
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
-	} else if err := k.inRedis(ctx, c.Settings, c.teams, parts); err != nil {
+	} else if err := k.inRedis(ctx, c, parts); err != nil {
 		return nil, err
 	}
 	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
@@ -127,8 +127,9 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 }
 
 // inRedis keeps it in Redis.
-func (k *kept) inRedis(ctx context.Context, s settings.Settings, file *teams.File, parts keptParts) error {
-	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file))
+func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) error {
+	s, file := c.Settings, c.teams
+	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file), c.authorities.Roots)
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", settings.ShowDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
@@ -204,11 +205,11 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 }
 
 // openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's
-// memory the teams may take; 0: not known.
-func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
+// memory the teams may take; 0: not known. roots are the authorities now; nil: the system's.
+func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64, roots func() *x509.CertPool) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
+		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Roots: roots, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
 		Away: limit.ErrAway, Busy: limit.ErrBusy, Aside: errAside,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {

@@ -65,14 +65,17 @@ func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.
 	return nil, nil
 }
 
-// certificateChanged logs that the certificate of the listeners was replaced, or why it was not.
-func certificateChanged(log *slog.Logger) func(error) {
+// authoritiesPolls is how much less often authorities are read than other files: there may be hundreds of them.
+const authoritiesPolls = 10
+
+// reread logs that the certificate of the listeners, or authorities, were replaced, or why they were not.
+func reread(what string, log *slog.Logger) func(error) {
 	return func(err error) {
 		if err != nil {
-			log.Error("certificate refused, the previous one stays in force", "fault", err.Error())
+			log.Error(what+" refused, the previous content stays in force", "fault", err.Error())
 			return
 		}
-		log.Info("certificate loaded")
+		log.Info(what + " loaded")
 	}
 }
 

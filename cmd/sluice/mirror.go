@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sluice/gateway/mirror"
-	"sluice/gateway/mirror/store"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 )
@@ -30,7 +29,7 @@ func (c mirrorCommand) Run(ctx context.Context, p program) error {
 	case conf.MirrorURL.String() == "" || conf.RedisURL == "":
 		return badInput{errors.New("there is no mirror whose successes replicas share: SLUICE_MIRROR_URL or SLUICE_REDIS_URL is not set")}
 	}
-	kept, err := store.Open(conf.MirrorURL, conf.Mirror)
+	kept, err := conf.openPictures()
 	if err != nil {
 		return err
 	}

@@ -8,15 +8,17 @@ import (
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/mirror"
 	"sluice/gateway/mirror/store"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
 // openPictures opens the store of pictures; nil: there is none.
-func openPictures(a store.Address, keys store.Keys) (store.Store, error) {
-	if a.String() == "" {
+func (c *configuration) openPictures() (store.Store, error) {
+	if c.MirrorURL.String() == "" {
 		return nil, nil
 	}
-	s, err := store.Open(a, keys)
+	direct := upstream.Tunnel{Roots: c.authorities.Roots} // the store is the house's own
+	s, err := store.Open(c.MirrorURL, c.Mirror, direct.DialTLSContext)
 	if err != nil {
 		return nil, settings.Faults{{Name: settings.Prefix + "MIRROR_URL", Text: err.Error()}}
 	}

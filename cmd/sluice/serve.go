@@ -97,7 +97,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	logger, used, force, beats := log.Logger(), &teams.LastUse{}, &inForce{}, new(pulse.Ring)
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
-	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Dial: tunnel(&p.Settings).DialContext, Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Trip: p.tunnel().Transport(), Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
@@ -141,6 +141,13 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Tells: p.gateway.House})
 	if c.certificate != nil {
 		checks = append(checks, admin.Check{Name: "certificate", State: c.certificate.State})
+		p.works = append(p.works, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, reread("certificate", logger)) })
+	}
+	if c.authorities != nil {
+		checks = append(checks, admin.Check{Name: "authorities", State: c.authorities.State})
+		p.works = append(p.works, func(ctx context.Context) {
+			c.authorities.Watch(ctx, authoritiesPolls*c.TeamsPoll, reread("authorities", logger))
+		})
 	}
 	if s.hangups != nil {
 		files := newWatch(c, logger, directory.setFile, p.telemetry.Metrics.Reload)
@@ -158,9 +165,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.works = append(p.works, p.console.works...)
 	}
 	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
-	if p.public.TLSConfig = c.tlsConfig(); c.certificate != nil {
-		p.works = append(p.works, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, certificateChanged(logger)) })
-	}
+	p.public.TLSConfig = c.tlsConfig()
 	connections.Bound(p.public, wire.Config{
 		Listener: "public", Setting: settings.Prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: settings.Prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
 	})
@@ -171,7 +176,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 // hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	d := hooks.New(hooks.Config{
-		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: hooks.NewPoster(posting(p.Settings)), Now: time.Now, Log: p.log.Logger(),
+		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: p.poster(), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.works = append(p.works, d.Run)
@@ -181,7 +186,7 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 // mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are announced in
 // time.
 func (p *process) mirror(force *inForce) func() int {
-	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: tunnel(&p.Settings)})
+	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: p.tunnel()})
 	m := mirror.New(mirror.Config{
 		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
@@ -293,7 +298,7 @@ func (c configuration) gatewayConfig(fleet *limit.Fleet) gateway.Config {
 		ResultNetworks: settings.Prefixes(c.ResultNetworks),
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
-		Tunnel:         tunnel(&c.Settings),
+		Tunnel:         c.tunnel(),
 		ConnectTimeout: c.ConnectTimeout,
 		HeaderTimeout:  c.HeaderTimeout,
 		IdleTimeout:    c.IdleTimeout,

@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -329,10 +333,10 @@ func TestANewCertificateIsReadAgain(t *testing.T) {
 	}
 	newCertificate, newKey, after := selfSigned(t)
 	must(t, os.Rename(newCertificate, certificate))
-	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate refused, the previous one stays in force"`)); err != nil {
+	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate refused, the previous content stays in force"`)); err != nil {
 		t.Fatal(err)
 	}
-	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the previous certificate stays in force") {
+	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the previous content stays in force") {
 		t.Errorf("readiness: %d %s %v", status, text, err)
 	}
 	if !accepted(before) {
@@ -344,6 +348,57 @@ func TestANewCertificateIsReadAgain(t *testing.T) {
 	}
 	if !accepted(after) || accepted(before) {
 		t.Error("the new certificate is not in force")
+	}
+}
+
+// An authority that is put into SSL_CERT_DIR counts without a restart, a broken file keeps it, and connections are kept.
+func TestNewAuthoritiesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	service := simulator.New(simulator.Config{Keys: []string{"sk-upstream"}})
+	var connections atomic.Int64
+	secure := httptest.NewUnstartedServer(service)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	secure.StartTLS()
+	defer secure.Close()
+	other, _, _ := selfSigned(t)
+	folder := filepath.Dir(other)
+	h := serving(t, secure.URL, "SSL_CERT_DIR="+folder, "SLUICE_TEAMS_POLL=10ms")
+	defer h.stop()
+	client := newClient(t)
+	want := func(status int, about string) {
+		t.Helper()
+		if got, text, err := ask(client, "http://"+h.public, textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`); err != nil || got != status {
+			t.Errorf("%s: %d %s %v", about, got, text, err)
+		}
+	}
+	logged := func(message string) {
+		t.Helper()
+		if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"`+message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(http.StatusBadGateway, "before")
+	house := filepath.Join(folder, "house.pem")
+	must(t, os.WriteFile(house, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+	logged("authorities loaded")
+	want(http.StatusOK, "with the authority")
+	made := connections.Load()
+	must(t, os.WriteFile(house, []byte("-----BEGIN CERTIFICATE-----"), 0o600))
+	logged("authorities refused, the previous content stays in force")
+	if _, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || !strings.Contains(text, "authorities") || !strings.Contains(text, "the previous content stays in force") {
+		t.Errorf("readiness: %s %v", text, err)
+	}
+	if want(http.StatusOK, "on the kept connection"); connections.Load() != made {
+		t.Error("the connection was not kept")
+	}
+	secure.CloseClientConnections()
+	if want(http.StatusOK, "on a new connection"); connections.Load() == made {
+		t.Error("there is no new connection")
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"sluice/cmd/sluice/files"
-	"sluice/cmd/sluice/settings"
 	"sluice/gateway/upstream"
 )
 
@@ -20,11 +19,14 @@ func rereading(path string, was upstream.Secret) func() upstream.Secret {
 	}
 }
 
-// tunnel is the way out of the house; nil: direct.
-func tunnel(s *settings.Settings) *upstream.Tunnel {
-	tunnel, _ := upstream.ParseTunnel(s.UpstreamProxy, s.NoProxy) // validate has looked at it
-	if tunnel != nil && s.UpstreamProxyFile != "" {
-		tunnel.Reread = rereading(s.UpstreamProxyFile, s.UpstreamProxy)
+// tunnel is the way out of the house.
+func (c *configuration) tunnel() *upstream.Tunnel {
+	tunnel, _ := upstream.ParseTunnel(c.UpstreamProxy, c.NoProxy) // validate has looked at it
+	if tunnel == nil {
+		tunnel = new(upstream.Tunnel)
+	}
+	if tunnel.Roots = c.authorities.Roots; c.UpstreamProxyFile != "" {
+		tunnel.Reread = rereading(c.UpstreamProxyFile, c.UpstreamProxy)
 	}
 	return tunnel
 }

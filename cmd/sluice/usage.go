@@ -153,7 +153,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from,
 // openPatient opens Redis for a command, with a long timeout: a person waits longer than a request.
 func openPatient(s settings.Settings) *redisclient.Client {
 	s.RedisTimeout = usageTimeout
-	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
+	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0, nil)
 }
 
 // fileOrNone is the teams file; one without teams if it cannot be read.

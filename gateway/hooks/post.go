@@ -3,7 +3,6 @@ package hooks
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +34,7 @@ type PosterConfig struct {
 	Now      func() time.Time
 
 	Resolver *net.Resolver    // nil: the system's
-	Roots    *x509.CertPool   // authorities of the receivers' certificates; nil: the system's
-	Tunnel   *upstream.Tunnel // the way out of the house; nil: direct
+	Tunnel   *upstream.Tunnel // the way out of the house; nil: direct, by the system's authorities
 }
 
 // Poster posts events to hooks. It is safe for concurrent use.
@@ -47,7 +45,7 @@ type Poster struct {
 
 // NewPoster builds a Poster. It connects to nothing and starts nothing.
 func NewPoster(config PosterConfig) *Poster {
-	transport := upstream.Guarded(upstream.Guard{Networks: config.Networks, Resolver: config.Resolver, Roots: config.Roots, Tunnel: config.Tunnel})
+	transport := upstream.Guarded(upstream.Guard{Networks: config.Networks, Resolver: config.Resolver, Tunnel: config.Tunnel})
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = perHook, idleFor
 	return &Poster{config, transport}
 }

@@ -53,7 +53,7 @@ func (r *receiver) poster(t testing.TB, secrets map[string]string, leads ...stri
 			}
 			return "", errors.New("no such file")
 		},
-		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Roots: pool, Resolver: upstreamtest.Resolver(t, leads...),
+		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Tunnel: &upstream.Tunnel{Roots: func() *x509.CertPool { return pool }}, Resolver: upstreamtest.Resolver(t, leads...),
 	})
 }
 

@@ -34,8 +34,7 @@ type ClientConfig struct {
 	Secret   func() string     // asked at each sign-on; nil: a public client, which only PKCE protects
 	Redirect string            // the address of the console's callback
 	Now      func() time.Time  // for the ends of tokens
-	Trip     http.RoundTripper // to the issuer; nil: the network
-	Dial     Dial              // on the network; nil: directly
+	Trip     http.RoundTripper // to the issuer; nil: the network, directly
 }
 
 // Identity is who a person is.
@@ -64,7 +63,7 @@ type Client struct {
 func NewClient(config ClientConfig) *Client {
 	c := &Client{config: config}
 	c.issuer = &issuer{
-		url: config.URL, now: config.Now, http: newHTTP(config.Trip, config.Dial), patience: callFor, calls: &c.calls, fetches: every(loginPause),
+		url: config.URL, now: config.Now, http: newHTTP(config.Trip), patience: callFor, calls: &c.calls, fetches: every(loginPause),
 	}
 	return c
 }

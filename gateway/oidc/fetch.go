@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -20,14 +19,11 @@ const (
 	mostAnswer = 1 << 20         // bytes of one answer
 )
 
-// Dial connects to an issuer, as [http.Transport] asks for it; nil: directly.
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
 // newHTTP returns the client that calls issuers. It follows no redirects: an issuer's documents are at their stated addresses,
-// and a redirect could carry the client's secret elsewhere. A nil trip is the network, by dial.
-func newHTTP(trip http.RoundTripper, dial Dial) *http.Client {
+// and a redirect could carry the client's secret elsewhere. A nil trip is the network.
+func newHTTP(trip http.RoundTripper) *http.Client {
 	if trip == nil {
-		trip = &http.Transport{DialContext: dial, DisableKeepAlives: true} // a few calls in minutes
+		trip = &http.Transport{DisableKeepAlives: true} // a few calls in minutes
 	}
 	return &http.Client{
 		Transport:     bounded{trip},

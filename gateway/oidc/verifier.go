@@ -43,8 +43,7 @@ type Workload struct {
 // VerifierConfig configures a Verifier.
 type VerifierConfig struct {
 	Now  func() time.Time
-	Trip http.RoundTripper // to the issuers; nil: the network
-	Dial Dial              // on the network; nil: directly
+	Trip http.RoundTripper // to the issuers; nil: the network, directly
 	// Hangs is called when a token gives up waiting for an issuer that does not answer. May be nil.
 	Hangs func()
 }
@@ -73,7 +72,7 @@ type trusted struct {
 
 // NewVerifier returns a Verifier that accepts nothing until [Verifier.Follow] gives it issuers. It connects to nothing.
 func NewVerifier(config VerifierConfig) *Verifier {
-	v := &Verifier{now: config.Now, http: newHTTP(config.Trip, config.Dial), hangs: config.Hangs}
+	v := &Verifier{now: config.Now, http: newHTTP(config.Trip), hangs: config.Hangs}
 	v.set.Store(&set{})
 	return v
 }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -43,9 +42,8 @@ type FetchConfig struct {
 	Hosts    []Host         // from which pictures may be fetched; empty: none
 	Networks []netip.Prefix // further networks that hosts may be in, such as 10.0.0.0/8; empty: only public addresses
 
-	Resolver *net.Resolver  // nil: the system's
-	Roots    *x509.CertPool // authorities of the hosts' certificates; nil: the system's
-	Tunnel   *Tunnel        // the way out of the house; nil: direct
+	Resolver *net.Resolver // nil: the system's
+	Tunnel   *Tunnel       // the way out of the house; nil: direct, by the system's authorities
 }
 
 // Fetcher downloads result pictures from the hosts that an operator lists, and from no address inside the operator's networks.
@@ -70,7 +68,7 @@ type bounds struct {
 // NewFetcher builds a Fetcher. It connects to nothing and starts nothing.
 func NewFetcher(config FetchConfig) *Fetcher {
 	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest, inside, moment}}
-	transport := Guarded(Guard{config.Networks, config.Resolver, config.Roots, config.Tunnel})
+	transport := Guarded(Guard{config.Networks, config.Resolver, config.Tunnel})
 	transport.DisableKeepAlives = true // pictures are large and hosts many
 	f.client = &http.Client{CheckRedirect: f.redirect, Transport: transport}
 	return f

@@ -208,7 +208,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 	if _, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("other.example", "/")); err == nil {
 		t.Error("a certificate of another name is taken")
 	}
-	config.Roots = nil
+	config.Tunnel = nil
 	if _, err := NewFetcher(config).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); err == nil || s.asked.Load() > 0 {
 		t.Errorf("an unknown authority is taken: %v", err)
 	}

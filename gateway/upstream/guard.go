@@ -2,8 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -17,19 +15,18 @@ import (
 type Guard struct {
 	Networks []netip.Prefix // that may be connected to, beside public addresses; nil: none
 	Resolver *net.Resolver  // nil: the system's
-	Roots    *x509.CertPool // authorities of certificates; nil: the system's
-	Tunnel   *Tunnel        // the way out of the house; nil: direct
+	Tunnel   *Tunnel        // the way out of the house; nil: direct, by the system's authorities
 }
 
 // Guarded returns a transport for addresses that others chose: it connects only to public addresses and to those in the networks. It
 // unpacks nothing, because a small answer could become a huge one.
 func Guarded(g Guard) *http.Transport {
 	guard := newGuard(g.Networks)
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return g.dial(ctx, guard, network, address)
+	}
 	return &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return g.dial(ctx, guard, network, address)
-		},
-		TLSClientConfig:    &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots},
+		DialContext: dial, DialTLSContext: g.Tunnel.securely(dial),
 		DisableCompression: true,
 
 		MaxResponseHeaderBytes: 64 << 10,

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/url"
 	"slices"
@@ -30,10 +29,9 @@ type Config struct {
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 	PulseTime      time.Duration // the silence inside an answer after which an exchange's pulse is called; see [Exchange.Pulse]
 
-	Tunnel *Tunnel // the way out of the house; nil: direct
+	Tunnel *Tunnel // the way out of the house; nil: direct, by the system's authorities
 
 	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
-	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
 	Now     func() time.Time // the clock
 	Surplus func()           // called for each connection on which the service sent unrequested bytes
 }
@@ -59,7 +57,7 @@ func newPool(config *Config) *pool {
 		config: config,
 	}
 	if config.URL.Scheme == "https" {
-		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), RootCAs: config.Roots, NextProtos: []string{"http/1.1"}}
+		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), NextProtos: []string{"http/1.1"}}
 	}
 	return p
 }
@@ -178,7 +176,7 @@ func (p *pool) layers(ctx context.Context, w *wire) (layer net.Conn, err error) 
 	if w.records == nil {
 		w.records = new(records)
 	}
-	secure := tls.Client(layer, p.secure)
+	secure := tls.Client(layer, p.config.Tunnel.trusting(p.secure))
 	return secure, secure.HandshakeContext(ctx)
 }
 

@@ -13,19 +13,22 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
 
 // Tunnel is the way out of a house through its proxy, by CONNECT: TLS goes from end to end, so the proxy sees the service's name and no
-// key. A nil Tunnel is the direct way. It is safe for concurrent use.
+// key. The zero Tunnel is the direct way, and so is nil. It is safe for concurrent use.
 type Tunnel struct {
+	// Roots are the authorities of certificates at its other end, and of a proxy's under TLS, as they are now: they are asked for at each new
+	// connection. Nil, or none: the system's.
+	Roots func() *x509.CertPool
 	// Reread is the proxy's text as it is now, of which user and password count at each new connection. Nil: they do not change.
 	Reread func() Secret
 
 	proxy *url.URL
 	to    func(*url.URL) (*url.URL, error)
-	roots *x509.CertPool // authorities for the certificate of a proxy under TLS; nil: the system's
 }
 
 // ErrProxy is the error of a text that is no address of a proxy.
@@ -77,9 +80,54 @@ func (t *Tunnel) DialContext(ctx context.Context, network, address string) (net.
 	return t.dial(ctx, address)
 }
 
+// handshakeFor bounds the handshake of a transport's connection.
+const handshakeFor = 10 * time.Second
+
+// dialer connects to an address, as [http.Transport] asks for it.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// securely connects by dial, and then under TLS, by the authorities of now. A transport would keep those of its start.
+func (t *Tunnel) securely(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, handshakeFor)
+		defer cancel()
+		host, _, _ := net.SplitHostPort(address)
+		secure := tls.Client(conn, t.trusting(&tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}))
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return secure, nil
+	}
+}
+
+// DialTLSContext is DialContext and TLS on it, likewise.
+func (t *Tunnel) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return t.securely(t.DialContext)(ctx, network, address)
+}
+
+// trusting is a configuration with the authorities of now.
+func (t *Tunnel) trusting(config *tls.Config) *tls.Config {
+	if t == nil || t.Roots == nil {
+		return config
+	}
+	config = config.Clone()
+	config.RootCAs = t.Roots()
+	return config
+}
+
+// Transport is this way for a few calls in minutes: it keeps no connection.
+func (t *Tunnel) Transport() *http.Transport {
+	return &http.Transport{DialContext: t.DialContext, DialTLSContext: t.DialTLSContext, DisableKeepAlives: true}
+}
+
 // leadsTo is the tunnel on the way to a service; nil: the way is direct.
 func (t *Tunnel) leadsTo(service *url.URL) *Tunnel {
-	if t == nil {
+	if t == nil || t.proxy == nil {
 		return nil
 	}
 	if proxy, err := t.to(service); err != nil || proxy == nil {
@@ -122,7 +170,7 @@ func (t *Tunnel) dial(ctx context.Context, address string) (net.Conn, error) {
 // close the connection.
 func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	if t.proxy.Scheme == "https" {
-		secure := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.proxy.Hostname(), RootCAs: t.roots, NextProtos: []string{"http/1.1"}})
+		secure := tls.Client(conn, t.trusting(&tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.proxy.Hostname(), NextProtos: []string{"http/1.1"}}))
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}

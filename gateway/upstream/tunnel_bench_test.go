@@ -5,6 +5,7 @@ package upstream
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -106,16 +107,19 @@ func BenchmarkTunnel(b *testing.B) {
 	certificate := httptest.NewTLSServer(nil) // the same as each has
 	b.Cleanup(certificate.Close)
 	service := startPart(b, "service", "")
+	trusted := x509.NewCertPool()
+	trusted.AddCert(certificate.Certificate())
+	direct := &Tunnel{Roots: func() *x509.CertPool { return trusted }}
 	tunnel := tunnelBy(b, "http://"+startPart(b, "proxy", service), "", certificate.Certificate())
 	for _, tt := range []struct {
 		about, service string
 		tunnel         *Tunnel
 	}{
-		{"direct", "https://" + service, nil},
-		{"relay", "https://" + startPart(b, "relay", service), nil},
+		{"direct", "https://" + service, direct},
+		{"relay", "https://" + startPart(b, "relay", service), direct},
 		{"proxy", "https://example.com", tunnel},
 	} {
-		client := through(b, tt.service, tt.tunnel, tunnel.roots)
+		client := through(b, tt.service, tt.tunnel)
 		b.Run(tt.about, func(b *testing.B) {
 			request := func() {
 				if _, err := ask(b, client, tt.service+"/a"); err != nil {

@@ -29,26 +29,27 @@ func tunnelBy(t testing.TB, proxy, user string, roots ...*x509.Certificate) *Tun
 	if name, password, ok := strings.Cut(user, ":"); ok {
 		address.User = url.UserPassword(name, password)
 	}
+	pool := x509.NewCertPool()
 	tunnel, err := ParseTunnel(Secret(address.String()), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tunnel.roots = x509.NewCertPool()
+	tunnel.Roots = func() *x509.CertPool { return pool }
 	for _, cert := range roots {
-		tunnel.roots.AddCert(cert)
+		pool.AddCert(cert)
 	}
 	return tunnel
 }
 
-// through is a client of a service by a tunnel; nil: directly.
-func through(t testing.TB, service string, tunnel *Tunnel, roots *x509.CertPool) *Client {
+// through is a client of a service by a tunnel.
+func through(t testing.TB, service string, tunnel *Tunnel) *Client {
 	t.Helper()
 	base, err := url.Parse(service)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := New(Config{
-		URL: base, Tunnel: tunnel, Roots: roots, Now: time.Now, Surplus: func() {},
+		URL: base, Tunnel: tunnel, Now: time.Now, Surplus: func() {},
 		ConnectTimeout: 20 * time.Second, HeaderTimeout: 20 * time.Second, IdleTimeout: 20 * time.Second,
 	})
 	t.Cleanup(c.Close)
@@ -98,7 +99,7 @@ func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
 				roots = append(roots, proxy.Certificate())
 			}
 			tunnel := tunnelBy(t, proxy.URL, proxy.User, roots...)
-			c := through(t, tt.service, tunnel, tunnel.roots)
+			c := through(t, tt.service, tunnel)
 			for range 3 {
 				if text, err := ask(t, c, tt.service+"/a"); err != nil || text != "served /a" {
 					t.Fatal(text, err)
@@ -115,7 +116,7 @@ func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
 func TestAProxyThatRefuses(t *testing.T) {
 	proxy := upstreamtest.NewProxy(t, "", false)
 	proxy.User = "sluice:other"
-	c := through(t, "https://example.com", tunnelBy(t, proxy.URL, "sluice:CANARY"), nil)
+	c := through(t, "https://example.com", tunnelBy(t, proxy.URL, "sluice:CANARY"))
 	_, err := ask(t, c, "https://example.com/a")
 	fault, ok := errors.AsType[*Error](err)
 	if !ok || fault.Failure != Unreachable || strings.Contains(err.Error(), "CANARY") || !strings.Contains(fault.Unreached(), "status 407") {
@@ -130,7 +131,7 @@ func TestAProxysPasswordIsReadAgain(t *testing.T) {
 	proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
 	proxy.User = "sluice:new"
 	tunnel := tunnelBy(t, proxy.URL, "sluice:old", service.Certificate())
-	c := through(t, "https://example.com", tunnel, tunnel.roots)
+	c := through(t, "https://example.com", tunnel)
 	text := Secret("CANARY")
 	tunnel.Reread = func() Secret { return text }
 	if _, err := ask(t, c, "https://example.com/a"); err == nil {
@@ -193,7 +194,7 @@ func TestAProxyThatMisbehaves(t *testing.T) {
 					_ = conn.Close()
 				}
 			}()
-			_, err = ask(t, through(t, "https://example.com", tunnelBy(t, "http://"+listener.Addr().String(), ""), nil), "https://example.com/a")
+			_, err = ask(t, through(t, "https://example.com", tunnelBy(t, "http://"+listener.Addr().String(), "")), "https://example.com/a")
 			if fault, ok := errors.AsType[*Error](err); !ok || fault.Failure != Unreachable {
 				t.Fatal(err)
 			}
@@ -251,8 +252,6 @@ func guardedBy(t *testing.T, g Guard, address string) (string, error) {
 func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
 	service := httptest.NewTLSServer(serve([]byte("served")))
 	t.Cleanup(service.Close)
-	roots := x509.NewCertPool()
-	roots.AddCert(service.Certificate())
 	for _, tt := range []struct {
 		about, address string
 		leads          []string
@@ -270,7 +269,7 @@ func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
-			g := Guard{Networks: tt.networks, Roots: roots, Tunnel: tunnelBy(t, proxy.URL, ""), Resolver: upstreamtest.Resolver(t, tt.leads...)}
+			g := Guard{Networks: tt.networks, Tunnel: tunnelBy(t, proxy.URL, "", service.Certificate()), Resolver: upstreamtest.Resolver(t, tt.leads...)}
 			text, err := guardedBy(t, g, tt.address)
 			if heard := proxy.Heard.Load(); heard != tt.heard {
 				t.Errorf("the proxy was asked for %v", heard)

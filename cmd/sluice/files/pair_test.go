@@ -45,7 +45,7 @@ func TestAPairCountsOnceItIsWhole(t *testing.T) {
 	if ofCertificate != nil || ofKey != nil {
 		t.Fatal(ofCertificate, ofKey)
 	}
-	var before [2][]byte
+	var before contents
 	look := func(serial int64, links int) {
 		t.Helper()
 		before = p.look(before, func(err error) { t.Log(err) })

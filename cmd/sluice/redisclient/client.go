@@ -9,6 +9,7 @@ package redisclient
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,14 +31,19 @@ const (
 	asidePool, asideSpare = 16, 2
 	// Connections is the most connections to one node, of both kinds.
 	Connections = PoolSize + asidePool
+	// buffer is what a connection reads and writes at once, in bytes. The pool keeps what a burst has opened, so the library's 32 KiB, twice
+	// for each connection, would be the largest part of what grows in a process over a day. Larger calls take several reads.
+	buffer = 8 << 10
 )
 
-// Config configures [Open]. Every field but Reread, Learned and Measure is required.
+// Config configures [Open]. Every field but Reread, Roots, Learned and Measure is required.
 type Config struct {
 	Address Address
 	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not
 	// ok: those of Address.
 	Reread func() (a Address, ok bool)
+	// Roots are the authorities of Redis's certificate, asked for at each new connection: they may change. Nil, or none: the system's.
+	Roots func() *x509.CertPool
 	// Timeout is how long the operator lets one call on a request's path take, and each step of making a connection. Probes have at
 	// least a second.
 	Timeout time.Duration
@@ -78,6 +84,9 @@ type Client struct {
 // Open builds the client. It connects to nothing yet.
 func Open(config Config) *Client {
 	redis.SetLogger(&quietLog{log: config.Log})
+	if config.Roots == nil {
+		config.Roots = func() *x509.CertPool { return nil }
+	}
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
 		own := config
@@ -100,8 +109,9 @@ func (c *Client) open() {
 		MaxRetries:            -1, // only the caller knows which commands may be retried
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,
+		ReadBufferSize: buffer, WriteBufferSize: buffer,
 		ConnMaxIdleTime: 5 * time.Minute,
-		Dialer:          c.conns.dialer(address.tls, dialTimeout),
+		Dialer:          c.conns.dialer(address.tls, c.config.Roots, dialTimeout),
 	}
 	if address.topology == cluster {
 		nodes := redis.NewClusterClient(options.Cluster())

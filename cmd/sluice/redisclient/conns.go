@@ -3,6 +3,7 @@ package redisclient
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"sync"
@@ -58,15 +59,15 @@ func (t *tracked) Close() error {
 	return t.Conn.Close()
 }
 
-// dialer connects, each step within a time, and remembers the connection.
-func (c *conns) dialer(secure bool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
+// dialer connects, each step within a time, and remembers the connection. Under TLS it trusts the roots of now.
+func (c *conns) dialer(secure bool, roots func() *x509.CertPool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return connected(ctx, plain, network, address)
 	}
 	if secure {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return secured(ctx, plain, network, address)
+			return secured(ctx, plain, network, address, roots())
 		}
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -97,14 +98,14 @@ func connected(ctx context.Context, plain *net.Dialer, network, address string) 
 }
 
 // secured connects and then shakes hands, which takes two round trips at most.
-func secured(ctx context.Context, plain *net.Dialer, network, address string) (net.Conn, error) {
+func secured(ctx context.Context, plain *net.Dialer, network, address string, roots *x509.CertPool) (net.Conn, error) {
 	conn, err := connected(ctx, plain, network, address)
 	if err != nil {
 		return nil, err
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err == nil {
-		secure := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host})
+		secure := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots})
 		limited, cancel := context.WithTimeout(ctx, 2*plain.Timeout)
 		defer cancel()
 		if err = secure.HandshakeContext(limited); err == nil {

@@ -3,6 +3,7 @@ package redisclient
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
@@ -54,7 +55,7 @@ func TestAReplyThatIsThereIsRead(t *testing.T) {
 	}
 	defer func() { _ = listener.Close() }()
 	var all conns
-	conn, err := all.dialer(false, patience)(t.Context(), "tcp", listener.Addr().String())
+	conn, err := all.dialer(false, nil, patience)(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestAReplyThatIsThereIsRead(t *testing.T) {
 	if n, err := conn.Write([]byte("PING\r\n")); err != nil || n != 6 {
 		t.Errorf("%d bytes written, %v", n, err)
 	}
-	silent, err := all.dialer(false, patience)(t.Context(), "tcp", listener.Addr().String())
+	silent, err := all.dialer(false, nil, patience)(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +85,25 @@ func TestAReplyThatIsThereIsRead(t *testing.T) {
 	if _, err := silent.Read(reply); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v, want a timeout", err)
 	}
+}
+
+// TestTheAuthoritiesOfNowCount: a new connection to Redis under TLS is verified by the authorities of now.
+func TestTheAuthoritiesOfNowCount(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	trusted, roots := x509.NewCertPool(), x509.NewCertPool()
+	trusted.AddCert(server.Certificate())
+	var all conns
+	dial := all.dialer(true, func() *x509.CertPool { return roots }, patience)
+	if _, err := dial(t.Context(), "tcp", server.Listener.Addr().String()); err == nil {
+		t.Fatal("an authority that nobody named is trusted")
+	}
+	roots = trusted
+	conn, err := dial(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
 }
 
 // TestEachConnectionTellsItsProcess: the function refuses the first connection, and its call fails; the next is used.

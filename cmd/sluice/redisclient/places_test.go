@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,33 @@ func TestABurstOpensNoBreaker(t *testing.T) {
 		defer g.places.mu.Unlock()
 		return g.places.used == 0 && g.places.waiting.Len() == 0
 	})
+}
+
+// TestABurstLeavesLittleMemory: the pool keeps all connections that a burst has opened, each of which takes 32 KB of the heap at most.
+func TestABurstLeavesLittleMemory(t *testing.T) {
+	c := open(t, startRedis(t), patience)
+	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what pools hold goes at the second
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, few := live(), int64(c.PoolStats().TotalConns)
+	var all int64
+	eventually(t, "all connections are open", func() bool {
+		var asking sync.WaitGroup
+		for range PoolSize {
+			asking.Go(func() { _ = c.Eval(t.Context(), "local n = 0 for i = 1, 100000 do n = n + i end return n", nil).Err() })
+		}
+		asking.Wait()
+		all = int64(c.PoolStats().TotalConns)
+		return all >= int64(c.guards[0].places.most)
+	})
+	if each := (live() - before) / (all - few); each > 32<<10 {
+		t.Errorf("each of %d connections takes %d bytes", all-few, each)
+	}
 }
 
 // TestWaitingForAPlaceIsNoFailure: while all connections are busy, a call whose caller leaves, and one that waits in vain, get

@@ -85,6 +85,8 @@ type Deps struct {
 	Queued    func()        // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
 	Late      time.Duration // how long after a day its requests may still be charged; 0: 49 h, as the accounts promise
 	Now       func() time.Time
+	// Panicked is called when a look of [Figures.Run] panicked. Nil: not called.
+	Panicked func(p any, stack string)
 }
 
 // Fault is something that is wrong.

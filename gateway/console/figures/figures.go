@@ -36,6 +36,9 @@ func New(deps Deps) *Figures {
 	if deps.Queued == nil {
 		deps.Queued = func() {}
 	}
+	if deps.Panicked == nil {
+		deps.Panicked = func(any, string) {}
+	}
 	fresh := freshFor
 	if _, here := deps.Days.(*MemorySums); here {
 		fresh = 0 // reading costs little
@@ -46,8 +49,8 @@ func New(deps Deps) *Figures {
 	}
 }
 
-// Run makes sums of past days, until ctx ends. One replica at a time does so.
-func (f *Figures) Run(ctx context.Context) { f.run(ctx) }
+// Run makes sums of past days, until ctx ends. One replica at a time does so. A panic ends one look at the days alone, and is told to Panicked.
+func (f *Figures) Run(ctx context.Context) { f.run(ctx, f.Panicked) }
 
 // visible returns the teams in force that a person sees, by id, and whether the person sees every request.
 func (d *Deps) visible(p access.Person) (list []*teams.Team, all bool) {

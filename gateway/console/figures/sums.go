@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,7 +244,7 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 func compareName(a, b Row) int { return strings.Compare(a.Name, b.Name) }
 
 // run makes sums until ctx ends.
-func (l *ledger) run(ctx context.Context) {
+func (l *ledger) run(ctx context.Context, panicked func(p any, stack string)) {
 	wait := time.NewTimer(firstLook)
 	defer wait.Stop()
 	for {
@@ -253,8 +254,19 @@ func (l *ledger) run(ctx context.Context) {
 		case <-l.wake:
 		case <-wait.C:
 		}
-		wait.Reset(l.maintain(ctx))
+		wait.Reset(l.look(ctx, panicked))
 	}
+}
+
+// look is maintain, and survives its panic: outside a request nothing else recovers it.
+func (l *ledger) look(ctx context.Context, panicked func(p any, stack string)) (next time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			panicked(p, string(debug.Stack()))
+			next = failedFor
+		}
+	}()
+	return l.maintain(ctx)
 }
 
 // maintain makes missing sums, and returns the time until the next look.

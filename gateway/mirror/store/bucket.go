@@ -34,11 +34,11 @@ type bucket struct {
 	at     Address
 }
 
-func openBucket(a Address, keys Keys) (*bucket, error) {
+func openBucket(a Address, keys Keys, secure func(ctx context.Context, network, address string) (net.Conn, error)) (*bucket, error) {
 	client, err := minio.New(a.Endpoint, &minio.Options{
 		Creds: keys.provider(), Secure: !a.Insecure, Region: a.Region, MaxRetries: attempts,
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: connectFor}).DialContext, TLSHandshakeTimeout: connectFor, ResponseHeaderTimeout: answerFor,
+			DialContext: (&net.Dialer{Timeout: connectFor}).DialContext, DialTLSContext: secure, TLSHandshakeTimeout: connectFor, ResponseHeaderTimeout: answerFor,
 			MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true,
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"time"
 )
 
@@ -50,10 +51,11 @@ type Kept struct {
 	Modified time.Time
 }
 
-// Open opens the store at an address. It connects to nothing.
-func Open(a Address, keys Keys) (Store, error) {
+// Open opens the store at an address. secure connects to a bucket under TLS, as [http.Transport] asks for it; nil: by the system's
+// authorities. It connects to nothing.
+func Open(a Address, keys Keys, secure func(ctx context.Context, network, address string) (net.Conn, error)) (Store, error) {
 	if a.Dir != "" {
 		return openFolder(a.Dir)
 	}
-	return openBucket(a, keys)
+	return openBucket(a, keys, secure)
 }

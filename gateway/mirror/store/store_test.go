@@ -178,7 +178,7 @@ func TestAStoreThatIsAwayIsAnError(t *testing.T) {
 func TestARefusedKeyIsToldByItsCode(t *testing.T) {
 	server := storetest.New(t)
 	a, _ := store.ParseAddress(server.URL())
-	s, err := store.Open(a, store.Keys{ID: storetest.Keys.ID, Secret: "wrong-secret"})
+	s, err := store.Open(a, store.Keys{ID: storetest.Keys.ID, Secret: "wrong-secret"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestTheFileOfCredentialsIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "credentials")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
 	a, _ := store.ParseAddress(server.URL())
-	s, err := store.Open(a, store.Keys{})
+	s, err := store.Open(a, store.Keys{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func Open(t *testing.T, address string) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := store.Open(a, Keys)
+	opened, err := store.Open(a, Keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
