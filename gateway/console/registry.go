@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -103,15 +104,33 @@ func (r *Registry) Page(ctx context.Context, p access.Person, after string, most
 	if err != nil {
 		return nil, false, err
 	}
+	list, more = r.list(d, p, after, most)
+	for i := range list {
+		list[i].Used = used
+	}
+	return list, more, nil
+}
+
+// Known returns the teams that the person may see as this process has them in force. It does not ask the store, which may be away.
+func (r *Registry) Known(p access.Person) []teams.Spec {
+	var d teams.Document
+	if r.InForce != nil {
+		d, _ = r.InForce().Open() // one that cannot be read is not in force
+	}
+	list, _ := r.list(d, p, "", math.MaxInt)
+	return list
+}
+
+// list is a page of the file's teams and of a directory's.
+func (r *Registry) list(d teams.Document, p access.Person, after string, most int) (list []teams.Spec, more bool) {
 	both := teams.Both{File: r.File(), Directory: d}
 	ids := slices.DeleteFunc(both.IDs(), func(id string) bool { return cmp.Compare(id, after) <= 0 || !p.Sees(id) })
 	for _, id := range ids[:min(len(ids), most)] {
 		if team, ok := both.Team(id); ok {
-			team.Used = used
 			list = append(list, team)
 		}
 	}
-	return list, len(ids) > most, nil
+	return list, len(ids) > most
 }
 
 // Show returns one team.

@@ -29,6 +29,7 @@ type teamsView struct {
 	Sort, Only string      // of the query
 	Heads      map[string]choice
 	Chips      []choice
+	Away       bool // nothing could be read: the teams are those that this process knows
 }
 
 // teamRow is a team as a row of the list.
@@ -54,12 +55,16 @@ func (t *teamRow) state() int {
 }
 
 // teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads them and their figures concurrently.
+// With an error they are those that this process knows, without figures.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, house *limitRow, err error) {
 	var lines map[string]figures.TeamUse
 	var reading figures.Group
 	reading.Go(func() (err error) { lines, err = deps.Figures.Lines(ctx, p); return err })
 	all, _, err := deps.Teams.Page(ctx, p, "", math.MaxInt)
 	errLines := reading.Wait()
+	if err = cmp.Or(err, errLines); err != nil {
+		all, lines = deps.Teams.Known(p), nil
+	}
 	now := deps.Now()
 	for i := range all {
 		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
@@ -72,17 +77,14 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 		}
 		rows = append(rows, row)
 	}
-	return rows, newNearRow(lines[""].Nearest), cmp.Or(err, errLines)
+	return rows, newNearRow(lines[""].Nearest), err
 }
 
 // teams lists the teams that the person sees.
 func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	all, house, err := teamRows(r.Context(), &s.Deps, p)
-	if err != nil {
-		return view{}, err
-	}
 	q := r.URL.Query()
-	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}}
+	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}, Away: err != nil}
 	if order := teamOrders[v.Sort]; order != nil {
 		slices.SortStableFunc(all, func(a, b teamRow) int { return order(&a, &b) })
 	}
