@@ -29,6 +29,7 @@ type teamsView struct {
 	Sort, Only string      // of the query
 	Heads      map[string]choice
 	Chips      []choice
+	Described  bool // one of those found has a description
 	Away       bool // nothing could be read: the teams are those that this process knows
 }
 
@@ -92,6 +93,7 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	for i := range all {
 		if t := &all[i]; contains(v.Find, t.ID, t.Word("description")) && (is == nil || is(t)) {
 			v.Teams = append(v.Teams, *t)
+			v.Described = v.Described || t.Word("description") != ""
 			v.Total = v.Total.Plus(t.Today)
 			v.Refused += t.Refused
 		}
