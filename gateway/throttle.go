@@ -175,7 +175,7 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(limit.ScopeKey, s.holder, s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
 	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most, unit.Noun(int64(most), "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
+		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot lets a request that waits have a request's slot.

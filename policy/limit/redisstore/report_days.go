@@ -47,8 +47,7 @@ type stage struct {
 }
 
 // Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the
-// versions and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, and if Redis
-// lost its memory.
+// versions and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, or Redis lost some.
 func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
 	k := &r.days[by]
 	k.mu.Lock()
@@ -60,14 +59,12 @@ func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[in
 		for i, t := range teams {
 			versions[i] = pipe.HMGet(ctx, t.quota, "epoch", "seq", "past")
 		}
-		var others []*dayScan
-		for _, s := range scansOf(teams, days) {
+		others := slices.DeleteFunc(scansOf(teams, days), func(s *dayScan) bool {
 			if s.size = k.size(s); s.size > 0 {
 				known = append(known, s)
-			} else {
-				others = append(others, s)
 			}
-		}
+			return s.size > 0
+		})
 		sizes := all.sizes(ctx, pipe, others)
 		return func() {
 			at := clock.Val()
@@ -110,11 +107,11 @@ func readStage(fields []any, at time.Time) stage {
 }
 
 // size is about how many fields a day of a team has that is kept; 0: it is not kept.
-func (k *keptDays) size(s *dayScan) int {
+func (k *keptDays) size(s *dayScan) (fields int) {
 	if of := k.days[s.day]; of != nil {
-		return 4 * len(of.teams[s.team.id].rows)
+		fields = 4 * len(of.teams[s.team.id].rows)
 	}
-	return 0
+	return fields
 }
 
 // has reports whether a day of a team is kept.
