@@ -496,7 +496,7 @@ func TestAnAccountWithoutRoomIsPassedOver(t *testing.T) {
 	}
 	got := h.ask("POST", textPath, textBody)
 	got.wants(t, 429, "admit/account", "Throttling.RateQuota")
-	if after := got.header.Get("Retry-After"); len(after) != 2 || after > "13" || !strings.Contains(got.body, "rate of 1 requests per 10s") {
+	if after := got.header.Get("Retry-After"); len(after) != 2 || after > "13" || !strings.Contains(got.body, "rate of 1 request per 10s") {
 		t.Errorf("Retry-After %s: %s", after, got.body)
 	}
 	clock.move(11 * time.Second)

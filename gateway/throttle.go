@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // A key may send this many broken requests a second, and bursts of this many, before its requests are refused unread.
@@ -173,8 +174,8 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 	if full == limit.ScopeKey {
 		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(limit.ScopeKey, s.holder, s.limits.Concurrent), turn.KeySlots(s.holder)
 	}
-	return refusal.New(refusal.Concurrent).Say("%s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
+	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when one of them has ended.",
+		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot lets a request that waits have a request's slot.

@@ -20,6 +20,7 @@ import (
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // checkCommand is sluice check.
@@ -97,7 +98,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 	var ignored strictyaml.Faults
 	if err == nil && d.Version > 0 {
 		joined, ignored, err = c.teams.Join(d.Text(), c.Upstream.Digests()...)
-		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))
+		_, _ = fmt.Fprintf(w, "# directory: version %d, %d %s\n", d.Version, len(d.Teams), unit.Noun(int64(len(d.Teams)), "teams"))
 	}
 	if err != nil {
 		c.warnings = append(c.warnings, "the directory cannot be read: "+settings.Brief(err).Error())
@@ -155,7 +156,7 @@ func writeSettings(w io.Writer, s settings.Settings, fs settings.Faults) {
 // writeTeams writes one line for each team.
 func writeTeams(w io.Writer, file *teams.File) {
 	for _, team := range file.List {
-		_, _ = fmt.Fprintf(w, "# team %s: %d keys, models %s, endpoints %s", team.ID, len(team.Keys), listOr(team.Models), listOr(team.Uses()))
+		_, _ = fmt.Fprintf(w, "# team %s: %d %s, models %s, endpoints %s", team.ID, len(team.Keys), unit.Noun(int64(len(team.Keys)), "keys"), listOr(team.Models), listOr(team.Uses()))
 		if team.Owner == teams.OwnerDirectory {
 			_, _ = io.WriteString(w, ", of the directory")
 		}

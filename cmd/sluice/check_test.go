@@ -39,7 +39,7 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 		"SLUICE_VISION_MODELS=a,b*\n",
 		"SLUICE_RULES=image.prompt.length=refuse,text.top_p=off\n",
 		"SLUICE_LOG_LEVEL=info\n",
-		"# team search: 1 keys, models *, endpoints text,multimodal,image,tasks,embeddings\n",
+		"# team search: 1 key, models *, endpoints text,multimodal,image,tasks,embeddings\n",
 		"# warning: SLUICE_REDIS_URL: not set",
 	} {
 		if !strings.Contains(got.stdout, want) {

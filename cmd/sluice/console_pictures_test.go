@@ -55,7 +55,7 @@ func TestPicturesOfALargeHouse(t *testing.T) {
 	ask(http.StatusOK)
 	pages := map[string]string{
 		"now": "/now", "teams": "/teams", "teams-near": "/teams?sort=near", "team": "/teams/team-007", "team-new": "/teams/mill", "tasks": "/tasks", "requests": "/requests", "refusals": "/refusals", "latency": "/latency",
-		"accounts": "/accounts", "rules": "/rules", "audit": "/audit", "config": "/config", "deliveries": "/deliveries", "search": "/search?q=team-00", "form": "/new-team",
+		"accounts": "/accounts", "rules": "/rules", "audit": "/audit", "config": "/config", "deliveries": "/events", "search": "/search?q=team-00", "form": "/new-team",
 		"money": "/money?from=" + from, "money-model": "/money?by=model&from=" + from, "money-kind": "/money?by=kind&from=" + from, "money-day": "/money?by=day&from=" + from, "money-month": "/money",
 	}
 	draw := func(state string) {

@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // directoryCommand is sluice directory.
@@ -75,9 +76,9 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 		}
 		warnOfOwners(p.stderr, s, d)
 		if d.Version == was {
-			_, err = fmt.Fprintf(p.stdout, "nothing has changed: version %d, %d teams\n", d.Version, len(d.Teams))
+			_, err = fmt.Fprintf(p.stdout, "nothing has changed: version %d, %d %s\n", d.Version, len(d.Teams), unit.Noun(int64(len(d.Teams)), "teams"))
 		} else {
-			_, err = fmt.Fprintf(p.stdout, "imported: version %d, was %d; %d teams\n", d.Version, was, len(d.Teams))
+			_, err = fmt.Fprintf(p.stdout, "imported: version %d, was %d; %d %s\n", d.Version, was, len(d.Teams), unit.Noun(int64(len(d.Teams)), "teams"))
 		}
 		return err
 	})

@@ -98,8 +98,8 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, "os", otelAPI, slogPkg},
 	},
 	"policy/limit/failover": {
-		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore"},
-		testsOurs: []string{"policy/event", "policy/event/outbox", "policy/limit/limittest", "policy/unit"},
+		ours:      []string{"policy", "policy/price", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/unit"},
+		testsOurs: []string{"policy/event", "policy/event/outbox", "policy/limit/limittest"},
 		outside:   []string{xSync},
 		never:     silent,
 	},

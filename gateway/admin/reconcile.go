@@ -315,9 +315,5 @@ func (r *Reconciliation) amount(n int64) string {
 
 // several is a number of a unit: 1 request, 12,400 tokens.
 func several(n int64, of unit.Name) string {
-	text := unit.Grouped(n) + " " + string(of)
-	if n == 1 || n == -1 {
-		return strings.TrimSuffix(text, "s")
-	}
-	return text
+	return unit.Grouped(n) + " " + unit.Noun(n, string(of))
 }

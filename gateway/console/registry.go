@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -103,15 +104,32 @@ func (r *Registry) Page(ctx context.Context, p access.Person, after string, most
 	if err != nil {
 		return nil, false, err
 	}
-	both := teams.Both{File: r.File(), Directory: d}
+	list, more = page(teams.Both{File: r.File(), Directory: d}, p, after, most)
+	for i := range list {
+		list[i].Used = used
+	}
+	return list, more, nil
+}
+
+// Known returns the teams that the person may see as this process has them in force. It does not ask the store, which may be away.
+func (r *Registry) Known(p access.Person) []teams.Spec {
+	var d teams.Document
+	if r.InForce != nil {
+		d, _ = r.InForce().Open() // one that cannot be read is not in force
+	}
+	list, _ := page(teams.Both{File: r.File(), Directory: d}, p, "", math.MaxInt)
+	return list
+}
+
+// page is a page of the teams of both owners that a person may see.
+func page(both teams.Both, p access.Person, after string, most int) (list []teams.Spec, more bool) {
 	ids := slices.DeleteFunc(both.IDs(), func(id string) bool { return cmp.Compare(id, after) <= 0 || !p.Sees(id) })
 	for _, id := range ids[:min(len(ids), most)] {
 		if team, ok := both.Team(id); ok {
-			team.Used = used
 			list = append(list, team)
 		}
 	}
-	return list, len(ids) > most, nil
+	return list, len(ids) > most
 }
 
 // Show returns one team.
@@ -201,7 +219,7 @@ func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, ch
 
 // change makes a change of the directory and returns the team as it is then.
 func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide teams.Decide) (teams.Spec, error) {
-	d, err := r.kept.commit(ctx, r.order(a), decide)
+	d, err := r.kept.commit(ctx, orderOf(r, a), decide)
 	if err != nil {
 		return teams.Spec{}, err
 	}
@@ -212,8 +230,8 @@ func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide
 	return team, nil
 }
 
-// order returns the order of a change by an actor.
-func (r *Registry) order(a access.Actor) teams.Order {
+// orderOf returns the order of a change by an actor.
+func orderOf(r *Registry, a access.Actor) teams.Order {
 	o := teams.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now(), Money: r.File().Money}
 	if !a.Changes() {
 		o.Most = auditMost

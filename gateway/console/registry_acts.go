@@ -27,7 +27,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err := c.FindAccount(ctx, team, r.rosterIDs(), r.Accounts.Rows); err != nil {
 		return done, err
 	}
-	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, r.order(a), e) })
+	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
 	if errors.Is(err, ErrOpen) {
 		return done, nil // it is posted; without this entry the audit leaves that open
 	}
@@ -82,7 +82,7 @@ func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string
 	if err := r.paced(a, team, costCancel); err != nil {
 		return err
 	}
-	order, entry := r.order(a), teams.Entry{What: "task.cancel", Team: team, After: object(map[string]string{"task": task})}
+	order, entry := orderOf(r, a), teams.Entry{What: "task.cancel", Team: team, After: object(map[string]string{"task": task})}
 	if err := r.kept.note(ctx, order, entry); err != nil {
 		return err
 	}
@@ -110,5 +110,5 @@ func (r *Registry) NoteEnded(ctx context.Context, a access.Actor, s *access.Sess
 	if err != nil {
 		return err
 	}
-	return r.kept.note(ctx, r.order(a), teams.Entry{What: "session.end", Before: before})
+	return r.kept.note(ctx, orderOf(r, a), teams.Entry{What: "session.end", Before: before})
 }

@@ -3,8 +3,10 @@ package console
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"testing"
 
+	"sluice/gateway/console/access"
 	"sluice/policy/teams"
 )
 
@@ -36,6 +38,16 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		w.refused(err, teams.CodeAway, "")
 		_, _, err = r.Page(w.Context(), operator.Person, "", 10)
 		w.refused(err, teams.CodeAway, "")
+		var ids []string
+		for _, team := range r.Known(operator.Person) {
+			ids = append(ids, team.ID)
+		}
+		if !slices.Contains(ids, "maps") || !slices.Contains(ids, file.List[0].ID) || !slices.IsSorted(ids) {
+			t.Errorf("while it is away, %v are known", ids)
+		}
+		if own := r.Known(access.Person{Role: access.Member, Teams: []string{"maps"}}); len(own) != 1 || own[0].ID != "maps" {
+			t.Errorf("a member sees %v", own)
+		}
 		lost.lost = false
 		if _, err := r.Create(w.Context(), operator, draft("new", "")); err != nil {
 			t.Error("when it is back:", err)

@@ -55,5 +55,5 @@ func (r Raises) End(ctx context.Context, a access.Actor, team, id string) error 
 // commit waits for its turn and makes a change.
 func (r Raises) commit(ctx context.Context, a access.Actor, change teams.RaiseChange) error {
 	k := &r.registry.kept
-	return k.inTurn(ctx, func() error { return teams.CommitRaise(ctx, k.store(), r.registry.order(a), change) })
+	return k.inTurn(ctx, func() error { return teams.CommitRaise(ctx, k.store(), orderOf(r.registry, a), change) })
 }

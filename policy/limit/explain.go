@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"sluice/policy/unit"
 )
 
 // Explain says which limit refuses a hold, how much of it is left, and when the request would fit.
@@ -18,7 +20,7 @@ func (v *Verdict) Explain(h *Hold) string {
 		if v.Aside.Amount > 0 {
 			fits = fmt.Sprintf("%d more %s", v.Aside.Amount, v.setAside())
 		}
-		return fmt.Sprintf("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits)
+		return fmt.Sprintf("Team %s has %d open %s and may have %d; %s.", team, v.Fault.Used, unit.Noun(v.Fault.Used, "tasks"), v.Fault.Limit, fits)
 	case ReasonAccount:
 		if v.Fault.Period != "" {
 			return fmt.Sprintf("%s has %s left of its quota %s of %s%s; %s.", v.account("The", "A"),
@@ -29,7 +31,7 @@ func (v *Verdict) Explain(h *Hold) string {
 			shared = ", which all teams share,"
 		}
 		return fmt.Sprintf("%s%s is at its rate of %d %s per %s; this request fits in %s.",
-			v.account("The", "A"), shared, v.Fault.Limit, v.Fault.Unit, v.Fault.Per, Shown(v.Wait))
+			v.account("The", "A"), shared, v.Fault.Limit, unit.Noun(v.Fault.Limit, string(v.Fault.Unit)), v.Fault.Per, Shown(v.Wait))
 	case ReasonHouse:
 		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s%s; %s.",
 			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.costs(h), v.resets(h))
@@ -38,7 +40,7 @@ func (v *Verdict) Explain(h *Hold) string {
 			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.forTag(h), v.costs(h), v.resets(h))
 	}
 	return fmt.Sprintf("%s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", v.who(h, "Team ", "Key "),
-		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
+		v.Fault.Left, unit.Noun(v.Fault.Left, string(v.Fault.Unit)), v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
 }
 
 // who names the team, or the key, whose limit refuses, behind a word for it.

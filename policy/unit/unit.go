@@ -112,6 +112,14 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return a
 }
 
+// Noun is the word for so many of something, given that for several: request for 1, else requests.
+func Noun(n int64, several string) string {
+	if n == 1 || n == -1 {
+		return strings.TrimSuffix(several, "s")
+	}
+	return several
+}
+
 // Grouped is a whole number with commas: 12,345.
 func Grouped(n int64) string {
 	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")

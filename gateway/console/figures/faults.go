@@ -193,7 +193,9 @@ func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all boo
 		if nearest.Of != "" {
 			of = " of " + nearest.Of
 		}
-		if count > 1 {
+		if count == 2 {
+			more = "; so is 1 more of its limits"
+		} else if count > 2 {
 			more = fmt.Sprintf("; so are %d more of its limits", count-1)
 		}
 		percent := int64(nearest.Percent)

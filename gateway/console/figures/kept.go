@@ -20,12 +20,13 @@ import (
 
 // The sums of a day, or of a month, are a hash in Redis, of [Sum]s by the way they are added up:
 //
-//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum
+//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum; stamp: another text after each change
 //	sl1:days:<yyyymm>     hash    401 days    the same for a whole month, and day: the total of each day
 //	sl1:days:lead         string  10 s        the process that makes sums
 const (
 	sumsPrefix = "sl1:days:"
 	leadKey    = sumsPrefix + "lead"
+	stampField = "stamp"
 	keptFor    = 401 * 24 * time.Hour
 )
 
@@ -46,47 +47,112 @@ var summed = []string{"team", "model", "endpoint", "account", "tag", "key", "kin
 type RedisSums struct {
 	client redis.UniversalClient
 	name   string
+
+	mu   sync.Mutex
+	read map[DayBy]stamped // sums that were read last, without those of another stamp
+	size int               // of their texts
 }
 
+// stamped is a sum, and the stamp of its hash when it was read. A sum that is not there is stamped, too.
+type stamped struct {
+	Sum
+	stamp string
+	found bool
+}
+
+// mostRead is how many bytes of sums are kept in memory: a year of a house with a thousand tags takes 3 MB.
+const mostRead = 16 << 20
+
 // NewRedisSums returns the sums in the Redis of a client, which the caller closes.
-func NewRedisSums(client redis.UniversalClient) *RedisSums { return &RedisSums{client, rand.Text()} }
+func NewRedisSums(client redis.UniversalClient) *RedisSums {
+	return &RedisSums{client: client, name: rand.Text()}
+}
 
 func sumsKey(of int) string { return sumsPrefix + strconv.Itoa(of) }
 
-// Load returns the stored sums of days and months, in concurrent round trips.
+// Load returns the stored sums of days and months, in concurrent round trips. Of hashes that were read before, and have the same stamp since,
+// it reads the stamp alone.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
+	stamps, err := r.fields(ctx, days, []string{stampField})
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[DayBy]Sum, len(days)*len(by))
+	known := func(day int) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, way := range by {
+			if was, read := r.read[DayBy{day, way}]; !read || was.stamp != stamps[day][0] || was.stamp == "" {
+				return false
+			}
+		}
+		for _, way := range by {
+			if was := r.read[DayBy{day, way}]; was.found {
+				sums[DayBy{day, way}] = was.Sum
+			}
+		}
+		return true
+	}
+	others := slices.DeleteFunc(slices.Clone(days), known)
+	if len(others) == 0 {
+		return sums, nil
+	}
+	read, err := r.fields(ctx, others, append(slices.Clone(by), stampField))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for day, texts := range read {
+		for k, way := range by {
+			is := stamped{stamp: texts[len(by)]}
+			if sum, err := readSum(texts[k]); err == nil { // else it is made again
+				sums[DayBy{day, way}], is.Sum, is.found = sum, sum, true
+			}
+			r.keep(DayBy{day, way}, is)
+		}
+	}
+	return sums, err
+}
+
+// keep keeps a sum that was read. If there are too many, it begins anew.
+func (r *RedisSums) keep(of DayBy, is stamped) {
+	if r.size += len(is.rows) - len(r.read[of].rows); r.read == nil || r.size > mostRead {
+		r.read, r.size = map[DayBy]stamped{}, len(is.rows)
+	}
+	r.read[of] = is
+}
+
+// fields reads fields of days and months, in concurrent round trips; what is not there is empty.
+func (r *RedisSums) fields(ctx context.Context, days []int, fields []string) (map[int][]string, error) {
 	var mu sync.Mutex
 	var reading Group
-	sums := make(map[DayBy]Sum, len(days)*len(by))
+	all := make(map[int][]string, len(days))
 	for part := range slices.Chunk(days, inTrip) {
 		reading.Go(func() error {
 			found, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 				for _, day := range part {
-					pipe.HMGet(ctx, sumsKey(day), by...)
+					pipe.HMGet(ctx, sumsKey(day), fields...)
 				}
 				return nil
 			})
 			mu.Lock()
 			defer mu.Unlock()
 			for i, cmd := range found {
+				texts := make([]string, len(fields))
 				for k, value := range cmd.(*redis.SliceCmd).Val() {
-					text, _ := value.(string)
-					if sum, err := readSum(text); err == nil { // else it is made again
-						sums[DayBy{part[i], by[k]}] = sum
-					}
+					texts[k], _ = value.(string)
 				}
+				all[part[i]] = texts
 			}
 			return err
 		})
 	}
-	return sums, reading.Wait()
+	return all, reading.Wait()
 }
 
 // Save keeps sums.
 func (r *RedisSums) Save(ctx context.Context, sums map[DayBy]Sum) error {
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for of, sum := range sums {
-			pipe.HSet(ctx, sumsKey(of.Day), of.By, sum.text())
+			pipe.HSet(ctx, sumsKey(of.Day), of.By, sum.text(), stampField, rand.Text())
 			pipe.Expire(ctx, sumsKey(of.Day), keptFor)
 		}
 		return nil

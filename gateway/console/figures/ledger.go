@@ -26,7 +26,15 @@ type ledger struct {
 	wake     chan struct{} // a reader misses sums
 
 	mu   sync.Mutex // held while the days of all teams are read, so that readers share them
-	open map[int]*openDay
+	open map[openOf]*openDay
+
+	merged merged
+}
+
+// openOf names such a day of the ledger, or of that of tags or keys.
+type openOf struct {
+	day int
+	of  limit.ScopeKind
 }
 
 // openDay is the ledger of all teams on a day that may change, and its sums, made when they are asked for.
@@ -45,6 +53,7 @@ type added struct {
 
 const (
 	freshFor   = 2 * time.Second // how long consoles share one reading of Redis
+	mostOpen   = 100_000         // rows of tags or keys of a day that are kept in memory: each takes about 250 bytes
 	readAtOnce = 31              // days of all teams: a reading is briefly in memory
 )
 
@@ -68,14 +77,26 @@ func (b *book) spans(days []int, by string) (list []int) {
 
 // add adds up use by one of the [ways], without tags and keys that have no sum.
 func (b *book) add(to *adder, days []int, by string) {
-	for _, of := range b.spans(days, by) {
+	if b.rows == nil {
+		b.addSums(to, days, b.spans(days, by), by)
+	}
+	for _, of := range days {
+		if rows := b.rows[of]; len(rows) > 0 {
+			to.on(days, of)
+			for i := range rows {
+				to.addRow(&rows[i], by, 1)
+			}
+		}
+	}
+}
+
+// addSums adds up sums of some of the days, or of their months.
+func (b *book) addSums(to *adder, days, spans []int, by string) {
+	for _, of := range spans {
 		to.on(days, of)
 		sum := b.sums[DayBy{of, by}]
 		for row := range sum.Rows() {
 			to.add(row.Name, &row.Use)
-		}
-		for i := range b.rows[of] {
-			to.addRow(&b.rows[of][i], by, 1)
 		}
 	}
 }
@@ -233,36 +254,63 @@ func (l *ledger) house(ctx context.Context, d dates, by ...string) (b book, err 
 
 // openDays adds up days that may change. It reads them, unless that was done a moment ago, and adds up what has changed.
 func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
-	at, sums := l.now(), map[DayBy]Sum{}
-	stale := slices.DeleteFunc(slices.Clone(days), func(day int) bool { return l.open[day] != nil && at.Sub(l.open[day].read) < l.fresh })
-	if len(stale) > 0 {
-		read, err := l.all.Days(ctx, limit.ScopeTeam, stale)
-		if err != nil {
-			return nil, err
-		}
-		if l.open == nil {
-			l.open = map[int]*openDay{}
-		}
-		maps.DeleteFunc(l.open, func(day int, _ *openDay) bool { return l.over(day, at) && !slices.Contains(days, day) })
-		for _, day := range stale {
-			if l.open[day] == nil || l.open[day].State != read[day].State {
-				was := l.open[day]
-				l.open[day] = &openDay{DayRows: read[day], sums: map[string]Sum{}, added: map[string]*added{}}
-				if was != nil {
-					l.open[day].added = was.added
-				}
-			}
-			l.open[day].read = at
+	at := l.now()
+	var kinds []limit.ScopeKind
+	for _, way := range by {
+		if kind := parts[way]; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
 		}
 	}
+	stale, read := make([][]int, len(kinds)), make([]map[int]limit.DayRows, len(kinds))
+	var reading Group
+	for i, kind := range kinds {
+		stale[i] = slices.DeleteFunc(slices.Clone(days), func(day int) bool {
+			was := l.open[openOf{day, kind}]
+			return was != nil && at.Sub(was.read) < l.fresh
+		})
+		if len(stale[i]) > 0 {
+			reading.Go(func() (err error) { read[i], err = l.all.Days(ctx, kind, stale[i]); return err })
+		}
+	}
+	if err := reading.Wait(); err != nil {
+		return nil, err
+	}
+	if l.open == nil {
+		l.open = map[openOf]*openDay{}
+	}
+	maps.DeleteFunc(l.open, func(of openOf, _ *openDay) bool { return l.over(of.day, at) && !slices.Contains(days, of.day) })
+	for i, kind := range kinds {
+		for _, day := range stale[i] {
+			l.renewOpen(openOf{day, kind}, read[i][day], at)
+		}
+	}
+	sums := map[DayBy]Sum{}
 	for _, day := range days {
 		for _, way := range by {
-			if parts[way] == limit.ScopeTeam {
-				sums[DayBy{day, way}] = l.open[day].sum(way)
-			}
+			sums[DayBy{day, way}] = l.open[openOf{day, parts[way]}].sum(way)
 		}
 	}
+	maps.DeleteFunc(l.open, func(of openOf, d *openDay) bool { return of.of != limit.ScopeTeam && d.rows() > mostOpen })
 	return sums, nil
+}
+
+// renewOpen takes a day as it was read at a moment.
+func (l *ledger) renewOpen(of openOf, rows limit.DayRows, at time.Time) {
+	if was := l.open[of]; was == nil || was.State != rows.State {
+		l.open[of] = &openDay{DayRows: rows, sums: map[string]Sum{}, added: map[string]*added{}}
+		if was != nil {
+			l.open[of].added = was.added
+		}
+	}
+	l.open[of].read = at
+}
+
+// rows counts the rows of all teams.
+func (d *openDay) rows() (n int) {
+	for _, rows := range d.Teams {
+		n += len(rows)
+	}
+	return n
 }
 
 func (d *openDay) sum(by string) Sum {
@@ -331,9 +379,8 @@ func (l *ledger) over(day int, at time.Time) bool {
 // without names the use of requests without a tag or a key. Neither has a space.
 func without(by string) string { return "without a " + by }
 
-// parted reads the ledger of tags or keys for some days beside their book: for all teams only of the days that may change. The rows are in
-// lists, as they were read: they may be many.
-func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) (lists [][]limit.Row, err error) {
+// parted reads the ledger of tags or keys of some teams for some days. The book of all teams has it.
+func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) ([]limit.Row, error) {
 	q := limit.Query{Days: days, By: parts[by]}
 	switch {
 	case team != "" && !p.Sees(team):
@@ -343,23 +390,28 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	case !p.SeesAll():
 		q.Teams = append([]string{}, p.Teams...)
 	default:
-		open, _ := l.split(days)
-		read, err := l.all.Days(ctx, q.By, open)
-		for _, of := range read {
-			lists = append(lists, of.Teams...)
-		}
-		return lists, err
-	}
-	if q.Teams != nil && len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil
 	}
-	rows, err := l.accounts.Rows(ctx, q)
-	return [][]limit.Row{rows}, err
+	if len(q.Teams) == 0 || len(q.Days) == 0 {
+		return nil, nil
+	}
+	return l.accounts.Rows(ctx, q)
+}
+
+// addAll adds up use by one of the ways but those of parts.
+func (l *ledger) addAll(to *adder, b *book, days []int, by string) {
+	if b.sums == nil {
+		b.add(to, days, by)
+		return
+	}
+	open, past := l.split(days)
+	l.merged.add(to, b, days, b.spans(past, by), by)
+	b.addSums(to, days, open, by)
 }
 
 // byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
 // part by part: there may be a million rows in each.
-func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted [][]limit.Row, days []int, total Use) error {
+func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted []limit.Row, days []int, total Use) error {
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
 			if use := useOf(&rows[i]); rows[i].Day >= days[0] && rows[i].Day <= days[len(days)-1] {
@@ -368,19 +420,19 @@ func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool,
 			}
 		}
 	}
-	for _, rows := range parted {
-		addRows(rows)
-	}
+	addRows(parted)
 	if all {
-		_, rest := l.split(days)
-		rest = slices.DeleteFunc(b.spans(rest, by), func(of int) bool {
-			byName.on(days, of)
-			sum := b.sums[DayBy{of, by}]
-			for row := range sum.Rows() {
-				byName.add(row.Name, &row.Use)
+		open, past := l.split(days)
+		spans, rest := b.spans(past, by), []int(nil)
+		spans = slices.DeleteFunc(spans, func(of int) bool {
+			whole := b.sums[DayBy{of, by}].Whole
+			if !whole {
+				rest = append(rest, of)
 			}
-			return sum.Whole
+			return !whole
 		})
+		l.merged.add(byName, b, days, spans, by)
+		b.addSums(byName, days, open, by)
 		for part := range slices.Chunk(rest, readAtOnce) {
 			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, By: parts[by]})
 			if err != nil {

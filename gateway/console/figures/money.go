@@ -59,7 +59,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	d := dates{spans: [][]int{asked, before}, others: monthDays(now)}
 	var b book
-	var parted [][]limit.Row
+	var parted []limit.Row
 	var reading Group
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, q.Team, d, q.By); return err })
 	if parts[q.By] != limit.ScopeTeam {
@@ -82,7 +82,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 }
 
 // sum adds up some days of a book.
-func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted [][]limit.Row, days []int) (m Money, err error) {
+func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted []limit.Row, days []int) (m Money, err error) {
 	for _, day := range days {
 		m.Days = append(m.Days, Row{limit.DayText(day), b.total(day)})
 		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
@@ -99,7 +99,7 @@ func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted 
 	case "tag", "key":
 		err = f.byPart(ctx, &byName, by, all, b, parted, days, m.Total)
 	default:
-		b.add(&byName, days, by)
+		f.addAll(&byName, b, days, by)
 	}
 	m.Rows = byName.sorted()
 	for i := range min(len(m.Rows), MostApart) {

@@ -355,3 +355,35 @@ func TestDaysBeforeTheLedgerAreReadBesideToday(t *testing.T) {
 		now = now.Add(freshFor/2 + time.Millisecond)
 	}
 }
+
+// TestSumsAreReadAgainAfterAChange by another replica, also if Redis lost them, and else not: the stamp alone is read.
+func TestSumsAreReadAgainAfterAChange(t *testing.T) {
+	t.Parallel()
+	client := limittest.RealRedis(t)
+	here, there := NewRedisSums(client), NewRedisSums(client)
+	of, by := DayBy{20261101, "tag"}, []string{"endpoint", "tag"}
+	sum := func(requests int64) Sum {
+		return newSum(7, time.Unix(1e9, 0), []Row{{Name: "alpha", Use: Use{Used: limit.Amounts{requests}}}}, true)
+	}
+	is := func(about string, want int64) {
+		t.Helper()
+		for range 2 {
+			got, err := here.Load(t.Context(), []int{of.Day}, by)
+			s, found := got[of]
+			if err != nil || found != (want > 0) || s.rows != sum(want).rows && found {
+				t.Errorf("%s: %v, %v", about, got, err)
+			}
+		}
+	}
+	is("before there is one", 0)
+	for n := range int64(3) {
+		if err := there.Save(t.Context(), map[DayBy]Sum{of: sum(n + 1)}); err != nil {
+			t.Fatal(err)
+		}
+		is("after a change", n+1)
+	}
+	client.HSet(t.Context(), sumsKey(of.Day), of.By, "not a sum")
+	is("with the same stamp", 3)
+	client.FlushDB(t.Context())
+	is("after a loss", 0)
+}

@@ -37,6 +37,8 @@ type Deps struct {
 // Teams are the teams, of the file and of the directory, with their keys and the audit: what [console.Registry] does.
 type Teams interface {
 	Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error)
+	// Known returns the teams as this process has them in force, also while the directory cannot be read.
+	Known(p access.Person) []teams.Spec
 	Show(ctx context.Context, p access.Person, id string) (teams.Spec, error)
 	Create(ctx context.Context, a access.Actor, team teams.Spec) (teams.Spec, error)
 	// Replace MUST refuse with [teams.CodeLost] if the team's ETag is not in ifMatch.

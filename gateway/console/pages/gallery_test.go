@@ -53,6 +53,7 @@ type gallery struct {
 	config    pages.Config
 	elsewhere bool                       // another person has changed every team
 	refuse    *teams.Problem             // every change; nil: none
+	away      bool                       // the directory and the figures cannot be read
 	pictures  string                     // the address of tasks' pictures
 	changed   []string                   // what was changed
 	fields    map[string]json.RawMessage // of the last change
@@ -83,12 +84,19 @@ func (g *gallery) deps() pages.Deps {
 func (g *gallery) handler(p access.Person) http.Handler { return as(pages.New(g.deps()), p) }
 
 func (g *gallery) Page(_ context.Context, p access.Person, _ string, _ int) (list []teams.Spec, more bool, err error) {
+	if g.away {
+		return nil, false, teams.Away("the directory cannot be used at the moment", nil)
+	}
+	return g.Known(p), false, nil
+}
+
+func (g *gallery) Known(p access.Person) (list []teams.Spec) {
 	for i := range g.list {
 		if p.Sees(g.list[i].ID) {
 			list = append(list, g.spec(&g.list[i]))
 		}
 	}
-	return list, false, nil
+	return list
 }
 
 func (g *gallery) Show(_ context.Context, p access.Person, id string) (teams.Spec, error) {

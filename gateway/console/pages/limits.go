@@ -158,5 +158,5 @@ func ofUnit(u teams.Unit, n int64, in unit.Currency) string {
 	if u == teams.UnitSpend {
 		return in.Money.Written(u, n) + " " + cmp.Or(in.Word, "spend")
 	}
-	return several(n, strings.TrimSuffix(string(u), "s"))
+	return grouped(n) + " " + unit.Noun(n, string(u))
 }

@@ -52,9 +52,8 @@ func wrongs(list []figures.Fault) (all []wrong) {
 		case "hook":
 			w.Title, w.URL = "Hook "+f.Subject, "/events?"+url.Values{"hook": {f.Subject}}.Encode()
 		case "process":
-			if w.Title = title(unit.Name(f.Subject)); strings.HasPrefix(f.Text, w.Title) { // Redis has been away
-				w.Title = ""
-			}
+			w.Title = title(unit.Name(f.Subject))
+			w.Text = strings.TrimPrefix(f.Text, w.Title+" ") // Redis has been away
 		}
 		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more, or no team
 			w.Title, w.URL = f.Subject, ""

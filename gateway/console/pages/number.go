@@ -157,10 +157,7 @@ func milliseconds(d time.Duration) string {
 
 // several writes a number with its noun: 1 key, 3 keys.
 func several(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
+	return grouped(n) + " " + unit.Noun(n, noun+"s")
 }
 
 // pageLength is the number of rows on a page of a list.

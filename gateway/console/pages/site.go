@@ -139,10 +139,16 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 
 // problemPage returns the page of an error.
 func problemPage(r *http.Request, p access.Person, e *fault) view {
-	return view{page: "problem", title: titleOf(e.Status()), status: e.Status(), data: struct {
+	v := view{page: "problem", title: titleOf(e.Status()), status: e.Status(), data: struct {
 		*fault
-		Login, Form bool
-	}{e, p.Role == 0, r.Method == http.MethodPost}}
+		Login bool
+	}{e, p.Role == 0}}
+	for _, page := range entries(p, r.URL.Path) {
+		if page.Here && v.status == http.StatusServiceUnavailable {
+			v.title = page.Name + " is not available at the moment"
+		}
+	}
+	return v
 }
 
 // frame is the data of a template.

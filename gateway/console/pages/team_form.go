@@ -15,6 +15,7 @@ type formView struct {
 	ID, IDError string
 	Key         string // whose own limits it has; empty: it has a team
 	New, Lost   bool   // Lost: the team was changed meanwhile
+	Away        bool   // nothing can be saved now
 	Version     string
 	Groups      []group
 	Kept        []string // members that the form does not know
@@ -38,11 +39,12 @@ func formPage(v formView, status int) (view, error) {
 }
 
 // newTeam shows the empty form.
-func (s teamPages) newTeam(_ *http.Request, p access.Person) (view, error) {
+func (s teamPages) newTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	return formPage(formView{New: true, Groups: s.emptyForm()}, 0)
+	_, _, err := s.Teams.Page(r.Context(), p, "", 0)
+	return formPage(formView{New: true, Away: err != nil, Groups: s.emptyForm()}, 0)
 }
 
 // emptyForm is the form of a team, with the defaults in force.
@@ -143,8 +145,8 @@ func (v formView) again(err error, version string, current []group, members map[
 
 // refused shows the error near its field.
 func (v formView) refused(err error) (view, error) {
-	about := own(err)
-	if about == nil {
+	about := faultOf(err)
+	if about.Code != teams.CodeAway && own(err) == nil {
 		return view{}, err
 	}
 	v.Error = about.Sentence()

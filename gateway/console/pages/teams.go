@@ -29,6 +29,8 @@ type teamsView struct {
 	Sort, Only string      // of the query
 	Heads      map[string]choice
 	Chips      []choice
+	Described  bool // one of those found has a description
+	Away       bool // nothing could be read: the teams are those that this process knows
 }
 
 // teamRow is a team as a row of the list.
@@ -54,12 +56,16 @@ func (t *teamRow) state() int {
 }
 
 // teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads them and their figures concurrently.
+// With an error they are those that this process knows, without figures.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, house *limitRow, err error) {
 	var lines map[string]figures.TeamUse
 	var reading figures.Group
 	reading.Go(func() (err error) { lines, err = deps.Figures.Lines(ctx, p); return err })
 	all, _, err := deps.Teams.Page(ctx, p, "", math.MaxInt)
 	errLines := reading.Wait()
+	if err = cmp.Or(err, errLines); err != nil {
+		all, lines = deps.Teams.Known(p), nil
+	}
 	now := deps.Now()
 	for i := range all {
 		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
@@ -72,17 +78,14 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 		}
 		rows = append(rows, row)
 	}
-	return rows, newNearRow(lines[""].Nearest), cmp.Or(err, errLines)
+	return rows, newNearRow(lines[""].Nearest), err
 }
 
 // teams lists the teams that the person sees.
 func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	all, house, err := teamRows(r.Context(), &s.Deps, p)
-	if err != nil {
-		return view{}, err
-	}
 	q := r.URL.Query()
-	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}}
+	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}, Away: err != nil}
 	if order := teamOrders[v.Sort]; order != nil {
 		slices.SortStableFunc(all, func(a, b teamRow) int { return order(&a, &b) })
 	}
@@ -90,6 +93,7 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	for i := range all {
 		if t := &all[i]; contains(v.Find, t.ID, t.Word("description")) && (is == nil || is(t)) {
 			v.Teams = append(v.Teams, *t)
+			v.Described = v.Described || t.Word("description") != ""
 			v.Total = v.Total.Plus(t.Today)
 			v.Refused += t.Refused
 		}

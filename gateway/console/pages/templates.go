@@ -65,6 +65,7 @@ var functions = template.FuncMap{
 	"brief":   brief,
 	"grouped": func(n any) string { return grouped(whole(n)) },
 	"several": func(n any, noun string) string { return several(whole(n), noun) },
+	"noun":    func(n int64, several unit.Name) string { return unit.Noun(n, string(several)) },
 	"number":  func(i int) int { return i + 1 },
 	"share":   chart.Share,
 	"of":      of,
@@ -145,9 +146,9 @@ func name(text string) template.HTML {
 	return template.HTML(`<bdi class="` + class + `">` + template.HTMLEscapeString(text) + `</bdi>`) //nolint:gosec // it is escaped
 }
 
-// dotted allows line breaks after the dots and underscores of a name.
+// dotted allows line breaks after the dots, underscores and slashes of a name.
 func dotted(name string) template.HTML {
-	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
+	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "/", "/<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
 }
 
 // whole is any integer type.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/unit"
 )
 
 // accounts are the teams' accounts: in Redis, and what this process knows in addition.
@@ -153,7 +154,7 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 	err := atOnce(teams, func(id string) error {
 		return a.restore(ctx, a.patience(), id, a.teams.Get(id), number)
 	})
-	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was restored", len(teams)), err) //nolint:staticcheck // a name
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d %s was restored", len(teams), unit.Noun(int64(len(teams)), "teams")), err) //nolint:staticcheck // a name
 }
 
 // atOnce calls do for several teams concurrently, so that a slow network does not delay the other work.

@@ -20,6 +20,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most
@@ -119,12 +120,19 @@ func (s *Failover) State() error {
 		if s.Refuse {
 			then = "requests are refused"
 		}
-		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
+		return fmt.Errorf("Redis has been away for %s; %s; %s", s.Now().Sub(*since).Round(time.Second), then, waits(waiting)) //nolint:staticcheck // a name
 	}
 	if teams > 0 {
-		return fmt.Errorf("what %d teams spent without Redis is not reported to it yet; %d settlements wait", teams, waiting)
+		return fmt.Errorf("what %d %s spent without Redis is not reported to it yet; %s", teams, unit.Noun(int64(teams), "teams"), waits(waiting))
 	}
 	return s.miscounted()
+}
+
+func waits(settlements int) string {
+	if settlements == 1 {
+		return "1 settlement waits"
+	}
+	return fmt.Sprintf("%d settlements wait", settlements)
 }
 
 // Maintain does the background work: it posts what waits, reports to Redis what was spent without it, renews the allowances of active

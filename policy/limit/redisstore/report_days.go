@@ -47,19 +47,25 @@ type stage struct {
 }
 
 // Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the
-// versions and sizes, and what has changed; one more if there is a team that this process did not know.
+// versions and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, or Redis lost some.
 func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
 	k := &r.days[by]
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all, now := newReading(r, by, tripStep), map[string]stage{}
-	var scans []*dayScan
+	var scans, known []*dayScan
 	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		clock, versions := pipe.Time(ctx), make([]*redis.SliceCmd, len(teams))
 		for i, t := range teams {
 			versions[i] = pipe.HMGet(ctx, t.quota, "epoch", "seq", "past")
 		}
-		sizes := all.sizes(ctx, pipe, scansOf(teams, days))
+		others := slices.DeleteFunc(scansOf(teams, days), func(s *dayScan) bool {
+			if s.size = k.size(s); s.size > 0 {
+				known = append(known, s)
+			}
+			return s.size > 0
+		})
+		sizes := all.sizes(ctx, pipe, others)
 		return func() {
 			at := clock.Val()
 			if given := r.Clock(); given > 0 {
@@ -74,6 +80,12 @@ func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[in
 	if err != nil {
 		return nil, err
 	}
+	lost := func(s *dayScan) bool { return k.days[s.day].teams[s.team.id].of.epoch != now[s.team.id].epoch }
+	again, err := all.begin(ctx, slices.DeleteFunc(slices.Clone(known), func(s *dayScan) bool { return !lost(s) }))
+	if err != nil {
+		return nil, err
+	}
+	scans = slices.Concat(scans, slices.DeleteFunc(known, lost), again)
 	fresh := slices.DeleteFunc(slices.Clone(scans), func(s *dayScan) bool { return k.has(s, now[s.team.id]) })
 	if err := all.readScans(ctx, fresh); err != nil {
 		return nil, err
@@ -92,6 +104,14 @@ func readStage(fields []any, at time.Time) stage {
 		}
 	}
 	return s
+}
+
+// size is about how many fields a day of a team has that is kept; 0: it is not kept.
+func (k *keptDays) size(s *dayScan) (fields int) {
+	if of := k.days[s.day]; of != nil {
+		fields = 4 * len(of.teams[s.team.id].rows)
+	}
+	return fields
 }
 
 // has reports whether a day of a team is kept.

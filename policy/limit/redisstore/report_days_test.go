@@ -84,8 +84,8 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 	}
 	w := &sniffer{sent: map[string]int{}}
 	f.client.(*redis.Client).AddHook(w)
-	if after, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.trips != 1 || after[day].State != before[day].State {
-		t.Errorf("without a change it took %d round trips and read %d days (%v)", w.trips, w.sent["hscan"], err)
+	if after, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.sent["hlen"] != 3 || w.trips != 1 || after[day].State != before[day].State {
+		t.Errorf("without a change it took %d round trips, read %d days and asked for %d sizes (%v)", w.trips, w.sent["hscan"], w.sent["hlen"], err)
 	}
 	use(search, one)
 	if _, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 1 {
