@@ -49,7 +49,7 @@ export SSL_CERT_DIR=`+authorities+`
 sluice check --connect
 sluice serve &
 until sluice health 2> health.txt; do sleep 0.1; done
-curl -sS -H 'Authorization: Bearer test' -H 'Content-Type: application/json' http://`+address+`/v1/chat/completions -d '{"model":"llm-plus","messages":[{"role":"user","content":"a"}]}'
+curl -s -H 'Authorization: Bearer test' -H 'Content-Type: application/json' http://`+address+`/v1/chat/completions -d '{"model":"llm-plus","messages":[{"role":"user","content":"a"}]}'
 `, "SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_CONSOLE_LISTEN=off",
 		"SLUICE_LISTEN="+address, "SLUICE_ADMIN_LISTEN=127.0.0.1:"+tourPort(t))
 	for _, want := range []string{"wrong: the service, account main: tls: failed to verify certificate: x509: ", "\nok: the service, account main, ", `"finish_reason":"stop"`} {
