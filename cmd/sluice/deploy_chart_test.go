@@ -137,6 +137,22 @@ func chartValues(t *testing.T) []string {
 	return files
 }
 
+// By the page's command the chart brings the reader's own teams file, image and service.
+func TestChartIsInstalledAsThePageSays(t *testing.T) {
+	said := regexp.MustCompile(`(?s)\nhelm install (sluice .+?)\n` + "```").FindStringSubmatch(readRoot(t, "docs/operating.md"))
+	if said == nil {
+		t.Fatal("docs/operating.md does not install the chart")
+	}
+	args := strings.NewReplacer("\\\n", "", "deploy/", deployed, "=teams.yaml", "="+write(t, someTeams)).Replace(said[1])
+	made, err := deployTool(t, "helm")(append([]string{"template"}, strings.Fields(args)...)...)
+	must(t, err)
+	for _, want := range []string{"sha256: " + testsDigest, `image: "registry.example/sluice:0.1.0"`, `value: "https://service.example/api/v1"`} {
+		if !strings.Contains(made, want) {
+			t.Errorf("%s is missing in\n%s", want, made)
+		}
+	}
+}
+
 func TestChartPassesTheLinter(t *testing.T) {
 	helm := deployTool(t, "helm")
 	for _, file := range chartValues(t) {

@@ -142,8 +142,8 @@ func TestComposeConfiguresSluice(t *testing.T) {
 	sluice := readYAML[composition](t, "compose.yaml").Services["sluice"]
 	var environ []string
 	for name, value := range sluice.Environment {
-		if strings.HasSuffix(value, ":-}") {
-			value = "" // as it is unless the operator sets it
+		if _, unset, found := strings.Cut(value, ":-"); found {
+			value = strings.TrimSuffix(unset, "}") // as it is unless the operator sets it
 		}
 		switch name {
 		case "SLUICE_UPSTREAM_URL":
@@ -152,6 +152,8 @@ func TestComposeConfiguresSluice(t *testing.T) {
 			value = write(t, "sk-upstream\n")
 		case "SLUICE_REDIS_URL_FILE":
 			value = write(t, "redis://:word@redis:6379\n")
+		case "SLUICE_CONSOLE_TOKEN_FILE":
+			value = write(t, strings.Repeat("0123456789abcdef", 4)+"\n")
 		case "SLUICE_TEAMS_FILE":
 			value = write(t, someTeams)
 		}
@@ -216,7 +218,7 @@ func TestCollectorTakesWhatSluiceSends(t *testing.T) {
 
 func TestSecretsOfDeployStayOutOfTheRepository(t *testing.T) {
 	ignored := strings.Fields(readRoot(t, ".gitignore"))
-	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/", "/deploy/sluice.env"} {
+	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/", "/deploy/.env", "/deploy/sluice.env"} {
 		if !slices.Contains(ignored, want) {
 			t.Errorf(".gitignore lacks %s", want)
 		}

@@ -43,8 +43,8 @@ var settingBounds = []struct {
 	{"LISTEN", []string{":0", "127.0.0.1:80", "[::1]:65535", "host:1"}, []string{"8080", "host", ":http", ":65536", ":-1", "a:b:c"}},
 	{"ADMIN_LISTEN", []string{":8081", "127.0.0.1:0"}, []string{"8081", ":8080"}},
 	{"ADMIN_PPROF", []string{"true", "false", "1"}, []string{"yes", "on"}},
-	{"TRUSTED_PROXIES", []string{"10.0.0.0/8", "10.0.0.1/32, fd00::/8", "0.0.0.0/0"}, []string{
-		"10.0.0.1", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example", "10.0.0.0/08", "fe80::%eth0/10",
+	{"TRUSTED_PROXIES", []string{"10.0.0.0/8", "10.0.0.1/32, fd00::/8", "0.0.0.0/0", "10.0.0.1, fd00::1"}, []string{
+		"::ffff:10.0.0.1", "fe80::1%eth0", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example", "10.0.0.0/08", "fe80::%eth0/10",
 	}},
 	{"CORS_ORIGINS", []string{
 		"https://chat.example", "http://localhost:3000, https://a.example:8443", "https://CHAT.example", "http://127.0.0.1:8080", "http://[::1]:3000", "https://[fd00::1]",
@@ -56,8 +56,8 @@ var settingBounds = []struct {
 		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]", "http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
 	}},
 	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"}, []string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
-	{"HOOK_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1", "10.0.0.1/8", ",", "jobs.example"}},
-	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1", "10.0.0.1/8", ",", "store.example"}},
+	{"HOOK_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1/8", ",", "jobs.example"}},
+	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1/8", ",", "store.example"}},
 	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
 		"service.example/api/v1", "//service.example/api/v1", "ftp://service.example/api/v1", "https:///api/v1", "https://:443/api/v1",
 		"https://service.example", "https://service.example/api/v1/", "https://service.example/api/v2", "https://service.example/api/v1?a=b",

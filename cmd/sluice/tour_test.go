@@ -42,7 +42,19 @@ func tour(t *testing.T, page, heading string) string {
 		}
 		text = strings.Replace(text, old, now, 1)
 	}
-	return "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n" + text
+	return endJobs + text
+}
+
+const endJobs = "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n"
+
+// blockOf is the block of commands of a page with a word behind its fence.
+func blockOf(t *testing.T, page, word string) string {
+	t.Helper()
+	found := regexp.MustCompile("(?s)\n```sh "+word+"\n(.+?)```\n").FindAllStringSubmatch(readRoot(t, page), -1)
+	if len(found) != 1 {
+		t.Fatalf("%s has %d blocks %s", page, len(found), word)
+	}
+	return found[0][1]
 }
 
 // tourPort is a port that was free a moment ago.
@@ -57,8 +69,14 @@ func tourPort(t *testing.T) string {
 	return port
 }
 
-// runTour runs a tour as a newcomer would paste it. It returns what was printed, and where it ran, which has a copy of docs/demo.
+// runTour runs a tour as a newcomer would paste it.
 func runTour(t *testing.T, page, heading string) (said, dir string) {
+	t.Helper()
+	return runScript(t, tour(t, page, heading))
+}
+
+// runScript runs a script of the pages. It returns what was printed, and where it ran, which has a copy of docs/demo.
+func runScript(t *testing.T, script string, environ ...string) (said, dir string) {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -72,9 +90,10 @@ func runTour(t *testing.T, page, heading string) (said, dir string) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(readRoot(t, name)), 0o600))
 	}
 	var printed bytes.Buffer
-	shell := exec.CommandContext(ctx, bash, "-euo", "pipefail", "-c", tour(t, page, heading))
+	shell := exec.CommandContext(ctx, bash, "-euo", "pipefail", "-c", script)
 	shell.Dir, shell.Stdout, shell.Stderr = dir, &printed, &printed
 	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + shell.Dir, "GORACE=atexit_sleep_ms=20", "SLUICE_SHUTDOWN_DELAY=10ms"}
+	shell.Env = append(shell.Env, environ...)
 	shell.Cancel = func() error { return shell.Process.Signal(syscall.SIGTERM) } // the trap ends what it started
 	shell.WaitDelay = patience
 	if err := shell.Run(); err != nil {
@@ -103,6 +122,38 @@ func TestTour(t *testing.T) {
 	defer func() { _ = picture.Close() }()
 	if _, err := png.DecodeConfig(picture); err != nil {
 		t.Errorf("picture.png: %v", err)
+	}
+}
+
+// TestTheFirstHour: docs/start.md can be tried as it says, from nothing to a first team.
+func TestTheFirstHour(t *testing.T) {
+	t.Parallel()
+	script := endJobs
+	for _, word := range []string{"team", "trial", "try", "through", "first"} {
+		script += blockOf(t, "docs/start.md", word)
+		if word == "trial" {
+			script += "until sluice health 2> health.txt; do sleep 0.1; done\n"
+		}
+	}
+	environ := []string{"SLUICE_ADMIN_LISTEN=127.0.0.1:" + tourPort(t), "SLUICE_CONSOLE_LISTEN=off"}
+	if sdk := os.Getenv("SDK_DIR"); sdk != "" {
+		script += blockOf(t, "docs/start.md", "library")
+		environ = append(environ, "PATH="+filepath.Join(sdk, "openai", "bin")+":"+os.Getenv("PATH"))
+	}
+	gateway := tourPort(t)
+	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+tourPort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
+	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
+	for _, want := range []string{
+		"\n# team search: 1 keys", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the first hour never prints %q; it said\n%s", want, said)
+		}
+	}
+	for _, secret := range []string{"team-key", "upstream-key"} {
+		if info, err := os.Stat(filepath.Join(dir, secret)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", secret, info, err)
+		}
 	}
 }
 

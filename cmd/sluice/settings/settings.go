@@ -61,7 +61,7 @@ type Settings struct {
 
 	// TrustedProxies are networks whose X-Forwarded-For names the client's address in the log, and whose connections are not
 	// limited by address. Empty: the peer is the client.
-	TrustedProxies []Network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, each an address without bits behind its prefix length"`
+	TrustedProxies []Network `env:"TRUSTED_PROXIES" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// CORSOrigins are the origins whose pages may call Listen from a browser. Empty: none.
 	CORSOrigins []Origin `env:"CORS_ORIGINS" allow:"comma-separated origins such as https://chat.example,http://localhost:3000, each a scheme, a host, and a port if it is not the scheme's own, without path; * and null are refused, because any page could then use a key that it gets hold of"`
@@ -168,7 +168,7 @@ type Settings struct {
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for only that port, without scheme"`
 	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
-	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, each an address without bits behind its prefix length"`
+	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// MirrorURL is the store in which pictures of tasks are kept. Empty: they are not.
 	MirrorURL store.Address `env:"MIRROR_URL" allow:"s3://bucket/prefix?endpoint=https://host:port&region=name, or file:///dir on a single machine with SLUICE_MIRROR_PROXY=true; with SLUICE_RESULT_HOSTS"`
@@ -176,7 +176,7 @@ type Settings struct {
 	MirrorProxy bool `env:"MIRROR_PROXY" envDefault:"false" allow:"true or false; true with a store that is a folder"`
 
 	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
-	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, each an address without bits behind its prefix length"`
+	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`

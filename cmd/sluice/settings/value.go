@@ -89,10 +89,14 @@ type Network netip.Prefix
 // String writes it as it is read.
 func (n Network) String() string { return netip.Prefix(n).String() }
 
-// parseNetwork reads one element of a list. One with bits beyond its length is refused: it may mean one address or the whole
-// network. IPv4 in the form of IPv6 is refused too, because a client's IPv4 address never matches it.
+// parseNetwork reads one element of a list; an address is a network of one. One with bits beyond its length is refused: it may mean one address
+// or the whole network. IPv4 in the form of IPv6 is refused too, because a client's IPv4 address never matches it.
 func parseNetwork(text string) (Network, error) {
-	read, err := netip.ParsePrefix(strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	read, err := netip.ParsePrefix(text)
+	if one, failed := netip.ParseAddr(text); failed == nil && one.Zone() == "" {
+		read, err = one.Prefix(one.BitLen())
+	}
 	if err != nil || read != read.Masked() || read.Addr().Is4In6() {
 		return Network{}, errValue
 	}

@@ -159,11 +159,14 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 				}
 			case "rest":
 				h.rest(rapid.IntRange(1, 4).Draw(rt, "tens"))
-			case "lose": // Redis loses its memory, what is in flight beyond parts too, and one replica is heard before the others
+			case "lose": // Redis loses its memory, what is in flight beyond parts too, and one replica, perhaps a new one, is heard before the others
 				if s != nil && !s.ending && !h.anyCut() {
 					h.rest(0)
 					h.noneBeyond()
 					client.FlushDB(t.Context())
+					if len(h.fleet) < h.bound && rapid.Bool().Draw(rt, "new") {
+						s = h.join()
+					}
 					h.beat(s)
 					h.take(s, flyingMost)
 					h.rest(0)

@@ -42,7 +42,9 @@ end
 local free = whole - math.min(gone, math.max(A.bound - n, 0)) * least
 local target, part = math.floor(free / math.max(n, 1)), 0
 if not parts.since then redis.call('HSET', KEYS[2], 'since', string.format('%d', now)) end
-if now - (parts.since or now) <= A.alive then target = math.min(target, math.max(A.part, least)) end -- not all were heard
+local known = now - (parts.since or now)
+if known <= A.alive then target = math.min(target, math.max(A.part, least)) end -- not all were heard
+if known <= A.gap and A.part == 0 and A.bound > 1 then target = 0 end -- one that starts waits until those that run have said what they have
 if A.stays == 0 then part = 0
 elseif older then target = least; part = least
 else part = math.max(A.part, math.min(target, free - taken)) end
