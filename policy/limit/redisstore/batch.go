@@ -22,7 +22,7 @@ func plain(c *limit.Charge, young int) bool {
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
-	s := newSums(r.ends.of(h.Day), t, charges)
+	s := newSums(h.Day, t, charges)
 	reached, telling := reachedOf(r, charges)
 	c := calls.Get().(*call).start(reached.with(batchTelling, batchScript), 0)
 	names := c.nameCharges(t.hold, charges)
@@ -40,7 +40,7 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	c.begun(r.Clock())
 	c.known = t.version()
 	c.body = appendCounts(c.body[:0], s.counts)
-	c.args = append(c.args, h.Day, s.ends, &c.body, &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
+	c.args = append(c.args, h.Day, limit.DayEnds(h.Day).UnixMicro(), &c.body, &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
 	for i := range s.rates {
 		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
 	}
@@ -100,7 +100,6 @@ type sums struct {
 	counts []count     // of the hash of quotas: what is added, and later the total
 	kinds  []any       // field, what a row used by kind
 	ledger []any       // field, amount
-	ends   any         // the day, µs
 	inside []insideSum // of the kinds of scopes inside the team
 }
 
@@ -147,8 +146,7 @@ type entry struct {
 
 func (e entry) name() string { return limit.LedgerName(e.model, e.endpoint, e.account) }
 
-func newSums(day *dayEnd, t *team, charges []*limit.Charge) (s sums) {
-	s.ends = day.at
+func newSums(day int, t *team, charges []*limit.Charge) (s sums) {
 	var all rowSum
 	var entries rows[entry]
 	var inside [limit.InnerScopes]rows[limit.Inner]
@@ -167,10 +165,10 @@ func newSums(day *dayEnd, t *team, charges []*limit.Charge) (s sums) {
 	for u, word := range unit.Names {
 		for q := 2 * u; q < 2*u+2; q++ {
 			if n := all.freed[u]; n != 0 {
-				s.counts = append(s.counts, count{period: periodOf(day.day, q), unit: u, held: true, n: -n})
+				s.counts = append(s.counts, count{period: periodOf(day, q), unit: u, held: true, n: -n})
 			}
 			if n := all.used[u]; n != 0 {
-				s.counts = append(s.counts, count{period: periodOf(day.day, q), unit: u, n: n})
+				s.counts = append(s.counts, count{period: periodOf(day, q), unit: u, n: n})
 			}
 		}
 		for i, of := range entries.names {
@@ -186,7 +184,7 @@ func newSums(day *dayEnd, t *team, charges []*limit.Charge) (s sums) {
 	}
 	for k := range inside {
 		if inside[k].names != nil {
-			s.inside = append(s.inside, newInsideSum(limit.ScopeKind(k+1), day.day, &inside[k]))
+			s.inside = append(s.inside, newInsideSum(limit.ScopeKind(k+1), day, &inside[k]))
 		}
 	}
 	return s

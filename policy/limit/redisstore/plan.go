@@ -213,21 +213,3 @@ func (t *today) of(now time.Time) limit.Calendar {
 	}
 	return limit.CalendarOf(now)
 }
-
-// dayEnd is a day's end.
-type dayEnd struct {
-	day int
-	at  any // µs, converted once
-}
-
-// endNow keeps that of the day that was asked for last.
-type endNow struct{ kept atomic.Pointer[dayEnd] }
-
-func (e *endNow) of(day int) *dayEnd {
-	if d := e.kept.Load(); d != nil && d.day == day {
-		return d
-	}
-	d := &dayEnd{day, limit.DayEnds(day).UnixMicro()}
-	e.kept.Store(d)
-	return d
-}

@@ -24,7 +24,6 @@ type Store struct {
 
 	admissions batcher
 	today      dayNow
-	ends       endNow
 	roll       roll
 	days       [limit.TeamScopes]keptDays
 }
