@@ -154,6 +154,8 @@ func TestComposeConfiguresSluice(t *testing.T) {
 			value = write(t, "redis://:word@redis:6379\n")
 		case "SLUICE_TEAMS_FILE":
 			value = write(t, someTeams)
+		case "SSL_CERT_DIR":
+			value = t.TempDir()
 		}
 		environ = append(environ, name+"="+value)
 	}
