@@ -156,6 +156,8 @@ func TestComposeConfiguresSluice(t *testing.T) {
 			value = write(t, strings.Repeat("0123456789abcdef", 4)+"\n")
 		case "SLUICE_TEAMS_FILE":
 			value = write(t, someTeams)
+		case "SSL_CERT_DIR":
+			value = t.TempDir()
 		}
 		environ = append(environ, name+"="+value)
 	}
