@@ -144,6 +144,27 @@ func TestSlowModels(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyFeelsIsNotSlow: some milliseconds in place of one are a busy machine; a second is not, and what is usual is more than none.
+func TestWhatNobodyFeelsIsNotSlow(t *testing.T) {
+	s := newStand(t, false)
+	answered := func(took time.Duration) {
+		for range 40 {
+			s.notes(telemetry.Record{Team: "shop", Label: "llm-max", Endpoint: "text", Status: 200, UpstreamStatus: 200, Service: took})
+		}
+	}
+	answered(100 * time.Microsecond)
+	s.Move(time.Hour)
+	answered(80 * time.Millisecond)
+	if got := s.told(operator); got != "" {
+		t.Errorf("80 ms: %s", got)
+	}
+	s.Move(slowEvery)
+	answered(time.Second)
+	if got := s.told(operator); !strings.Contains(got, ", usually 1ms") {
+		t.Errorf("a second: %s", got)
+	}
+}
+
 // TestAFaultBeganOnce: since when does not depend on how many requests there were, nor on the polls beside them.
 func TestAFaultBeganOnce(t *testing.T) {
 	s := newStand(t, false)

@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	slowEvery   = time.Minute      // latencies are read
-	slowFor     = 15 * time.Minute // what counts as now
-	slowTimes   = 3                // its usual is slow
-	slowLeast   = 20               // requests
+	slowEvery   = time.Minute            // latencies are read
+	slowFor     = 15 * time.Minute       // what counts as now
+	slowTimes   = 3                      // its usual is slow
+	slowFrom    = 100 * time.Millisecond // is felt; less is the noise of a busy machine
+	slowLeast   = 20                     // requests
 	usualBefore = 24 * time.Hour
 )
 
@@ -75,7 +76,7 @@ func slowModel(steps []recent.Latency, now time.Time) (fault Fault, wrong bool) 
 		}
 		if enough = lately.Count() >= slowLeast; enough && usual.Count() >= slowLeast {
 			is, was = lately.Percentile(95), usual.Percentile(95)
-			switch slow := is >= slowTimes*was; {
+			switch slow := is >= max(slowFrom, slowTimes*was); {
 			case !slow:
 				since = time.Time{}
 			case since.IsZero():
@@ -89,8 +90,16 @@ func slowModel(steps []recent.Latency, now time.Time) (fault Fault, wrong bool) 
 	if since.IsZero() || !enough || now.Sub(steps[len(steps)-1].Start) > slowFor {
 		return fault, false
 	}
-	text := fmt.Sprintf("95 of 100 requests take the service up to %s, usually %s", is.Round(10*time.Millisecond), was.Round(10*time.Millisecond))
+	text := fmt.Sprintf("95 of 100 requests take the service up to %s, usually %s", about(is), about(was))
 	return Fault{Kind: "latency", Subject: steps[0].Of, Text: text, Since: &since}, true
+}
+
+// about rounds a time for people, to one that is more than none.
+func about(d time.Duration) time.Duration {
+	if d < slowFrom {
+		return max(time.Millisecond, d.Round(time.Millisecond))
+	}
+	return d.Round(10 * time.Millisecond)
 }
 
 // mostOfKind is how many faults of one kind are listed.

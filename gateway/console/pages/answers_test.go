@@ -228,7 +228,7 @@ func TestHowAProgramBegins(t *testing.T) {
 		t.Error("the page of the new key does not follow its first request")
 	}
 	g.requests = append([]recent.Request{{ID: "r1", Team: "search", Key: "7f3k9q2m4x99", Status: 200, At: noon.Add(time.Second), Model: "llm-max"}}, g.requests...)
-	if text := textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Contains(text, "Waiting") || !strings.Contains(text, "200 The newest one") {
+	if text := textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Contains(text, "Waiting") || !strings.Contains(text, "The newest request") || !strings.Contains(text, "It was answered") {
 		t.Error(text)
 	}
 }

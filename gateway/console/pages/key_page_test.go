@@ -20,7 +20,7 @@ func TestAKeyHasAPage(t *testing.T) {
 	text := textOf(root)
 	for _, want := range []string{
 		"7f3k9q2m4x00", "the indexer", "in force", "Images today key", "Images today team", "200 + 250 until midnight, launch", "4 at once, over all replicas", "gen2.6-*",
-		"Spend in November", "1 Nov", "22 Nov", "Disable the key",
+		"Spend in November", "1 Nov", "22 Nov", "Rotate: this key ends", "Disable the key", "Last used in the hour from",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q: %s", want, text)
@@ -29,6 +29,12 @@ func TestAKeyHasAPage(t *testing.T) {
 	if form := formOf(t, root, keyForm); form.Get("quotas.images.day") != "50" || form.Get("version") == "" {
 		t.Errorf("the form has %v", form)
 	}
+	order := formOf(t, root, keyPage+"/rotate")
+	order.Set("ends", "day")
+	if w := post(t, g.handler(operator), keyPage+"/rotate", order); w.Code != http.StatusCreated || len(g.changed) != 1 || !strings.HasPrefix(g.changed[0], "rotate search 7f3k9q2m4x00 ") {
+		t.Errorf("rotated: %d, changed %q", w.Code, g.changed)
+	}
+	g.changed = nil
 	form := formOf(t, root, keyPage+"/state")
 	w := post(t, g.handler(operator), keyPage+"/state", form)
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != keyPage+"?done=offkey" || len(g.changed) != 1 || !strings.HasPrefix(g.changed[0], `change key search 7f3k9q2m4x00 {"disabled":true} "`) {

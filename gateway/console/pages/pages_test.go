@@ -16,6 +16,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
+	"sluice/policy/teams"
 )
 
 func TestWhoSeesAndChangesWhat(t *testing.T) {
@@ -80,6 +81,11 @@ func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	if g.changed != nil {
 		t.Errorf("this was changed: %q", g.changed)
 	}
+	g.refuse = &teams.Problem{Code: teams.CodeConflict, Text: "the service did not take the cancel"}
+	if w := post(t, g.handler(operator), task, nil); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `href="`+strings.TrimSuffix(task, "/cancel")+`"`) {
+		t.Errorf("a refused cancel leads not back to its task: %d %s", w.Code, w.Body)
+	}
+	g.refuse, g.changed = nil, nil
 	if w := post(t, g.handler(access.Person{Role: access.Member, Teams: []string{"search"}}), task, nil); w.Code != http.StatusSeeOther || len(g.changed) != 1 {
 		t.Errorf("a member cancels a task of the own team: %d, changed %q", w.Code, g.changed)
 	}

@@ -57,6 +57,22 @@ func TestWhyWasThisRefused(t *testing.T) {
 	p.reads(g.requests[4].Reason, "412", "A limit refused it.", "sluice raise")
 }
 
+// TestWhyDoesATeamGet429: from the number beside the team to its newest refusal.
+func TestWhyDoesATeamGet429(t *testing.T) {
+	t.Parallel()
+	g := day(12)
+	team := g.requests[4].Team
+	for i := range g.now.Teams {
+		if g.now.Teams[i].ID == team {
+			g.now.Teams[i].Refused = 3
+		}
+	}
+	p := begins(t, g)
+	p.click("#team-"+team+" td a[href*='refusal=any']", "")
+	p.click("tbody tr:has(td.wide code) th a", "")
+	p.reads("team "+team, "A limit refused it.", "The team’s limits now")
+}
+
 // TestWhatIsRefusedMost: the reasons over time.
 func TestWhatIsRefusedMost(t *testing.T) {
 	t.Parallel()

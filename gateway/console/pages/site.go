@@ -137,9 +137,13 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 	return []byte(unmasked.Replace(b.String())), err
 }
 
-// problemPage returns the page of an error.
+// problemPage returns the page of an error. That of a task's form leads back to the task.
 func problemPage(r *http.Request, p access.Person, e *fault) view {
-	v := view{page: "problem", title: titleOf(e.Status()), status: e.Status(), data: struct {
+	var back *crumb
+	if id := r.PathValue("task"); id != "" && r.Method == http.MethodPost && p.Role != 0 {
+		back = &crumb{"Task", taskURL(r.PathValue("team"), id)}
+	}
+	v := view{page: "problem", back: back, title: titleOf(e.Status()), status: e.Status(), data: struct {
 		*fault
 		Login bool
 	}{e, p.Role == 0}}

@@ -145,5 +145,10 @@ func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
 	if err := s.Teams.Cancel(r.Context(), actor(r, p), team, id); err != nil {
 		return view{}, err
 	}
-	return view{to: "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id) + "?done=canceled"}, nil
+	return view{to: taskURL(team, id) + "?done=canceled"}, nil
+}
+
+// taskURL is the address of a task's page.
+func taskURL(team, id string) string {
+	return "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id)
 }

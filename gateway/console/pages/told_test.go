@@ -106,6 +106,19 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 	}
 }
 
+// TestWhatAMemberIsTold: which tag counts, how to begin, and no command that only operators can run.
+func TestWhatAMemberIsTold(t *testing.T) {
+	h := day(12).handler(access.Person{Role: access.Member, Teams: []string{"search"}})
+	for path, want := range map[string]string{
+		"/teams/search": "Sluice-Tag: project=…", "/teams/search/keys/7f3k9q2m4x00/start": "put a model that the team may use", "/money": "An amount’s tooltip",
+	} {
+		text := textOf(parse(t, get(t, h, path)))
+		if !strings.Contains(text, want) || strings.Contains(text, "The same from a shell") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}
+
 // TestRequestsAreOfNoKind: by kind they have no column, and their sum stands above the table.
 func TestRequestsAreOfNoKind(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
