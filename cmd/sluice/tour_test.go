@@ -144,7 +144,7 @@ func TestTheFirstHour(t *testing.T) {
 	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+tourPort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
 	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
 	for _, want := range []string{
-		"\n# team search: 1 keys", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",
+		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the first hour never prints %q; it said\n%s", want, said)

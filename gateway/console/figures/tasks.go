@@ -16,10 +16,13 @@ import (
 
 // TaskFilter chooses tasks. Empty fields choose all.
 type TaskFilter struct {
-	Team, Model, State string // State as the service writes it, such as RUNNING
+	Team, Model, State string // State as the service writes it, such as RUNNING, or OpenTasks
 	After              string // cursor of the next page
 	Size               int    // tasks on a page, at most 100; 0: 100
 }
+
+// OpenTasks in place of a state chooses the tasks that have not ended.
+const OpenTasks = "open"
 
 // TaskList is a page of tasks, the newest first.
 type TaskList struct {
@@ -61,6 +64,9 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 		size = mostTasks
 	}
 	c := cache.Filter{Model: q.Model, Status: cache.Status(q.State), Page: 1, Size: min(size, mostTasks)}
+	if q.State == OpenTasks {
+		c.Status, c.Open = "", true
+	}
 	after, err := cursorOf(q.After)
 	if err != nil {
 		return list, err
@@ -98,8 +104,7 @@ func cursorOf(text string) (int64, error) {
 func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filter, after int64) ([]cache.Claim, string, error) {
 	visible, _ := f.visible(p)
 	ids := idsOf(visible)
-	if c.Status != "" && !c.Status.Final() {
-		c.Open = true
+	if c.Open = c.Open || c.Status != "" && !c.Status.Final(); c.Open {
 		return f.paged(ctx, ids, c, after)
 	}
 	if after > f.Deps.Now().AddDate(0, 0, 1).UnixMicro() { // clocks differ by less

@@ -60,6 +60,8 @@ func TestTasks(t *testing.T) {
 		{"all", operator, TaskFilter{}, "t4 t3 t2 t1"},
 		{"in pages", operator, TaskFilter{Size: 2}, "t4 t3 t2 t1"},
 		{"ended ones", operator, TaskFilter{State: "SUCCEEDED"}, "t3"},
+		{"open ones in pages", operator, TaskFilter{State: OpenTasks, Size: 1}, "t4 t2 t1"},
+		{"open ones of a team", operator, TaskFilter{Team: "search", State: OpenTasks}, "t4 t1"},
 		{"waiting ones in pages", operator, TaskFilter{State: "PENDING", Size: 1}, "t4 t2 t1"},
 		{"all of a team", operator, TaskFilter{Team: "search"}, "t4 t3 t1"},
 		{"in pages of one", operator, TaskFilter{Team: "search", Size: 1}, "t4 t3 t1"},

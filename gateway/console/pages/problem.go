@@ -57,7 +57,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, figures.ErrQuery):
 		p = invalid("", "the address asks for something that does not exist. Open the page from the navigation")
 	default:
-		p = away("Redis, or what else keeps this, cannot be read at the moment. Reload the page in a few seconds")
+		p = away("The store of this page (Redis) cannot be read at the moment. Reload the page in a few seconds")
 	}
 	return &fault{Problem: p}
 }

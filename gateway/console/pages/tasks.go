@@ -32,7 +32,7 @@ func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v := tasksView{TaskList: list, Filter: f, Any: f.Team+f.Model+f.State != "", Times: s.taskTimes(r, p)}
-	v.States = []cache.Status{cache.Pending, cache.Running, cache.Suspended, cache.Succeeded, cache.Failed, cache.Canceled}
+	v.States = []cache.Status{figures.OpenTasks, cache.Pending, cache.Running, cache.Suspended, cache.Succeeded, cache.Failed, cache.Canceled}
 	if list.Next != "" {
 		v.More = "/tasks?" + url.Values{"team": {f.Team}, "model": {f.Model}, "state": {f.State}, "after": {list.Next}}.Encode()
 	}
