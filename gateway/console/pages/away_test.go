@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestTeamsAreListedWhileRedisIsAway: those that this replica knows, without figures that nobody knows, and without links that lead nowhere.
+// Without Redis the page lists the teams that this replica knows. It shows no figures, and links to no page that needs Redis.
 func TestTeamsAreListedWhileRedisIsAway(t *testing.T) {
 	g := day(12)
 	g.away = true

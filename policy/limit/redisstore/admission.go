@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,9 +36,11 @@ type admission struct {
 	kind admissionKind
 	seq  int64 // known
 
-	key     string   // of the hold
-	text    wireText // of the hold, behind the month
-	numbers wireText // as admit.lua takes them
+	lease int64
+	key   string // of the hold
+	text  wireText
+	lent  wireText
+	spans [limit.RateCount * limit.TeamScopes]int64 // how long the amounts take to refill, for each rate of the plan
 
 	state standing
 	err   error
@@ -65,24 +66,13 @@ func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *a
 	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
 	a.kind = admissionKind{w.planFor(&h.Amounts), day, known.epoch, l.Name, h.Task}
 	a.held = limit.HeldOf(h, &day.Calendar, a.kind.plan.rateSet)
-	a.key, a.text, a.numbers = a.team.hold+h.ID, appendHold(a.text[:0], a.held), a.kind.plan.appendRequest(a.numbers[:0], h, &l.Most)
+	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHold(a.text[:0], a.held)
+	a.lent = appendNumbers(a.lent[:0], l.Most[:])
+	for i := range a.kind.plan.rates {
+		rate := &a.kind.plan.rates[i]
+		a.spans[i] = limit.Taking(rate.rate, h.Amounts[rate.unit])
+	}
 	return a
-}
-
-// appendRequest adds the numbers of a request as admit.lua takes them: its lease, what of an allowance it may take, its amounts, and for each
-// rate how long the amount takes to refill.
-func (p *plan) appendRequest(b []byte, h *limit.Hold, lent *limit.Stock) []byte {
-	b = strconv.AppendInt(append(b, '['), h.Lease.Microseconds(), 10)
-	for _, n := range lent {
-		b = strconv.AppendInt(append(b, ','), n, 10)
-	}
-	for _, unit := range p.units {
-		b = strconv.AppendInt(append(b, ','), h.Amounts[unit], 10)
-	}
-	for i := range p.rates {
-		b = strconv.AppendInt(append(b, ','), limit.Taking(p.rates[i].rate, h.Amounts[p.rates[i].unit]), 10)
-	}
-	return append(b, ']')
 }
 
 // sendAdmissions sends requests in one round trip, those of one kind in one call. Afterwards each has its reply or its error. It
@@ -142,10 +132,18 @@ func (g admissionGroup) call(w *wire) *call {
 		c.known.seq = max(c.known.seq, a.seq)
 	}
 	c.begun(w.Clock())
-	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.on(k.today), a.loan.name(), flag(k.task))
+	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name())
+	c.args = append(c.args, p.fixed(k.today.Day)...)
 	for _, a := range g {
-		c.args = append(c.args, &a.text, &a.numbers)
+		c.args = append(c.args, &a.lease, &a.text, &a.lent)
+		for _, unit := range p.units {
+			c.args = append(c.args, &a.hold.Amounts[unit])
+		}
+		for i := range p.rates {
+			c.args = append(c.args, &a.spans[i])
+		}
 	}
+	c.args = append(c.args, p.last...)
 	return c
 }
 
@@ -170,10 +168,10 @@ func (g admissionGroup) read(in *reply) {
 	var s standing // before the next request
 	_, s.epoch, s.At = in.next(), in.next(), time.UnixMicro(in.next()).UTC()
 	s.seq, s.Tasks, s.Date = in.next(), in.next(), g[0].kind.today.of(s.At)
-	for i := range p.args.Quotas {
+	for i := range p.quotas {
 		s.Held[p.quota(i)] = in.next()
 	}
-	for i, most := range p.args.Quotas {
+	for i, most := range p.quotas {
 		if most != "" {
 			s.Used[p.quota(i)] = in.next()
 			s.hasUsed |= 1 << p.quota(i)
@@ -183,7 +181,7 @@ func (g admissionGroup) read(in *reply) {
 		outcome, seq := limit.Outcome(in.next()), in.next()
 		if seq > s.seq { // it was placed
 			s.seq, s.Tasks = seq, s.Tasks+int64(flag(a.hold.Task))
-			for i := range p.args.Quotas {
+			for i := range p.quotas {
 				s.Held[p.quota(i)] += a.hold.Amounts[p.units[i/2]]
 			}
 		}

@@ -147,6 +147,6 @@ func ask(ctx context.Context, r *Store, list admissionGroup) {
 
 // reuse gives an admission's memory to the next ones.
 func (a *admission) reuse() {
-	*a = admission{text: a.text, numbers: a.numbers}
+	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)
 }

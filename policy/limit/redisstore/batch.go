@@ -3,12 +3,11 @@ package redisstore
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
-	"sluice/policy/unit"
+	"sluice/policy/teams"
 )
 
 // plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, its day is not
@@ -22,7 +21,7 @@ func plain(c *limit.Charge, young int) bool {
 func batchOf(r *Store, charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
-	s := newSums(h.Day, t, charges)
+	s := newSums(r.fields.on(h.Day), t, charges)
 	reached, telling := reachedOf(r, charges)
 	c := calls.Get().(*call).start(reached.with(batchTelling, batchScript), 0)
 	names := c.nameCharges(t.hold, charges)
@@ -39,10 +38,12 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.body = appendCounts(c.body[:0], s.counts)
-	c.args = append(c.args, h.Day, limit.DayEnds(h.Day).UnixMicro(), &c.body, &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
+	c.args = append(c.args, h.Day, s.ends, len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
 	for i := range s.rates {
 		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
+	}
+	for _, charge := range charges {
+		c.args = append(c.args, &charge.Held.ID)
 	}
 	for i := range names {
 		c.args = append(c.args, &names[i].text)
@@ -53,28 +54,12 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 			c.args = append(c.args, &in.counts[i].field, &in.counts[i].n)
 		}
 	}
+	c.args = append(c.args, s.quota...)
+	for i := range s.counts {
+		c.args = append(c.args, &s.counts[i].n)
+	}
 	c.args = append(append(c.args, s.kinds...), s.ledger...)
 	return settlement{call: c, counts: s.counts, inside: s.inside, telling: telling}
-}
-
-// appendCounts adds what changes in the hash of quotas, as batch.lua takes it.
-func appendCounts(b []byte, list []count) []byte {
-	b = append(b, '[')
-	for i := range list {
-		c := &list[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(strconv.AppendInt(append(b, '"'), int64(c.period), 10), ':')
-		b = append(b, unit.Names[c.unit]...)
-		if c.held {
-			b = append(b, `:held",`...)
-		} else {
-			b = append(b, `:used",`...)
-		}
-		b = strconv.AppendInt(b, c.n, 10)
-	}
-	return append(b, ']')
 }
 
 // keysAt is where the keys of a script are in its arguments, behind their number.
@@ -97,9 +82,11 @@ func (c *call) nameCharges(prefix string, charges []*limit.Charge) []named {
 // sums are the totals of charges.
 type sums struct {
 	rates  []rateSum
-	counts []count     // of the hash of quotas: what is added, and later the total
+	quota  []any       // fields
+	counts []count     // for each of quota: what is added, and later the total
 	kinds  []any       // field, what a row used by kind
 	ledger []any       // field, amount
+	ends   any         // the day, µs
 	inside []insideSum // of the kinds of scopes inside the team
 }
 
@@ -146,7 +133,8 @@ type entry struct {
 
 func (e entry) name() string { return limit.LedgerName(e.model, e.endpoint, e.account) }
 
-func newSums(day int, t *team, charges []*limit.Charge) (s sums) {
+func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
+	s.ends = fields.ends
 	var all rowSum
 	var entries rows[entry]
 	var inside [limit.InnerScopes]rows[limit.Inner]
@@ -162,19 +150,19 @@ func newSums(day int, t *team, charges []*limit.Charge) (s sums) {
 		}
 		s.rate(t.wired(c.Team, c.Held.Key.Name()), c)
 	}
-	for u, word := range unit.Names {
-		for q := 2 * u; q < 2*u+2; q++ {
-			if n := all.freed[u]; n != 0 {
-				s.counts = append(s.counts, count{period: periodOf(day, q), unit: u, held: true, n: -n})
+	for unit, word := range teams.Units {
+		for q := 2 * unit; q < 2*unit+2; q++ {
+			if n := all.freed[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
 			}
-			if n := all.used[u]; n != 0 {
-				s.counts = append(s.counts, count{period: periodOf(day, q), unit: u, n: n})
+			if n := all.used[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
 			}
 		}
 		for i, of := range entries.names {
 			name, sum := of.name(), &entries.sums[i]
-			s.ledger = add(s.ledger, name+"|"+string(word), sum.used[u])
-			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, sum.doubt[u])
+			s.ledger = add(s.ledger, name+"|"+string(word), sum.used[unit])
+			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, sum.doubt[unit])
 		}
 	}
 	for i, of := range entries.names {
@@ -184,7 +172,7 @@ func newSums(day int, t *team, charges []*limit.Charge) (s sums) {
 	}
 	for k := range inside {
 		if inside[k].names != nil {
-			s.inside = append(s.inside, newInsideSum(limit.ScopeKind(k+1), day, &inside[k]))
+			s.inside = append(s.inside, newInsideSum(limit.ScopeKind(k+1), fields.day, &inside[k]))
 		}
 	}
 	return s
@@ -264,20 +252,20 @@ func newInsideSum(kind limit.ScopeKind, day int, all *rows[limit.Inner]) insideS
 	for i, part := range all.names {
 		name, sum, counted := part.Name(), &all.sums[i], part.Counted()
 		s.known[i] = knownField(name)
-		for u, word := range unit.Names {
-			if sum.used[u]|sum.doubt[u]|sum.freed[u] == 0 {
+		for unit, word := range teams.Units {
+			if sum.used[unit]|sum.doubt[unit]|sum.freed[unit] == 0 {
 				continue
 			}
 			held, of := name+"||"+string(word)+heldPart, scopeDay{kind, day, name}
 			field := held[:len(held)-len(heldPart)]
-			if n := sum.doubt[u]; n != 0 {
-				s.counts = append(s.counts, insideCount{field + estimatedPart, scopeCount{of, u, n}, false})
+			if n := sum.doubt[unit]; n != 0 {
+				s.counts = append(s.counts, insideCount{field + estimatedPart, scopeCount{of, unit, n}, false})
 			}
-			if n := sum.freed[u]; n != 0 && counted {
-				s.counts = append(s.counts, insideCount{held, scopeCount{of, u, -n}, false})
+			if n := sum.freed[unit]; n != 0 && counted {
+				s.counts = append(s.counts, insideCount{held, scopeCount{of, unit, -n}, false})
 			}
-			if n := sum.used[u]; n != 0 {
-				s.counts = append(s.counts, insideCount{field, scopeCount{of, u, n}, counted})
+			if n := sum.used[unit]; n != 0 {
+				s.counts = append(s.counts, insideCount{field, scopeCount{of, unit, n}, counted})
 			}
 		}
 	}

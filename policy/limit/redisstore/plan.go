@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"cmp"
-	"encoding/json"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -11,36 +11,18 @@ import (
 	"sluice/policy/teams"
 )
 
-// plan is what all requests of a team have in common that are charged in the same units. It is made once for each reading of the teams
-// file.
+// plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made
+// once for each reading of the teams file. All are converted once.
 type plan struct {
-	units   []int
-	rates   []planRate
-	inner   []planScope // the kinds of scopes inside the team that have quotas
-	rateSet limit.RateSet
-	args    planArgs // without what depends on the day
-	onDay   atomic.Pointer[planText]
-}
+	units  []int
+	rates  []planRate
+	quotas []any       // the team's, of day and month of each unit, "" for none
+	inner  []planScope // the kinds of scopes inside the team that have quotas
+	last   []any       // the arguments for inner
+	fields atomic.Pointer[planFields]
 
-// planArgs is a plan in the arguments of admit.lua.
-type planArgs struct {
-	Takes  string      `json:"takes"` // the set of rates
-	Shadow bool        `json:"shadow"`
-	Tasks  int64       `json:"tasks"`
-	Day    string      `json:"day"`
-	Month  string      `json:"month"`
-	Start  int64       `json:"start"`
-	Quotas []any       `json:"quotas"` // the team's, of day and month of each unit, "" for none
-	Fields []string    `json:"fields"`
-	Rates  [][3]any    `json:"rates"`
-	Inner  []innerArgs `json:"inner"`
-}
-
-// innerArgs is a kind of scopes inside the team in the arguments of admit.lua.
-type innerArgs struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name"`
-	Quotas []any  `json:"quotas"`
+	rateSet              limit.RateSet
+	takes, shadow, tasks any // rateSet, whether the team is in shadow mode, the most open tasks
 }
 
 // inText is the name of a scope that the text of each hold names.
@@ -54,16 +36,17 @@ type planScope struct {
 
 // planRate is a rate as admit.lua takes it.
 type planRate struct {
-	rate teams.Rate
-	kind limit.ScopeKind
-	unit int
-	key  any
+	rate           teams.Rate
+	kind           limit.ScopeKind
+	unit           int
+	key, text, ttl any
+	full           any // µs that the whole bucket takes to refill
 }
 
-// planText is a plan's arguments on one day, encoded once.
-type planText struct {
-	day  int
-	text wireText
+// planFields are the plan's own arguments on one day.
+type planFields struct {
+	day   int
+	fixed []any
 }
 
 // planFor returns the plan for amounts.
@@ -84,25 +67,24 @@ func (w *wiredTerms) planFor(amounts *limit.Amounts) *plan {
 
 func newPlan(w *wiredTerms, amounts *limit.Amounts) *plan {
 	t := &w.terms
-	p := &plan{rateSet: t.RateSet()}
-	p.args = planArgs{Takes: strconv.Itoa(int(p.rateSet)), Shadow: t.Shadow, Tasks: t.Tasks, Rates: [][3]any{}, Inner: []innerArgs{}}
+	p := &plan{rateSet: t.RateSet(), takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
 	for unit, n := range amounts {
-		if n > 0 {
-			p.units = append(p.units, unit)
+		if n == 0 {
+			continue
 		}
+		p.units = append(p.units, unit)
 	}
 	for i := range w.rates {
 		if r := &w.rates[i]; amounts[r.Unit-1] > 0 {
-			p.rates = append(p.rates, planRate{r.rate, r.kind, r.Unit - 1, r.key})
-			p.args.Rates = append(p.args.Rates, [3]any{r.Text, limit.FullIn(r.rate), strconv.FormatInt(r.Keep, 10)})
+			p.rates = append(p.rates, newPlanRate(r))
 		}
 	}
-	p.args.Quotas, _ = p.quotasOf(&t.Scope)
+	p.quotas, _ = p.quotasOf(&t.Scope)
 	for k := range t.Inner {
 		if scope := &t.Inner[k]; scope.Quoted {
 			quotas, set := p.quotasOf(scope)
 			p.inner = append(p.inner, planScope{scope.Kind, set})
-			p.args.Inner = append(p.args.Inner, innerArgs{innerKeys[scope.Kind], cmp.Or(scope.Name, inText), quotas})
+			p.last = append(append(p.last, innerKeys[scope.Kind], cmp.Or(scope.Name, inText)), quotas...)
 		}
 	}
 	return p
@@ -110,13 +92,13 @@ func newPlan(w *wiredTerms, amounts *limit.Amounts) *plan {
 
 // quotasOf lists the quotas of day and month of each unit, "" for none, and the places of those that are set.
 func (p *plan) quotasOf(s *limit.Scope) (quotas []any, set []int) {
-	quotas = []any{}
 	for at := range 2 * len(p.units) {
-		if most := s.Quotas[p.quota(at)]; most != limit.None {
-			quotas, set = append(quotas, most), append(set, at)
-		} else {
+		most := s.Quotas[p.quota(at)]
+		if most == limit.None {
 			quotas = append(quotas, "")
+			continue
 		}
+		quotas, set = append(quotas, strconv.FormatInt(most, 10)), append(set, at)
 	}
 	return quotas, set
 }
@@ -129,29 +111,43 @@ func (p *plan) script() *script {
 	return admitInnerScript
 }
 
-// on returns the plan's arguments on a day.
-func (p *plan) on(day *today) *wireText {
-	if t := p.onDay.Load(); t != nil && t.day == day.Day {
-		return &t.text
-	}
-	args := p.args
-	args.Day, args.Month, args.Start, args.Fields = strconv.Itoa(day.Day), strconv.Itoa(day.Month), day.Start.UnixMicro(), p.fields(day.Day)
-	t := &planText{day: day.Day}
-	t.text, _ = json.Marshal(args) // numbers and texts
-	p.onDay.Store(t)
-	return &t.text
+func newPlanRate(r *wiredRate) planRate {
+	return planRate{rate: r.rate, kind: r.kind, unit: r.Unit - 1, key: r.key, text: r.Text, ttl: r.Keep, full: strconv.FormatInt(limit.FullIn(r.rate), 10)}
 }
 
-// fields returns the fields of the hash of quotas on a day: what is held, then of each quota what is used and set aside.
-func (p *plan) fields(day int) []string {
-	held, used := []string{}, []string{}
-	for at, most := range p.args.Quotas {
-		q := p.quota(at)
-		if held = append(held, fieldOf(day, q, ":held")); most != "" {
+// tasksFor is the limit of open tasks, as admit.lua takes it.
+func (p *plan) tasksFor(task bool) any {
+	if !task {
+		return ""
+	}
+	return p.tasks
+}
+
+// fixed returns the arguments from the number of units to the rates, on a day.
+func (p *plan) fixed(day int) []any {
+	if f := p.fields.Load(); f != nil && f.day == day {
+		return f.fixed
+	}
+	names := p.names(day)
+	args := slices.Concat([]any{strconv.Itoa(len(p.units)), strconv.Itoa(len(names)), strconv.Itoa(len(p.rates))}, p.quotas, names)
+	for i := range p.rates {
+		args = append(args, p.rates[i].text, p.rates[i].full, p.rates[i].ttl)
+	}
+	p.fields.Store(&planFields{day, args})
+	return args
+}
+
+// names returns the fields of the hash of quotas on a day: what is held, then of each quota what is used and set aside.
+func (p *plan) names(day int) (names []any) {
+	var used []any
+	for i := range p.quotas {
+		q := p.quota(i)
+		names = append(names, fieldOf(day, q, ":held"))
+		if p.quotas[i] != "" {
 			used = append(used, fieldOf(day, q, ":used"), fieldOf(day, q, ":aside"))
 		}
 	}
-	return append(held, used...)
+	return append(names, used...)
 }
 
 // fieldOf is a field of the hash of quotas, by the number of the quota.
@@ -164,7 +160,7 @@ func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
 
 // limit is the number of the limit that admit.lua finds at fault: the rates, the tasks, and the quotas of each scope have numbers from 1.
 func (p *plan) limit(fault int) int {
-	quota, width := fault-len(p.rates)-2, len(p.args.Quotas)
+	quota, width := fault-len(p.rates)-2, len(p.quotas)
 	switch {
 	case fault <= 0 || quota >= width*(1+len(p.inner)):
 		return limit.LimitNone
@@ -189,7 +185,8 @@ func periodOf(day, quota int) int {
 // today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.
 type today struct {
 	limit.Calendar
-	before int // the day before, yyyymmdd
+	before                        int // the day before, yyyymmdd
+	dayText, monthText, startText any // converted once
 }
 
 // dayNow keeps the current day.
@@ -201,7 +198,7 @@ func (d *dayNow) at(now time.Time) *today {
 		return t
 	}
 	c := limit.CalendarOf(now)
-	t := &today{c, limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day}
+	t := &today{c, limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
 	d.kept.Store(t)
 	return t
 }
@@ -212,4 +209,26 @@ func (t *today) of(now time.Time) limit.Calendar {
 		return t.Calendar
 	}
 	return limit.CalendarOf(now)
+}
+
+// dayFields are the fields of the hash of quotas for what a day and its month hold and have used, by the number of the quota.
+type dayFields struct {
+	day        int
+	ends       any                   // its end, µs
+	held, used [limit.QuotaCount]any // converted once
+}
+
+// fieldsNow keeps those of the day that was asked for last.
+type fieldsNow struct{ kept atomic.Pointer[dayFields] }
+
+func (f *fieldsNow) on(day int) *dayFields {
+	if d := f.kept.Load(); d != nil && d.day == day {
+		return d
+	}
+	d := &dayFields{day: day, ends: limit.DayEnds(day).UnixMicro()}
+	for q := range d.held {
+		d.held[q], d.used[q] = fieldOf(day, q, ":held"), fieldOf(day, q, ":used")
+	}
+	f.kept.Store(d)
+	return d
 }

@@ -120,7 +120,7 @@ type call struct {
 	script   *script
 	args     []any
 	requests int      // of admit.lua
-	body     wireText // the script's arguments by name, or batch.lua's counts
+	body     wireText // the script's arguments by name
 	known    version  // of the accounts, where the arguments have it
 	clock    int64    // microseconds, or 0 for Redis's own time
 	none     bool     // it writes no amount of money of this process
@@ -156,7 +156,7 @@ func (w *wire) begin(s *script, body any, keys ...any) *call {
 // reuse gives the memory of a call that was answered to the next ones.
 func (c *call) reuse() {
 	clear(c.args)
-	*c = call{args: c.args[:0], body: c.body[:0], names: c.names[:0], text: c.text[:0]}
+	*c = call{args: c.args[:0], names: c.names[:0], text: c.text[:0]}
 	calls.Put(c)
 }
 

@@ -24,6 +24,7 @@ type Store struct {
 
 	admissions batcher
 	today      dayNow
+	fields     fieldsNow
 	roll       roll
 	days       [limit.TeamScopes]keptDays
 }

@@ -6,14 +6,16 @@
 -- charged in, most of it once for all of them, and the caller sends the names of fields and how long amounts take to refill.
 --
 -- KEYS  1 quota  2 open  then rate:<unit> for each rate that is charged, those of the narrowest scope first, then hold:<id> for each request
--- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 the plan, in JSON  6 the allowance, <replica>:<day>, or empty  7 1 for tasks,
---       else 0  then for each request its hold's text behind the month, and in JSON its numbers: its lease, how much of the allowance
---       may be taken of each unit and of tasks, its amount of each unit charged, and how long that takes to refill for each rate
--- The plan is what requests have in common that are charged in the same units on one day: takes, the set of rates; tasks, the most open
---       tasks or -1; shadow; day, month, and start, the beginning of the day; quotas, of day and month of each unit or empty; fields of
---       the hash quota: of each unit what day and month hold, of each quota what is used and set aside; rates, each " limit per burst",
---       how long the whole bucket takes to refill, and how many ms to keep it; inner, each kind of scopes inside the team that has
---       quotas: kind, name, that of the scope or @ if it is in the hold's text, and quotas: see inner.lua
+-- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 the set of rates  6 for tasks the most open tasks or -1, else empty
+--       7 1 in shadow mode  8 day  9 month  10 the beginning of the day  11 the allowance, <replica>:<day>, or empty
+--       12 number of units  13 number of fields  14 number of rates
+--       then for each unit its quotas of day and month or empty
+--       then the fields of quota: of each unit what day and month hold, of each quota what is used and set aside
+--       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
+--       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
+--       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
+--       then for each kind of scopes inside the team that has quotas its name, that of the scope or @ if it is in the hold's text, and
+--       the quotas of day and month of each unit or empty: see inner.lua
 -- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
 --       which is a new one if it was placed, the limit that refuses (from 1 the rates charged, then the tasks, then for each scope day
@@ -26,75 +28,77 @@ local written = format('%d', now)
 local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
 if #due > 0 then holds(due) end
 
-local A = cjson.decode(ARGV[5])
-local quotas, fields, day, month = A.quotas, A.fields, A.day, A.month
-local units, rates = #quotas / 2, #A.rates
-local requests, amounts_at = #KEYS - 2 - rates, 2 + #UNITS -- of a request's numbers those of its amounts are behind this one
-local spans_at = amounts_at + units
-if now < A.start or now >= A.start + DAY then -- by the caller's clock it is another day
+local units, fields, rates = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local names = 15 + 2 * units
+local terms = names + fields
+local first, width, requests = terms + 3 * rates, 3 + units + rates, #KEYS - 2 - rates
+local day, month = ARGV[8], ARGV[9]
+if now < ARGV[10] + 0 or now >= ARGV[10] + DAY then -- by the caller's clock it is another day
   local then_ = day
   day, month = periods(now)
-  for i, field in ipairs(fields) do
-    local period, what = string.match(field, '^(%d+)(.*)$')
-    fields[i] = (period == then_ and day or month) .. what
+  for i = names, terms - 1 do
+    local period, what = string.match(ARGV[i], '^(%d+)(.*)$')
+    ARGV[i] = (period == then_ and day or month) .. what
   end
 end
-local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(fields))
+local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
 if accounts_lost(epoch, seq, known, ARGV[4]) then return {NUMBER, 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {NUMBER, 4, tonumber(epoch), now} end
 
-local task, most, tasks, tasks_aside = ARGV[7] == '1', A.tasks, tonumber(got[2] or 0), nil
-for i = 5, #fields + 4 do got[i] = tonumber(got[i] or 0) end
+local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
+for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
 local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
 local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
 for q = 1, 2 * units do
-  if quotas[q] ~= '' then -- used has the index in got of the quota's use; behind it is what is set aside
+  if ARGV[14 + q] ~= '' then -- used has the index in got of the quota's use; behind it is what is set aside
     used[q], at_reply = place, at_reply + 1
     reply[at_reply] = got[place]
     place = place + 2
   end
 end
 -- The scopes of a request, the team's first. Of each, n has the numbers: its use of the quotas at the indices in used, what it
--- holds behind index held, and limits its quotas.
-local rows = {{n = got, used = used, held = 4, limits = quotas}}
+-- holds behind index held. Its quotas are in ARGV behind index limits.
+local rows = {{n = got, used = used, held = 4, limits = 14}}
 local tats, changed, fulls = {}, {}, {}
 for r = 1, rates do
-  tats[r], changed[r], fulls[r] = now, false, A.rates[r][2]
-  if kept[r] then tats[r], changed[r] = moment(KEYS[r + 2], kept[r], A.rates[r][1], fulls[r], now) end
+  local at = terms + 3 * r - 3
+  tats[r], changed[r], fulls[r] = now, false, tonumber(ARGV[at + 1])
+  if kept[r] then tats[r], changed[r] = moment(KEYS[r + 2], kept[r], ARGV[at], fulls[r], now) end
 end
 
-local function named(i) return i > units and 'tasks' or string.match(fields[2 * i - 1], ':(%a+)') end
+local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
 
 local kinds, words = {}, {} -- of the scopes inside the team
-for k, of in ipairs(A.inner) do
+for at = first + width * requests, #ARGV, 2 + 2 * units do
   for i = 1, units do words[i] = named(i) end
-  kinds[k] = inner(of.kind, of.name, of.quotas, TEAM .. 'use:', day, month, words)
+  kinds[#kinds + 1] = inner(ARGV[at], ARGV[at + 1], at + 1, string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, words)
 end
 
 -- of_team reports whether a rate is the team's, which is wider than all scopes inside it.
 local function of_team(rate) return string.find(KEYS[rate + 2], ':rate:%a+$') end
 
--- stock returns an allowance's amounts, which are behind one of a list's places, by the names of units and tasks.
-local function stock(list, behind)
-  local of = {}
-  for i = 1, #UNITS + 1 do of[UNITS[i] or 'tasks'] = list[behind + i] end
+-- stock reads a text of an allowance's amounts, by the names of units and tasks.
+local function stock(text)
+  local of, i = {}, 0
+  for n in string.gmatch(text, '%d+') do
+    i = i + 1
+    of[UNITS[i] or 'tasks'] = tonumber(n)
+  end
   return of
 end
 
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 means tasks. taken is what one request takes.
 local taken, left, state, rest
 local function take(i, over, lent)
-  if string.sub(ARGV[6], -8) ~= day then return false end
+  if string.sub(ARGV[11], -8) ~= day then return false end
   local unit = named(i)
-  if over > stock(lent, 1)[unit] then return false end
+  if over > stock(lent)[unit] then return false end
   if not left then
     local text
-    state, text, rest = string.match(call('HGET', TEAM .. 'aside', ARGV[6]) or '', '^(%a+) (' .. EACH .. ' %d+)( .*)$')
-    left = {}
-    for n in string.gmatch(text or '', '%d+') do left[#left + 1] = tonumber(n) end
-    left = stock(left, 0)
+    state, text, rest = string.match(call('HGET', TEAM .. 'aside', ARGV[11]) or '', '^(%a+) (' .. EACH .. ' %d+)( .*)$')
+    left = stock(text or '')
   end
   if state ~= 'open' or over > left[unit] then return false end
   taken = taken or {}
@@ -105,15 +109,16 @@ end
 local text = 'held 0 ' .. (task and '1' or '0') .. ' '
 local placed, texts, ends, takes, took = {}, {}, {}, {}, {}
 for n = 1, requests do
-  local key, behind, of = KEYS[2 + rates + n], ARGV[6 + 2 * n], cjson.decode(ARGV[7 + 2 * n])
+  local at, key = first + width * (n - 1), KEYS[2 + rates + n]
+  local spans = at + 2 + units
   local again = kept[rates + n] or texts[key]
   local fault, wait = 0, 0
   taken = nil
   for r = 1, rates do
-    local over = tats[r] + of[spans_at + r] - fulls[r] - now
+    local over = tats[r] + ARGV[spans + r] - fulls[r] - now
     if over > wait then fault, wait = r, over end
   end
-  for k = 1, #kinds do rows[k + 1] = kinds[k].row(behind) end
+  for k = 1, #kinds do rows[k + 1] = kinds[k].row(ARGV[at + 1]) end
   for k = #rows, 1, -1 do -- of equal waits the narrowest is named
     local row = rows[k]
     local numbers, used, held, limits = row.n, row.used, row.held, row.limits
@@ -122,9 +127,9 @@ for n = 1, requests do
         local q = 2 * i - 2 + period
         local place = used[q]
         if place then
-          local limit, wanted = limits[q], numbers[place] + of[amounts_at + i]
+          local limit, wanted = tonumber(ARGV[limits + q]), numbers[place] + ARGV[at + 2 + i]
           local over = wanted + numbers[held + q] + numbers[place + 1] - limit
-          if over > 0 and not (k == 1 and take(i, over, of)) then
+          if over > 0 and not (k == 1 and take(i, over, ARGV[at + 2])) then
             local free = 5000000 -- only holds block it
             if wanted > limit then free = select(2 + period, periods(now)) end
             local wider = free == wait and k > 1 and fault <= rates and of_team(fault)
@@ -137,26 +142,26 @@ for n = 1, requests do
   if task and most ~= -1 then
     tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
     local over = tasks + 1 + tasks_aside - most
-    if over > 0 and not take(units + 1, over, of) and wait < 5000000 then fault, wait = rates + 1, 5000000 end
+    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = rates + 1, 5000000 end
   end
   if again then fault, wait = 0, 0 end
   if fault > 0 or again then taken = nil end
 
   local outcome = 1
-  if fault > 0 then outcome = A.shadow and 3 or 0 end
+  if fault > 0 then outcome = ARGV[7] == '1' and 3 or 0 end
   if outcome ~= 0 and not again then
     seq, placed[#placed + 1] = seq + 1, key
-    texts[key] = text .. (outcome == 1 and A.takes or '0') .. ' ' .. day .. ' ' .. month .. behind
-    ends[#ends + 1] = format('%d', now + of[1])
+    texts[key] = text .. (outcome == 1 and ARGV[5] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[at + 1]
+    ends[#ends + 1] = format('%d', now + ARGV[at])
     ends[#ends + 1] = string.sub(key, #KEYS[1] + 1) -- the id: "hold:" is as long as "quota"
     for i = 1, units do
-      local amount = of[amounts_at + i]
+      local amount = ARGV[at + 2 + i]
       got[3 + 2 * i], got[4 + 2 * i] = got[3 + 2 * i] + amount, got[4 + 2 * i] + amount
       for k = 1, #kinds do kinds[k].place(rows[k + 1], i, amount) end
     end
     if task then tasks = tasks + 1 end
     for r = 1, outcome == 1 and rates or 0 do
-      tats[r], changed[r] = math.min(tats[r] + of[spans_at + r], now + 2 * fulls[r]), true
+      tats[r], changed[r] = math.min(tats[r] + ARGV[spans + r], now + 2 * fulls[r]), true
     end
     for i, amount in pairs(taken or {}) do
       takes[i], left[named(i)] = (takes[i] or 0) + amount, left[named(i)] - amount
@@ -191,7 +196,7 @@ end
 if #placed > 0 then
   local holding, n = {'seq', format('%d', seq)}, 2
   for i = 1, 2 * units do
-    holding[n + 1], holding[n + 2] = fields[i], format('%d', got[4 + i])
+    holding[n + 1], holding[n + 2] = ARGV[names + i - 1], format('%d', got[4 + i])
     n = n + 2
   end
   if task then holding[n + 1], holding[n + 2] = 'tasks', format('%d', tasks) end
@@ -209,18 +214,19 @@ if next(takes) then
     if i > units then
       call('HINCRBY', KEYS[1], 'tasks:aside', format('%d', -amount))
     else
-      for q = 2 * i - 1, 2 * i do
-        call('HINCRBY', KEYS[1], string.match(fields[q], '^(.*):held$') .. ':aside', format('%d', -amount))
+      for field = names + 2 * i - 2, names + 2 * i - 1 do
+        call('HINCRBY', KEYS[1], string.match(ARGV[field], '^(.*):held$') .. ':aside', format('%d', -amount))
       end
     end
   end
   local text = {}
   for i, unit in ipairs(UNITS) do text[i] = format('%d', left[unit]) end
-  call('HSET', TEAM .. 'aside', ARGV[6], 'open ' .. table.concat(text, ' ') .. format(' %d', left.tasks) .. rest)
+  call('HSET', TEAM .. 'aside', ARGV[11], 'open ' .. table.concat(text, ' ') .. format(' %d', left.tasks) .. rest)
 end
 for r = 1, rates do
   if changed[r] then
-    call('SET', KEYS[r + 2], format('%d', tats[r]) .. A.rates[r][1], 'PX', A.rates[r][3])
+    local at = terms + 3 * r - 3
+    call('SET', KEYS[r + 2], format('%d', tats[r]) .. ARGV[at], 'PX', ARGV[at + 2])
   end
 end
 return reply

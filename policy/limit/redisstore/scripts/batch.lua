@@ -3,34 +3,33 @@
 --
 -- KEYS  1 quota  2 open  3 the day's ledger  then use:<day>:<kind> for each kind of scopes inside the team, rate:<unit> for each rate that
 --       changes, then hold:<id> for each charge, none twice
--- ARGV  3 the day  4 its end, µs  5 the counts of quota, in JSON: field and amount of each  6 and 7 the epoch and sequence number known  8 number of rates
+-- ARGV  3 the day  4 its end, µs  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
 --       9 number of rows of the ledger that have kinds  10 number of kinds of scopes
 --       11 what of quotas is told, in JSON (reached.lua), or empty
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
---       then the text of each hold as it was admitted
+--       then the id of each charge, then the text of each hold as it was admitted
 --       then for each kind of scopes the number of fields that must be there, because the day knows the names, and twice that of the counts;
 --       then these fields, and of each count its field and amount
---       then of each row of the ledger that has kinds their field and what is added to them (kinds.lua), and of each count of the ledger its
---       field and amount
+--       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds their field and what is added to them
+--       (kinds.lua), and of each count of the ledger its field and amount
 -- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes; if something may be told how
 --       many events told of quotas, and how many others those displaced.
 local call, now = redis.call, clock()
-local rates, counts, inside, fields = tonumber(ARGV[8]), cjson.decode(ARGV[5]), tonumber(ARGV[10]), {}
-for i = 1, #counts, 2 do fields[#fields + 1] = counts[i] end
-local keys, held = 3 + inside, 12 + 7 * rates
-local charges, ids = #KEYS - keys - rates, {}
-for n = 1, charges do ids[n] = string.sub(KEYS[keys + rates + n], #KEYS[1] + 1) end -- "hold:" is as long as "quota"
-local scopes = held + charges
-local kinds = scopes
-for _ = 1, inside do kinds = kinds + 2 + ARGV[kinds] + ARGV[kinds + 1] end
+local rates, counts, inside = tonumber(ARGV[8]), tonumber(ARGV[5]), tonumber(ARGV[10])
+local keys = 3 + inside
+local charges, ids = #KEYS - keys - rates, 12 + 7 * rates
+local scopes = ids + 2 * charges
+local first = scopes
+for _ = 1, inside do first = first + 2 + ARGV[first] + ARGV[first + 1] end
+local kinds = first + 2 * counts
 local rest = kinds + 2 * ARGV[9]
-local head = call('HMGET', KEYS[1], 'epoch', 'seq', 'restoring', unpack(fields))
+local head = call('HMGET', KEYS[1], 'epoch', 'seq', 'restoring', unpack(ARGV, first, first + counts - 1))
 local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
 if accounts_lost(epoch, seq, ARGV[6], ARGV[7]) then return {NUMBER, 2, tonumber(epoch), seq} end
 if restoring(head[3], now) then return {NUMBER, 4, tonumber(epoch), seq} end
 local texts = call('MGET', unpack(KEYS, keys + 1 + rates))
 for n = 1, charges do
-  if texts[n] ~= ARGV[held + n - 1] then return {NUMBER, 0, tonumber(epoch), seq} end
+  if texts[n] ~= ARGV[ids + charges + n - 1] then return {NUMBER, 0, tonumber(epoch), seq} end
 end
 call('ZCARD', KEYS[2])
 local at = scopes
@@ -53,16 +52,16 @@ for i = 1, rates do
 end
 local tell = ARGV[11] ~= '' and reached(cjson.decode(ARGV[11]), now)
 local reply, holding = {NUMBER, 1, tonumber(epoch), seq + 1}, {'seq', string.format('%d', seq + 1)}
-for i, field in ipairs(fields) do
-  local n = (head[3 + i] or 0) + counts[2 * i]
-  reply[4 + i], holding[2 * i + 1], holding[2 * i + 2] = n, field, string.format('%d', n)
+for i = 1, counts do
+  local n = (head[3 + i] or 0) + ARGV[first + counts + i - 1]
+  reply[4 + i], holding[2 * i + 1], holding[2 * i + 2] = n, ARGV[first + i - 1], string.format('%d', n)
 end
 
 call('HSET', KEYS[1], unpack(holding))
 if now >= tonumber(ARGV[4]) then call('HINCRBY', KEYS[1], 'past', 1) end -- as note_past in holds.lua
 local notes, may = {}, true
-for _, id in ipairs(ids) do
-  local minute, note = noted(id)
+for n = 1, charges do
+  local minute, note = noted(ARGV[ids + n - 1])
   notes[minute] = (notes[minute] or '') .. note
 end
 for minute, text in pairs(notes) do
@@ -71,7 +70,7 @@ for minute, text in pairs(notes) do
 end
 if may then call('DEL', unpack(KEYS, keys + rates + 1)) end
 for n = 1, may and 0 or charges do call('SET', KEYS[keys + rates + n], SETTLED, 'PX', REMEMBERED) end
-call('ZREM', KEYS[2], unpack(ids))
+call('ZREM', KEYS[2], unpack(ARGV, ids, ids + charges - 1))
 if size == 0 then
   call('HSET', KEYS[3], 'day', ARGV[3])
   call('EXPIRE', KEYS[3], '34560000')

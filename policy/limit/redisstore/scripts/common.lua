@@ -3,7 +3,7 @@
 --
 -- KEYS  1 the team's quota, from which the other keys follow: all are in its slot
 -- ARGV  1 the time, or 0 for Redis's own  2 a random number, with which every reply begins  3 the script's arguments, named, as A has
---       them (named.lua); those that run for each request, admit.lua and batch.lua, have lists of their own
+--       them (named.lua); those that run for each request, admit.lua and batch.lua, take one argument for each value instead
 --
 -- A team's script receives the epoch and the sequence number of the accounts that its caller knows, 0 for none. If it has changed nothing
 -- it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call arrived too late, 4 the team is restoring.

@@ -4,8 +4,8 @@
 -- ever held anything. The name of requests without a value is empty. What a scope used in a month is the sum of its days; a day that counts
 -- it as one of the others adds what all of those used, so that it never passes its month.
 
--- inner returns the scopes of a kind for one call: limits are their quotas of day and month of each unit, and units are the names of what the
--- requests are charged in. scope is the name of the scope of all requests, or @ if the text of each hold has it.
+-- inner returns the scopes of a kind for one call: their quotas are behind limits in ARGV, and units are the names of what the requests are
+-- charged in. scope is the name of the scope of all requests, or @ if the text of each hold has it.
 local function inner(kind, scope, limits, use, day, month, units)
   local call, key, rows, placed, register = redis.call, use .. day .. ':' .. kind, {}, {}, {} -- placed and register by the name that counts
   local dated, dates, scopes, seen, head, known = use .. month .. '%02d:' .. kind, {}, {}, {}, nil, nil
@@ -17,7 +17,7 @@ local function inner(kind, scope, limits, use, day, month, units)
     local fields, at = {'day', '#', '@', '#' .. name}, {}
     for i, unit in ipairs(units) do fields[4 + i] = name .. '||' .. unit .. '|held' end
     for i, unit in ipairs(units) do
-      if limits[2 * i - 1] ~= '' then
+      if ARGV[limits + 2 * i - 1] ~= '' then
         fields[#fields + 1] = name .. '||' .. unit
         at[i] = #fields
       end
@@ -60,7 +60,7 @@ local function inner(kind, scope, limits, use, day, month, units)
   local function read_month(row)
     local names, at = {}, {}
     for i, unit in ipairs(units) do
-      if limits[2 * i] ~= '' then
+      if ARGV[limits + 2 * i] ~= '' then
         names[#names + 1], names[#names + 2] = row.given .. '||' .. unit, row.given .. '||' .. unit .. '|held'
         local used, held = quota(row, 2 * i)
         at[#at + 1], row.n[used], row.n[held] = held, 0, 0
