@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +39,7 @@ func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string
 	if slices.ContainsFunc(lanes, func(l lane) bool { return l.parts > 0 }) {
 		house = houseLimit
 	}
-	return newRaceOf(t, os.Args[0], replicas, told, lanes, house, variables...)
+	return newRaceOf(t, gatewayBinary(t), replicas, told, lanes, house, variables...)
 }
 
 // newRaceOf is newRace of another binary of sluice, or with another limit of the house.

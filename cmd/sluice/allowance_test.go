@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +110,7 @@ func soak(t *testing.T, d time.Duration) {
 	}
 	const laps = 10
 	for begun := time.Now(); time.Since(begun) < d; {
-		r := newRaceOf(t, os.Args[0], 3, 1+rand.IntN(4), theLanes, laps*houseLimit)
+		r := newRaceOf(t, gatewayBinary(t), 3, 1+rand.IntN(4), theLanes, laps*houseLimit)
 		for range laps {
 			r.lap(all[rand.IntN(len(all))])
 		}

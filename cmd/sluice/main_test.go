@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){"sluice": main, "curl": curlMain})
 }
 
+// binaries is a folder for binaries that tests build.
+var binaries string
+
 // leakless runs the tests and fails if they leak goroutines.
 type leakless struct{ *testing.M }
 
@@ -35,6 +38,8 @@ func (l leakless) Run() int {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && runtime.GOMAXPROCS(0) < least {
 		_ = f.Value.Set(strconv.Itoa(least))
 	}
+	binaries, _ = os.MkdirTemp("", "sluice")
+	defer func() { _ = os.RemoveAll(binaries) }()
 	code := l.M.Run()
 	if err := goleak.Find(toxiproxyLinks...); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

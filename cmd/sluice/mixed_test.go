@@ -71,9 +71,9 @@ func TestOldAndNewShareOneRedis(t *testing.T) {
 			continue
 		}
 		t.Run(commit, func(t *testing.T) {
-			old, lanes := oldBinary(t, commit), tt.lanes
-			files := map[string]string{old: write(t, raceTeams(lanes, tt.house)), os.Args[0]: write(t, raceTeams(lanes, tt.new))}
-			for about, binaries := range map[string][2]string{"old, then new": {old, os.Args[0]}, "new, then old": {os.Args[0], old}} {
+			old, today, lanes := oldBinary(t, commit), gatewayBinary(t), tt.lanes
+			files := map[string]string{old: write(t, raceTeams(lanes, tt.house)), today: write(t, raceTeams(lanes, tt.new))}
+			for about, binaries := range map[string][2]string{"old, then new": {old, today}, "new, then old": {today, old}} {
 				t.Run(about, func(t *testing.T) {
 					r := newRaceOf(t, binaries[0], 3, 3, lanes, tt.house, "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_TEAMS_FILE="+files[binaries[0]])
 					h := r.replaced(about, lanes, binaries[1], files[binaries[1]])

@@ -10,8 +10,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -28,8 +32,30 @@ type gatewayProcess struct {
 
 func startGatewayProcess(t *testing.T, environ []string) *gatewayProcess {
 	t.Helper()
-	return startBinary(t, os.Args[0], environ)
+	return startBinary(t, gatewayBinary(t), environ)
 }
+
+// gatewayBinary is the binary that serves as a gateway in another process. It has no race detector: with it, three replicas under load take
+// all of two cores, and calls of Redis time out. What runs inside the test, and the processes of TestScripts, are as the test is.
+func gatewayBinary(t *testing.T) string {
+	t.Helper()
+	binary, err := builtBinary()
+	must(t, err)
+	return binary
+}
+
+// builtBinary is this program of tests itself, unless it has the race detector.
+var builtBinary = sync.OnceValues(func() (string, error) {
+	info, _ := debug.ReadBuildInfo()
+	if !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" }) {
+		return os.Args[0], nil
+	}
+	binary := filepath.Join(binaries, "sluice")
+	if said, err := exec.Command("go", "build", "-race=false", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("sluice cannot be built: %w: %s", err, said)
+	}
+	return binary, nil
+})
 
 // startBinary is startGatewayProcess of another binary of sluice.
 func startBinary(t *testing.T, binary string, environ []string) *gatewayProcess {
