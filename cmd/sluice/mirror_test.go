@@ -51,10 +51,10 @@ func digestOf(key string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
 }
 
-// create makes a task with two pictures, and returns its id.
+// create makes a task with two pictures, as small as they can be, and returns its id.
 func (m *mirrored) create() (task string) {
 	m.Helper()
-	r, err := http.NewRequestWithContext(m.Context(), http.MethodPost, "http://"+m.public+imageURL, strings.NewReader(fmt.Sprintf(imageTask, 2)))
+	r, err := http.NewRequestWithContext(m.Context(), http.MethodPost, "http://"+m.public+imageURL, strings.NewReader(strings.Replace(fmt.Sprintf(imageTask, 2), `"n":`, `"size":"768*768","n":`, 1)))
 	must(m.T, err)
 	r.Header = http.Header{"Authorization": {"Bearer test"}, "Content-Type": {"application/json"}, "X-Service-Async": {"enable"}}
 	resp, err := m.client.Do(r)
