@@ -1,9 +1,6 @@
 package limit
 
-import (
-	"sluice/policy/teams"
-	"sluice/policy/unit"
-)
+import "sluice/policy/unit"
 
 // Amounts is an amount of each unit, in the order of the table of units.
 type Amounts = unit.Amounts
@@ -15,6 +12,3 @@ const (
 	Images   = unit.Images
 	Spend    = unit.Spend
 )
-
-// UnitIndex is a unit's index in Amounts; -1: there is no such unit.
-func UnitIndex(u teams.Unit) int { return unit.Index(u) }

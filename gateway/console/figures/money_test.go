@@ -120,7 +120,7 @@ func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 	want, wantDays, wantTotal := uses{}, uses{}, Use{}
 	for _, row := range report.Rows {
 		var use Use
-		u := limit.UnitIndex(row.Unit)
+		u := unit.Index(row.Unit)
 		used, okUsed := unit.Nanos.Read(row.Unit, row.Used.String())
 		estimated, okEstimated := unit.Nanos.Read(row.Unit, row.Estimated.String())
 		if !okUsed || !okEstimated {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // team is a team's keys, and what this process knows of its accounts.
@@ -180,7 +180,7 @@ func scopesOf(charges []*limit.Charge, in *reply) (list []scopeCount) {
 				if in.next() == 1 {
 					of.name = limit.Other
 				}
-				for unit := range teams.Units {
+				for unit := range unit.Names {
 					list = append(list, scopeCount{of, unit, in.next()})
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 const (
@@ -172,7 +172,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 		args.Alive = r.Peer.Alive()
 	}
 	for _, u := range n.counts {
-		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(teams.Units[u.unit]), u.n})
+		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(unit.Names[u.unit]), u.n})
 	}
 	for _, s := range n.scopes {
 		args.Scopes = append(args.Scopes, scopeArgs{innerKeys[s.kind], strconv.Itoa(s.day), s.name, s.used})
