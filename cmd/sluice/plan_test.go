@@ -183,8 +183,8 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
@@ -255,8 +255,8 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
-		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
+		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},

@@ -19,7 +19,7 @@ const everyDay = math.MaxInt
 // day is a day as the ledger numbers it, 20261101.
 var day = strictyaml.Form[int]{Allowed: "a day in UTC such as 2026-11-01", Parse: func(text string) (int, bool) {
 	at, err := time.Parse(time.DateOnly, text)
-	return at.Year()*10_000 + int(at.Month())*100 + at.Day(), err == nil && at.Year() >= 1
+	return price.DayOf(at), err == nil && at.Year() >= 1
 }}
 
 // sizeWord is a size as requests may name it.
