@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy/teams"
@@ -37,7 +38,7 @@ func (g *Gateway) SetPulseTime(d time.Duration) {
 func (g *Gateway) SetTeams(file *teams.File) { g.setTeams(file) }
 
 // SetUpstream replaces the accounts at the service, and leaves the teams as they are.
-func (g *Gateway) SetUpstream(up Upstream) { g.Set(g.live.teams(), up) }
+func (g *Gateway) SetUpstream(up accounts.Set) { g.Set(g.live.teams(), up) }
 
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
@@ -81,4 +82,4 @@ func (c *Config) ChooseFirst() { c.luck = func() float64 { return 0 } }
 func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }
 
 // Claims are the gateway's claims.
-func (g *Gateway) Claims() Claims { return g.deps.Claims }
+func (g *Gateway) Claims() tasks.Claims { return g.deps.Claims }

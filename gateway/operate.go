@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/echo"
 	"sluice/gateway/feed"
 	"sluice/gateway/oidc"
@@ -56,7 +57,7 @@ func every(ctx context.Context, do func()) {
 
 // Set replaces the teams and the accounts at the service for every request that has not been authenticated yet, both together; keys and
 // addresses of accounts for every request that has not been sent yet. Calls MUST follow one another.
-func (g *Gateway) Set(file *teams.File, up Upstream) {
+func (g *Gateway) Set(file *teams.File, up accounts.Set) {
 	g.live.roster.Replace(up)
 	g.setTeams(file)
 }

@@ -22,6 +22,8 @@ import (
 	"sluice/gateway/mirror"
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/quotas"
+	"sluice/gateway/stores"
+	"sluice/gateway/tasks"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
@@ -34,11 +36,11 @@ import (
 
 // kept is what outlives a request, all in Redis or all in this process's memory.
 type kept struct {
-	accounts   accounts        // the teams' limits and usage
-	claims     claims          // their tasks
-	queries    gateway.Queries // the account's rates of task queries and of cancels
-	cancels    gateway.Queries
-	outcomes   gateway.Outcomes      // of requests that run once
+	accounts   accounts   // the teams' limits and usage
+	claims     claims     // their tasks
+	queries    tasks.Rate // the account's rates of task queries and of cancels
+	cancels    tasks.Rate
+	outcomes   stores.Outcomes       // of requests that run once
 	lately     lately                // what all replicas did in the last two days
 	cooling    roster.Shared         // what replicas know of throttled accounts at the service; nil: all is in memory
 	fleet      *limit.Fleet          // this process's part of what may be in flight
@@ -59,7 +61,7 @@ type kept struct {
 
 // accounts are the teams' limits and usage.
 type accounts interface {
-	gateway.Accounts
+	stores.Accounts
 	console.Accounts
 	figures.Accounts
 	console.Ledger
@@ -79,7 +81,7 @@ type events interface {
 
 // claims are the teams' tasks, for the gateway and for the console.
 type claims interface {
-	gateway.Claims
+	tasks.Claims
 	figures.Tasks
 }
 
