@@ -113,17 +113,17 @@ type Remote struct {
 	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. All teams together have as
 	// many again for admissions.
 	Calls int
-	Sight tasks.Sight // of Deps.Claims
+	Sight stores.Sight // of Deps.Claims
 	// Crowded is called when a poll of a task that is not the team's is refused because the team's calls are all under way.
 	Crowded func()
 }
 
 // takeTurns makes calls of the stores wait until their team may make one.
 func (d *Deps) takeTurns() {
-	calls := tasks.NewCalls(d.Remote.Calls)
+	calls := stores.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
 	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
-	d.Outcomes, d.Accounts = stores.OutcomesInTurn(d.Outcomes, calls), stores.AccountsInTurn(d.Accounts, calls)
+	d.Outcomes, d.Accounts = calls.Outcomes(d.Outcomes), calls.Accounts(d.Accounts)
 }
 
 // live holds the parts that may change while the gateway runs.
