@@ -166,6 +166,8 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	return nil
 }
 
+const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
+
 // unpaid refuses a model without a price where a quota counts money. It names the narrowest that does.
 func unpaid(s *requestState) error {
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam

@@ -197,8 +197,8 @@ var mutations = []mutation{
 	{about: "members see all requests", file: "gateway/console/api_requests.go", old: "return !c.who.Sees(team) }) {", new: "return false }) {"},
 
 	// The gateway's stages.
-	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.Forget(team) // the", new: "// the"},
-	{about: "an unknown outcome is not held for its hour", file: "gateway/admit.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
+	{about: "recent refusals are not forgotten at a settlement", file: "gateway/settle.go", old: "a.refusals.Forget(team) // the", new: "// the"},
+	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
 	{about: "a creation's server error costs nothing", file: "gateway/billing/ending.go", old: "e.Creates && e.Doubtful():", new: "false:"},
 	{about: "an answer that was cut is exact", file: "gateway/billing/ending.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/billing/ending.go", old: "(e.TellsAll() || e.taskFailed())", new: "(read.Complete || e.taskFailed())"},
@@ -236,7 +236,7 @@ var mutations = []mutation{
 	{about: "a long answer takes nothing from the budget", file: "gateway/dialect/sending.go", old: "h.lost = !budget.Take(more)", new: "h.lost = false"},
 	{about: "memory is set aside for messages that are none", file: "gateway/dialect/chat/chat.go", old: "if c.found.Turns > conversation.MostTurns {", new: "if false {"},
 	{about: "pieces that grow are the whole text", file: "gateway/conversation/mode.go", old: "m.grown >= grownEnough && m.agreed >= agreedEnough", new: "m.grown >= grownEnough"},
-	{about: "a picture that may have been made is made again", file: "gateway/admit.go", old: "s.repeats != nil && ending.Reached && ending.Doubtful()", new: "false"},
+	{about: "a picture that may have been made is made again", file: "gateway/settle.go", old: "s.repeats != nil && ending.Reached && ending.Doubtful()", new: "false"},
 	{about: "requests of different bodies are equal", file: "gateway/front.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
 	{about: "an unknown outcome of a picture may be repeated", file: "gateway/front_images.go", old: "w.front.Final || w.state.unknown", new: "w.front.Final"},
 	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == gone })", new: "return other == gone })[:0]"},
