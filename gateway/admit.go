@@ -79,7 +79,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
 	return &limit.Hold{
 		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
-		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
+		Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 }
 
@@ -154,7 +154,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 }
 
 // refusedBy maps each reason of the accounts to its row.
-var refusedBy = map[limit.Reason]*refusal.Reason{
+var refusedBy = map[limit.Reason]*refusal.Row{
 	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
 	limit.ReasonHouse: refusal.House,
 }

@@ -129,16 +129,16 @@ func (d *Deps) takeTurns() {
 // live holds the parts that may change while the gateway runs.
 type live struct {
 	now      atomic.Pointer[inForce]
-	roster   *accounts.Roster // the accounts at the service
-	draining atomic.Bool      // every answer ends its connection
-	stopping atomic.Bool      // new requests are refused
+	pool     *accounts.Pool // the accounts at the service
+	draining atomic.Bool    // every answer ends its connection
+	stopping atomic.Bool    // new requests are refused
 }
 
 // inForce is one reading of the teams file and the accounts file. A request keeps the reading that it was authenticated by, unless it
 // waits in the queue and check replaces it.
 type inForce struct {
 	teams    *teams.File
-	accounts *accounts.Roll
+	accounts *accounts.Snapshot
 }
 
 func (l *live) teams() *teams.File { return l.now.Load().teams }

@@ -19,10 +19,10 @@ var (
 )
 
 // SetSlowStart shortens the time before a slow body is refused.
-func (g *Gateway) SetSlowStart(d time.Duration) { g.terms.slowStart = d }
+func (g *Gateway) SetSlowStart(d time.Duration) { g.bounds.slowStart = d }
 
 // SetLingerTime shortens the time for which the rest of a body is dropped.
-func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
+func (g *Gateway) SetLingerTime(d time.Duration) { g.bounds.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) {
@@ -42,9 +42,9 @@ func (g *Gateway) SetUpstream(up accounts.Set) { g.Set(g.live.teams(), up) }
 
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
-	config := rosterConfig(&g.config, &g.deps, g.admission.queue)
+	config := poolConfig(&g.config, &g.deps, g.admission.queue)
 	change(&config.Client)
-	g.live.roster = accounts.New(config, g.deps.Upstream)
+	g.live.pool = accounts.New(config, g.deps.Upstream)
 	g.setTeams(g.live.teams())
 }
 

@@ -282,7 +282,7 @@ type unheldBody struct {
 }
 
 func newUnheldBody(w *reply, r *http.Request, s *requestState, buffers *wire.Buffers) *unheldBody {
-	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, buffers: buffers, began: w.terms.now()}
+	u := upload{clientBounds: w.bounds, reply: w, state: s, from: r.Body, buffers: buffers, began: w.bounds.now()}
 	return &unheldBody{upload: u, have: s.body, size: len(s.body)}
 }
 

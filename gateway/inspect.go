@@ -161,7 +161,7 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	case !team.MayUseModel(s.Model):
 		return refusal.New(refusal.Model).Say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).At("model")
 	case !limits.MayUseModel(s.Model):
-		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.holder, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
+		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.ledgerKey, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func unpaid(s *requestState) error {
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam
 	switch {
 	case s.limits.Spends():
-		who, scope = "Key "+s.holder, limit.ScopeKey
+		who, scope = "Key "+s.ledgerKey, limit.ScopeKey
 	case !s.teams.NeedsPrice(s.team):
 		return nil
 	case !s.team.Spends():

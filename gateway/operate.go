@@ -39,7 +39,7 @@ func (g *Gateway) Work(ctx context.Context) {
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
-	working.Go(func() { g.live.roster.Run(ctx) })
+	working.Go(func() { g.live.pool.Run(ctx) })
 }
 
 func every(ctx context.Context, do func()) {
@@ -58,7 +58,7 @@ func every(ctx context.Context, do func()) {
 // Set replaces the teams and the accounts at the service for every request that has not been authenticated yet, both together; keys and
 // addresses of accounts for every request that has not been sent yet. Calls MUST follow one another.
 func (g *Gateway) Set(file *teams.File, up accounts.Set) {
-	g.live.roster.Replace(up)
+	g.live.pool.Replace(up)
 	g.setTeams(file)
 }
 
@@ -66,7 +66,7 @@ func (g *Gateway) setTeams(file *teams.File) {
 	if g.deps.Identities != nil {
 		g.deps.Identities.Follow(file.Issuers)
 	}
-	g.live.now.Store(&inForce{file, g.live.roster.Now()})
+	g.live.now.Store(&inForce{file, g.live.pool.Now()})
 	g.throttle.refusals.ForgetAll()
 	g.admission.queue.Changed() // a key of one that waits may have been revoked
 	g.deps.Feed.Changed()
@@ -79,7 +79,7 @@ func (g *Gateway) Currency() unit.Currency { return g.live.teams().In() }
 func (g *Gateway) House() string { return g.quotas.House() }
 
 // Standings are the accounts at the service as operators are shown them.
-func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
+func (g *Gateway) Standings() []account.Standing { return g.live.pool.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves. Streams of events end.
@@ -92,7 +92,7 @@ func (g *Gateway) BeginStop() {
 }
 
 // Close closes the idle connections to the service. It leaves running requests alone.
-func (g *Gateway) Close() { g.live.roster.Close() }
+func (g *Gateway) Close() { g.live.pool.Close() }
 
 var (
 	// ErrNoTask is the error of a task that is not the team's, or that is no longer known.
@@ -155,7 +155,7 @@ func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
 // usageOf answers with the team's limits and tasks, and with its ledger if the query names days.
 func usageOf(reports *usage.Reports) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		text, done, err := reports.Report(r.Context(), &usage.Asker{ID: s.ID, Team: s.team, Holder: s.holder, Query: r.URL.RawQuery})
+		text, done, err := reports.Report(r.Context(), &usage.Asker{ID: s.ID, Team: s.team, Key: s.ledgerKey, Query: r.URL.RawQuery})
 		defer done()
 		wrong, isQuery := errors.AsType[*usage.ErrQuery](err)
 		switch {

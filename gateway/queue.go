@@ -59,7 +59,7 @@ func (p *passage) begin() {
 // ask makes the request for a turn, by the teams and accounts in force.
 func (p *passage) ask() {
 	s := p.s
-	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.holder, Amounts: s.size}, s.limits, s.patience)
+	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.ledgerKey, Amounts: s.size}, s.limits, s.patience)
 	for _, spec := range s.accounts.Serving(s.want()) {
 		id := teams.MainAccount
 		if spec != nil {
@@ -159,7 +159,7 @@ func scarceOf(err error) []turn.Refusal {
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.
-func refusedFor(r turn.Resource) *refusal.Reason {
+func refusedFor(r turn.Resource) *refusal.Row {
 	switch {
 	case r.IsSlots():
 		return refusal.Concurrent

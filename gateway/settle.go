@@ -95,7 +95,7 @@ func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
 // exist.
 func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 	if of, ok := teams.AccountOfQuotas(id); ok {
-		return a.live.roster.Quotas(of)
+		return a.live.pool.Quotas(of)
 	}
 	return file.House.Quotas()
 }

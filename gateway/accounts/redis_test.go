@@ -57,9 +57,9 @@ func TestPausesInRedis(t *testing.T) {
 // What one replica hears the others know within a second, and do not ask the account; the replica that heard of a longer pause keeps that.
 func TestReplicasShareAPause(t *testing.T) {
 	client := limittest.RealRedis(t)
-	var replicas []*accounts.Roster
+	var replicas []*accounts.Pool
 	for range 3 {
-		r, _ := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) {
+		r, _ := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) {
 			c.Shared, c.Now = accounts.NewRedis(client, time.Second), time.Now
 		})
 		ctx, stop := context.WithCancel(t.Context())

@@ -42,14 +42,14 @@ func (o *own) version() version {
 }
 
 // record records the team's state.
-func (o *own) record(s *standing) {
+func (o *own) record(s *versionedState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.recordLocked(s)
 }
 
 // recordRestored records the team's state in accounts that may be of another epoch.
-func (o *own) recordRestored(s *standing) {
+func (o *own) recordRestored(s *versionedState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen.epoch = 0
@@ -58,7 +58,7 @@ func (o *own) recordRestored(s *standing) {
 
 // recordLocked records a state unless it is of another epoch. Replies may overtake each other: an older one counts only if its use is
 // greater. The lock is held.
-func (o *own) recordLocked(s *standing) {
+func (o *own) recordLocked(s *versionedState) {
 	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}

@@ -92,11 +92,11 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool) (r
 				continue
 			}
 		} else {
-			var s standing
+			var s versionedState
 			var scopes []scopeCount
 			done = make([]int64, len(g.charges))
 			var displaced, told int64
-			s, err = r.standing(g.call, func(_ *standing, in *reply) {
+			s, err = r.readState(g.call, func(_ *versionedState, in *reply) {
 				in.into(done)
 				if displaced = in.next(); g.telling != nil {
 					told = in.next()
@@ -259,7 +259,7 @@ func (r *Store) Sweep(ctx context.Context, team string, most int) (int, error) {
 	c := r.begin(sweepScript, args, t.key)
 	r.send(ctx, c)
 	due := 0
-	s, err := r.standing(c, func(_ *standing, in *reply) { due = int(in.next()) })
+	s, err := r.readState(c, func(_ *versionedState, in *reply) { due = int(in.next()) })
 	if err == nil {
 		t.record(&s)
 	}
