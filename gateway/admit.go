@@ -56,7 +56,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	for on := search.Next(); on != nil; on = search.Next() {
 		hold := a.holdOn(on, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-		search.Tell(hold, &verdict, err)
+		search.Note(hold, &verdict, err)
 	}
 	verdict, hold, err := search.Verdict()
 	switch {
@@ -66,10 +66,10 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 		return a.refuseChoice(s, search.Choice()).Waits(search.Refused()...)
 	case verdict.Held != nil:
 		s.use(search.Attempt())
-		a.held(w, s, verdict)
+		a.noteHeld(w, s, verdict)
 		return nil
 	}
-	tellLimits(w, s, verdict)
+	setLimitHeaders(w, s, verdict)
 	asked := s.asked()
 	a.refusals.Remember(&asked, verdict, a.deps.Now())
 	return refusalBy(verdict, hold).Waits(search.Refused()...)
@@ -114,9 +114,9 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	return 0
 }
 
-// held notes the hold that was placed.
-func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
-	tellLimits(w, s, verdict)
+// noteHeld notes the hold that was placed.
+func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) {
+	setLimitHeaders(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
 		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 	}
@@ -127,8 +127,8 @@ func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
 	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
 }
 
-// tellLimits sets the headers that report the team's limits.
-func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
+// setLimitHeaders sets the headers that report the team's limits.
+func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 	if policy, left := verdict.Fields(); policy != "" {
 		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
 	}
@@ -150,7 +150,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 		return refusal.New(refusal.Out).Say("The service refuses the gateway's accounts; its operators have been alerted.").Retry(choice.Wait)
 	}
 	return refusal.New(refusal.Account).Say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
-		policy.Brief(s.Model), limit.Shown(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
+		policy.Brief(s.Model), limit.WaitText(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.

@@ -106,7 +106,7 @@ func (p *passage) end() error {
 	switch {
 	case p.failed == nil:
 		return p.err
-	case errors.Is(p.failed, turn.ErrLate) && p.tells():
+	case errors.Is(p.failed, turn.ErrLate) && p.lastApplies():
 		return p.late()
 	case errors.Is(p.failed, turn.ErrStopped):
 		return refusal.Stopped()
@@ -127,9 +127,9 @@ func (p *passage) late() error {
 	return refused
 }
 
-// tells reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
+// lastApplies reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
 // that refusal ends sooner.
-func (p *passage) tells() bool {
+func (p *passage) lastApplies() bool {
 	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }
 

@@ -52,7 +52,7 @@ func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, re
 func (t *throttle) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
-			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).Retry(wait)
+			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.WaitText(wait)).Retry(wait)
 		}
 		s.patience, s.preferred = wire.PreferredWait(r.Header)
 		if !s.preferred {
@@ -94,7 +94,7 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 	if turn.RefusalOf(&v, hold) != nil && v.Wait <= s.patience {
 		return nil
 	}
-	tellLimits(w, s, &v)
+	setLimitHeaders(w, s, &v)
 	return refusalBy(&v, hold)
 }
 

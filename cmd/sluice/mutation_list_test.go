@@ -61,7 +61,7 @@ var mutations = []mutation{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",
 		old: "r.change(v.Held, h.Team, &small.Amounts, &Amounts{})", new: "",
 	},
-	{about: "the account's limit of all models counts none", file: "policy/limit/outsides.go", old: "l.Models != nil && ", new: ""},
+	{about: "the account's limit of all models counts none", file: "policy/limit/outside_scopes.go", old: "l.Models != nil && ", new: ""},
 	{
 		about: "what a replica spent and still runs is not set aside again", file: "policy/limit/failover/books.go",
 		old: "of = of.Plus(s.took)", new: "",

@@ -104,7 +104,7 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 			return
 		}
 		pause := a.health.Pause(model)
-		t.pool.tell(cooled{a.ID, model, pause})
+		t.pool.share(cooled{a.ID, model, pause})
 		if now.Sub(a.warned) >= time.Minute {
 			a.warned = now
 			t.pool.config.Logger.Warn("the service throttles an account",
@@ -120,7 +120,7 @@ func (t *Attempt) pause() time.Duration {
 	return max(t.health.Pause(t.model).Until.Sub(t.pool.config.Now()), 0)
 }
 
-// Shown is the account's id in the log and in spans; empty: there is only one.
+// Shown is the account's id in holds, in the log and in spans; empty: there is only one.
 func (t *Attempt) Shown() string {
 	if t.pool.now.Load().sole == t.Account {
 		return ""

@@ -18,20 +18,20 @@ func TestPausesInRedis(t *testing.T) {
 	for name, client := range map[string]redis.UniversalClient{"real": limittest.RealRedis(t), "fake": limittest.FakeRedis(t)} {
 		t.Run(name, func(t *testing.T) {
 			shared := accounts.NewRedis(client, time.Minute)
-			tell := func(p accounts.Pause) {
+			share := func(p accounts.Pause) {
 				t.Helper()
-				if err := shared.Tell(t.Context(), p); err != nil {
+				if err := shared.Share(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if list, err := shared.Pauses(t.Context()); err != nil || len(list) != 0 {
 				t.Fatalf("%v %v", list, err)
 			}
-			tell(accounts.Pause{Account: "a", Model: "m", Wait: time.Minute, Step: 2 * time.Second, Why: "Throttling"})
-			tell(accounts.Pause{Account: "a", Model: "m", Wait: time.Second, Step: time.Second, Why: "Throttling.RateQuota"})
-			tell(accounts.Pause{Account: "a", Model: "a model of another name", Wait: time.Hour, Why: "status 429"})
-			tell(accounts.Pause{Account: "b", Model: "", Wait: -time.Second})
-			tell(accounts.Pause{Account: "c", Model: "m", Wait: time.Millisecond})
+			share(accounts.Pause{Account: "a", Model: "m", Wait: time.Minute, Step: 2 * time.Second, Why: "Throttling"})
+			share(accounts.Pause{Account: "a", Model: "m", Wait: time.Second, Step: time.Second, Why: "Throttling.RateQuota"})
+			share(accounts.Pause{Account: "a", Model: "a model of another name", Wait: time.Hour, Why: "status 429"})
+			share(accounts.Pause{Account: "b", Model: "", Wait: -time.Second})
+			share(accounts.Pause{Account: "c", Model: "m", Wait: time.Millisecond})
 			var list []accounts.Pause
 			for list = nil; len(list) != 2; {
 				var err error

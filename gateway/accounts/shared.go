@@ -9,8 +9,8 @@ import (
 
 // Shared is what all replicas know of throttled accounts. [Redis] implements it. Without it each process knows what it hears.
 type Shared interface {
-	// Tell MUST make a pause known to the others, unless a longer one is.
-	Tell(ctx context.Context, p Pause) error
+	// Share MUST make a pause known to the others, unless a longer one is.
+	Share(ctx context.Context, p Pause) error
 	// Pauses MUST return the pauses that have not ended.
 	Pauses(ctx context.Context) ([]Pause, error)
 }
@@ -38,8 +38,8 @@ type cooled struct {
 	pause          account.Pause
 }
 
-// tell has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
-func (r *Pool) tell(c cooled) {
+// share has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
+func (r *Pool) share(c cooled) {
 	if r.config.Shared == nil || r.now.Load().sole != nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (r *Pool) Run(ctx context.Context) {
 		case c := <-r.news:
 			call, cancel := context.WithTimeout(ctx, sharedCall)
 			p := c.pause
-			_ = r.config.Shared.Tell(call, Pause{c.account, c.model, p.Until.Sub(r.config.Now()), p.Step, p.Why})
+			_ = r.config.Shared.Share(call, Pause{c.account, c.model, p.Until.Sub(r.config.Now()), p.Step, p.Why})
 			cancel()
 		case <-tick.C:
 			r.learn(ctx)

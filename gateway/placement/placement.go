@@ -25,7 +25,7 @@ const unknownWait = time.Second
 //
 //	for on := search.Next(); on != nil; on = search.Next() {
 //		hold := …
-//		search.Tell(hold, admit(hold))
+//		search.Note(hold, admit(hold))
 //	}
 type Search struct {
 	snapshot *accounts.Snapshot
@@ -66,8 +66,8 @@ func (s *Search) Next() *accounts.Attempt {
 	return &s.attempt
 }
 
-// Tell takes what became of a hold on the account that was chosen.
-func (s *Search) Tell(h *limit.Hold, v *limit.Verdict, err error) {
+// Note takes what became of a hold on the account that was chosen.
+func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
 	id, told := s.attempt.ID, outcome{v, h}
 	if err == nil && v.Held != nil {
 		s.placed, s.last = true, told

@@ -148,7 +148,7 @@ func (r *Recent) find(asked *Asked, now time.Time) (longest *recentRefusal) {
 		}
 		for _, of := range [...]*teamRefusals{own, &all.house} {
 			recent := of[need].Load()
-			if recent.holds(now) && recent.tells(asked) && (longest == nil || recent.ends().After(longest.ends())) {
+			if recent.holds(now) && recent.holdsFor(asked) && (longest == nil || recent.ends().After(longest.ends())) {
 				longest = recent
 			}
 		}
@@ -168,8 +168,8 @@ func (r *recentRefusal) holds(now time.Time) bool {
 	return r != nil && now.Sub(r.at) < min(r.closed, recentFor)
 }
 
-// tells reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
-func (r *recentRefusal) tells(asked *Asked) bool {
+// holdsFor reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
+func (r *recentRefusal) holdsFor(asked *Asked) bool {
 	was, is := &r.of.Alike, &asked.Alike
 	return !asked.Inside || r.of.Team == asked.Team && was.Key == is.Key && was.Tag == is.Tag
 }

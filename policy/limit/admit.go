@@ -89,7 +89,7 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 		}
 	}
 	if err == nil {
-		c.Tell(done)
+		c.CallTaken(done)
 	}
 	return done, err
 }

@@ -204,7 +204,7 @@ func (c *Charge) Join(other *Charge) {
 			if mine != nil {
 				mine(first)
 			}
-			other.Tell(false)
+			other.CallTaken(false)
 		}
 	}
 	if mine := c.Left; other.Left != nil {
@@ -217,8 +217,8 @@ func (c *Charge) Join(other *Charge) {
 	}
 }
 
-// Tell calls Taken, the first time. The charge may still be sent again.
-func (c *Charge) Tell(first bool) {
+// CallTaken calls Taken, the first time. The charge may still be sent again.
+func (c *Charge) CallTaken(first bool) {
 	if taken := c.Taken; taken != nil {
 		c.Taken = nil
 		taken(first)

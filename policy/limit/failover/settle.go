@@ -78,7 +78,7 @@ func (s *settler) settleHere(c *limit.Charge) bool {
 		s.rates.Settle(c)
 	}
 	s.queue.sum(c)
-	c.Tell(true)
+	c.CallTaken(true)
 	return true
 }
 
@@ -156,7 +156,7 @@ func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
 		b.settledByRedis(j.charge.Held.ID)
 	}
 	if of.Done || of.Err == nil {
-		j.charge.Tell(of.Done || !j.tried.IsZero() && !j.old(sent))
+		j.charge.CallTaken(of.Done || !j.tried.IsZero() && !j.old(sent))
 	}
 	if of.Err != nil && j.tried.IsZero() && !redisstore.NotDone(of.Err) {
 		j.tried = sent
