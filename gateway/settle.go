@@ -104,7 +104,7 @@ func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	file, team, taken := a.live.teams(), charge.Held.Team, charge.Taken
 	charge.Team = file.Team(team)
-	for _, h := range charge.Held.Others {
+	for _, h := range charge.Held.Outer {
 		h.Document = a.quotasOf(file, h.Team)
 	}
 	charge.Taken = func(first bool) {

@@ -16,7 +16,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if v, never := h.NeverFits(t); never {
 		return v, nil
 	}
-	others := h.Others()
+	others := h.Outer()
 	h.Uncounted(m.seeds.without)
 	for i := range others {
 		seed(m, others[i].Team)
@@ -27,7 +27,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	}
 	v := s.Verdict(t, h)
 	if others != nil {
-		v, err = admitOthers(m, h, others, v)
+		v, err = admitOuter(m, h, others, v)
 	}
 	switch {
 	case err != nil || len(h.Rated()) == 0:
@@ -48,8 +48,8 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	return v, nil
 }
 
-// admitOthers places the holds in the accounts outside of the team, of which v is the verdict.
-func admitOthers(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
+// admitOuter places the holds in the accounts outside of the team, of which v is the verdict.
+func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 	all := make([]Verdict, 1, 2)
 	if all[0] = v; v.Held != nil {
 		own := *v.Held // the one in the accounts never changes
@@ -83,8 +83,8 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 		c.Amounts = bound
 	}
 	done, err := m.settle(c)
-	for _, h := range c.Held.Others {
-		if _, failed := m.settle(c.Other(h)); err == nil {
+	for _, h := range c.Held.Outer {
+		if _, failed := m.settle(c.Outer(h)); err == nil {
 			err = failed
 		}
 	}

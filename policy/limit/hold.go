@@ -52,7 +52,7 @@ type Held struct {
 	Task     bool
 	Outside  []Scope     // the scopes outside of the team whose rates it was taken from; nil: none
 	Document *teams.Team // of the account that this is in, if it is outside of the teams; nil: it is a team's
-	Others   []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
+	Outer    []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
 	Rates    RateSet     // the rates that it was taken from; none if another process admitted it
 	Local    bool        // admitted without Redis: it was not taken from rates there
 	Shared   bool        // it was taken from Outside by the share of this process, not in Redis

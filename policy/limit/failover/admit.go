@@ -47,7 +47,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	}
 	s.lend(own)
 	h.Uncounted(s.seeds.without)
-	if others := h.Others(); others != nil {
+	if others := h.Outer(); others != nil {
 		return s.admitAll(ctx, own, others)
 	}
 	own.Verdict, own.At, own.Err = s.place(ctx, own)

@@ -80,8 +80,8 @@ func (w *world) outside(k *kind) []limit.Scope {
 
 // other is the request's hold in an account outside of its team; nil: it has none.
 func (q *request) other(id string) *limit.Held {
-	if i := slices.IndexFunc(q.held.Others, func(h *limit.Held) bool { return h.Team == id }); i >= 0 {
-		return q.held.Others[i]
+	if i := slices.IndexFunc(q.held.Outer, func(h *limit.Held) bool { return h.Team == id }); i >= 0 {
+		return q.held.Outer[i]
 	}
 	return nil
 }
