@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
+	"sluice/gateway/accounts"
 	"sluice/policy/teams"
 )
 
@@ -44,7 +44,7 @@ func TestTeamsAndAccountsAreReplacedTogether(t *testing.T) {
 	h, _ := shared(t, []string{"id: a, region: x", "id: b, region: y, weight: 0"}, func(p *plan) { p.limits = []string{"regions: [x]"} })
 	var file [2]*teams.File
 	file[0], file[1] = parse(t, h.teamsDoc), parse(t, strings.Replace(h.teamsDoc, "regions: [x]", "regions: [y]", 1))
-	up := [2]gateway.Upstream{accountsOf(t, "id: a, region: x", "id: b, region: y, weight: 0"), accountsOf(t, "id: a, region: x, weight: 0", "id: b, region: y")}
+	up := [2]accounts.Set{accountsOf(t, "id: a, region: x", "id: b, region: y, weight: 0"), accountsOf(t, "id: a, region: x, weight: 0", "id: b, region: y")}
 	ctx, enough := context.WithCancel(t.Context())
 	var setting, asking sync.WaitGroup
 	setting.Go(func() {

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/gateway"
+	"sluice/gateway/accounts"
 	"sluice/gateway/simulator"
+	"sluice/gateway/tasks"
+	"sluice/gateway/upstream"
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -21,7 +23,7 @@ import (
 func keyOf(id string) string { return "sk-canary-" + id + "-0123456789abcdef" }
 
 // accountsOf is the accounts of a list in an accounts file, one a line.
-func accountsOf(t testing.TB, lines ...string) gateway.Upstream {
+func accountsOf(t testing.TB, lines ...string) accounts.Set {
 	t.Helper()
 	u, err := readAccounts(lines...)
 	if err != nil {
@@ -31,18 +33,18 @@ func accountsOf(t testing.TB, lines ...string) gateway.Upstream {
 }
 
 // readAccounts is the same for a process that is no test.
-func readAccounts(lines ...string) (gateway.Upstream, error) {
+func readAccounts(lines ...string) (accounts.Set, error) {
 	doc := "accounts:\n"
 	for _, line := range lines {
 		doc += "  - {key_file: /key, " + line + "}\n"
 	}
 	file, err := teams.ParseAccounts([]byte(doc))
 	if err != nil {
-		return gateway.Upstream{}, err
+		return accounts.Set{}, err
 	}
-	u := gateway.Upstream{File: file, Keys: map[string]gateway.Secret{}}
+	u := accounts.Set{File: file, Keys: map[string]upstream.Secret{}}
 	for _, a := range file.List {
-		u.Keys[a.ID] = gateway.Secret(keyOf(a.ID))
+		u.Keys[a.ID] = upstream.Secret(keyOf(a.ID))
 	}
 	return u, nil
 }
@@ -389,7 +391,7 @@ func TestTheKeysOfAllAccountsAreSecret(t *testing.T) {
 // New work goes elsewhere meanwhile.
 func TestATaskStaysWithItsAccount(t *testing.T) {
 	lines := []string{"id: a, weight: 1000", "id: b"}
-	var claims gateway.Claims
+	var claims tasks.Claims
 	h, clock := shared(t, lines, func(p *plan) {
 		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
 		claims = p.claims

@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/cache"
 	"sluice/gateway/accounts"
-	"sluice/gateway/billing"
 	"sluice/gateway/placement"
 	"sluice/gateway/refusal"
 	"sluice/gateway/refusals"
@@ -19,24 +17,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
-	"sluice/telemetry"
 )
-
-const (
-	// unknownLease is how long a request with an unknown outcome keeps its hold before it is charged as estimated.
-	unknownLease = time.Hour
-	noPrice      = "%s has a spend quota, and the teams file has no price for the model %s."
-)
-
-// charges settles the holds of requests and tasks.
-type charges struct {
-	deps     *Deps
-	live     *live
-	refusals *refusals.Recent
-
-	contradictions *billing.Contradictions
-}
 
 // admission holds what a request may cost, and settles it.
 type admission struct {
@@ -75,7 +56,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	for on := search.Next(); on != nil; on = search.Next() {
 		hold := a.holdOn(on, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-		search.Tell(hold, &verdict, err)
+		search.Note(hold, &verdict, err)
 	}
 	verdict, hold, err := search.Verdict()
 	switch {
@@ -85,10 +66,10 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 		return a.refuseChoice(s, search.Choice()).Waits(search.Refused()...)
 	case verdict.Held != nil:
 		s.use(search.Attempt())
-		a.held(w, s, verdict)
+		a.noteHeld(w, s, verdict)
 		return nil
 	}
-	tellLimits(w, s, verdict)
+	setLimitHeaders(w, s, verdict)
 	asked := s.asked()
 	a.refusals.Remember(&asked, verdict, a.deps.Now())
 	return refusalBy(verdict, hold).Waits(search.Refused()...)
@@ -98,7 +79,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
 	return &limit.Hold{
 		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
-		Tag: s.tag, Key: s.holder, Amounts: s.size, Task: s.creates, Lease: a.lease,
+		Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Task: s.creates, Lease: a.lease,
 	}
 }
 
@@ -133,9 +114,9 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	return 0
 }
 
-// held notes the hold that was placed.
-func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
-	tellLimits(w, s, verdict)
+// noteHeld notes the hold that was placed.
+func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) {
+	setLimitHeaders(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
 		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 	}
@@ -146,8 +127,8 @@ func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
 	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
 }
 
-// tellLimits sets the headers that report the team's limits.
-func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
+// setLimitHeaders sets the headers that report the team's limits.
+func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 	if policy, left := verdict.Fields(); policy != "" {
 		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
 	}
@@ -169,111 +150,11 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 		return refusal.New(refusal.Out).Say("The service refuses the gateway's accounts; its operators have been alerted.").Retry(choice.Wait)
 	}
 	return refusal.New(refusal.Account).Say("The service's accounts are asked for model %s again in %s: the service told them to wait.",
-		policy.Brief(s.Model), limit.Shown(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
+		policy.Brief(s.Model), limit.WaitText(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
 }
 
 // refusedBy maps each reason of the accounts to its row.
-var refusedBy = map[limit.Reason]*refusal.Reason{
+var refusedBy = map[limit.Reason]*refusal.Row{
 	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
 	limit.ReasonHouse: refusal.House,
-}
-
-// settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
-func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
-	ctx := r.Context()
-	a.claims.claimUnseen(s)
-	charge := &limit.Charge{Held: s.held}
-	ending := s.ending()
-	flag := ending.Charge(charge, &s.terms)
-	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
-	switch flag {
-	case telemetry.FlagTask: // the task's end settles it
-		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts retries it until it succeeds
-	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
-		s.unknown = true
-		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
-	default:
-		if s.claimed && !s.held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
-			charge.Held = s.held.AsTask()
-		}
-		s.Cost = tasks.Cost(charge.Amounts, s.team.Money, flag)
-		charge.Team, charge.Estimated = a.live.teams().Team(s.Team), flag == telemetry.FlagEstimated
-		a.report(s, charge)
-		if !s.claimed { // else the task's end is announced
-			charge.Event = tasks.RequestEvent(a.deps.To, &s.Record, func() { measure(w, r, a.deps.Now()) })
-		}
-		a.deps.Accounts.SettleLater(charge)
-	}
-	if s.unpriced() {
-		a.deps.Metrics.Unpriced(s.Label)
-	}
-	if s.terms.Contradicts {
-		a.contradictions.Note(s.ID, s.Team, s.Model)
-	}
-}
-
-// report has a request's cost reported once it is charged. That may be much later, so the charge keeps nothing else of the request,
-// whose body may be large.
-func (a *admission) report(s *requestState, charge *limit.Charge) {
-	team, label, cost := s.Team, s.Label, s.Cost
-	var task *telemetry.Task
-	if s.claimed {
-		task = streamedTask(s, a.deps.Now())
-		charge.Event = a.tasks.Event(task, nil, s.callback)
-	}
-	charge.Taken = func(first bool) {
-		a.refusals.Forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
-		if !first {
-			return
-		}
-		a.deps.Metrics.Settlement(cost.Flag)
-		a.deps.Metrics.Used(team, label, &cost)
-		if task != nil {
-			a.tasks.Report(task)
-		}
-	}
-}
-
-// streamedTask is a task that ended in the stream of its creation.
-func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
-	return &telemetry.Task{
-		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
-		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream, Account: s.Account,
-		Submitted: s.Time, Started: s.Time, Ended: ended,
-	}
-}
-
-// quotasOf returns the quotas outside of the teams with this id: the house's, or those of an account at the service; nil: they no longer
-// exist.
-func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
-	if of, ok := teams.AccountOfQuotas(id); ok {
-		return a.live.roster.Quotas(of)
-	}
-	return file.House.Quotas()
-}
-
-// chargeTask charges what a task's creation holds.
-func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
-	file, team, taken := a.live.teams(), charge.Held.Team, charge.Taken
-	charge.Team = file.Team(team)
-	for _, h := range charge.Held.Others {
-		h.Document = a.quotasOf(file, h.Team)
-	}
-	charge.Taken = func(first bool) {
-		a.refusals.Forget(team) // as in report
-		taken(first)
-	}
-	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and retries
-	a.refusals.Forget(team)
-}
-
-// fullTeams are the teams at their limit of open tasks. They wait for a task to end, so the finisher queries theirs first.
-func (a charges) fullTeams() map[string]bool {
-	full := map[string]bool{}
-	for _, team := range a.live.teams().List {
-		if team.OpenTasks > 0 && a.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
-			full[team.ID] = true
-		}
-	}
-	return full
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/stores"
 	"sluice/policy/forms"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -198,7 +198,7 @@ func TestShadowHeader(t *testing.T) {
 
 // reloading accounts change the teams file after each admission, and note the team by which a request is settled.
 type reloading struct {
-	gateway.Accounts
+	stores.Accounts
 	reload  func()
 	settled []*teams.Team
 }

@@ -31,9 +31,9 @@ func authenticate(live *live, identities Identities, accepted func(context.Conte
 			team, key, ok := s.teams.Lookup(presented, s.start)
 			switch {
 			case ok:
-				s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, key.ID, &key.KeyLimits, key.ID
-			case live.roster.Holder(presented) != "":
-				alarms.Raise(telemetry.AlarmKeyPresented, live.roster.Holder(presented), errUpstreamKeySeen.Error())
+				s.team, s.Team, s.Key, s.limits, s.ledgerKey = team, team.ID, key.ID, &key.KeyLimits, key.ID
+			case live.pool.WithKey(presented) != "":
+				alarms.Raise(telemetry.AlarmKeyPresented, live.pool.WithKey(presented), errUpstreamKeySeen.Error())
 				return refuseKeyBecause(errUpstreamKeySeen)
 			case identities != nil && oidc.IsToken(presented):
 				if err := identify(r, s, identities, presented); err != nil {
@@ -67,7 +67,7 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 	if team == nil || team.Disabled {
 		return errNoSuchTeam
 	}
-	s.team, s.Team, s.Key, s.limits, s.holder = team, team.ID, id.Key, &teams.KeyLimits{}, id.Name
+	s.team, s.Team, s.Key, s.limits, s.ledgerKey = team, team.ID, id.Key, &teams.KeyLimits{}, id.Name
 	return nil
 }
 

@@ -28,6 +28,8 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/gateway/accounts"
+	"sluice/gateway/stores"
 	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -226,7 +228,7 @@ var serviceHeaders = map[string]string{
 
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"%s\",\"role\":\"assistant\"},\"finish_reason\":\"%s\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
-func benchGateway(accounts gateway.Accounts) http.Handler {
+func benchGateway(accounts stores.Accounts) http.Handler {
 	scopes := benchLimited[os.Getenv(benchScopes)]
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x%s}\n", sha(benchKey), scopes.key)
 	doc += scopes.team
@@ -266,10 +268,10 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 }
 
 // benchUpstreams are the child's accounts at the service.
-func benchUpstreams() gateway.Upstream {
+func benchUpstreams() accounts.Set {
 	n, _ := strconv.Atoi(os.Getenv(benchAccounts))
 	if n == 0 {
-		return gateway.OneAccount("upstream")
+		return accounts.Main("upstream")
 	}
 	var lines []string
 	for i := range n {

@@ -31,7 +31,7 @@ func readBody(w *reply, r *http.Request, s *requestState, lender *wire.Buffers) 
 	if s.bodyEnded {
 		return nil
 	}
-	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, declared: r.ContentLength, buffers: lender}
+	u := upload{clientBounds: w.bounds, reply: w, state: s, from: r.Body, declared: r.ContentLength, buffers: lender}
 	body, err := u.read()
 	s.BytesIn = int64(len(body))
 	if err != nil {
@@ -48,7 +48,7 @@ func readBody(w *reply, r *http.Request, s *requestState, lender *wire.Buffers) 
 
 // upload is one body that is being read.
 type upload struct {
-	*clientTerms
+	*clientBounds
 	reply    *reply
 	state    *requestState
 	buffers  *wire.Buffers
@@ -150,7 +150,7 @@ func refuseOutOfMemory() error {
 
 func isOutOfMemory(err error) bool {
 	refused, ok := errors.AsType[*refusal.Refusal](err)
-	return ok && refused.Reason == refusal.Memory
+	return ok && refused.Row == refusal.Memory
 }
 
 // takeBack releases the memory of a request's body, once nothing reads the body any more: the span of the exchange, which may
@@ -174,8 +174,8 @@ const (
 	lingerTime  = 2 * time.Second
 )
 
-// clientTerms bounds what clients may take: bytes, and time to send and to read.
-type clientTerms struct {
+// clientBounds bounds what clients may take: bytes, and time to send and to read.
+type clientBounds struct {
 	now          func() time.Time
 	maxBody      int64         // bytes of a request's body
 	writeTimeout time.Duration // of one write to a client
@@ -185,8 +185,8 @@ type clientTerms struct {
 	cors         *wire.CORS // who may read answers in a browser
 }
 
-func newClientTerms(config *Config, now func() time.Time, live *live) *clientTerms {
-	return &clientTerms{
+func newClientBounds(config *Config, now func() time.Time, live *live) *clientBounds {
+	return &clientBounds{
 		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime, draining: &live.draining,
 		cors: wire.NewCORS(config.CORSOrigins, wire.Exposed),
 	}
@@ -197,7 +197,7 @@ func newClientTerms(config *Config, now func() time.Time, live *live) *clientTer
 // that does not arrive within lingerTime ends the connection.
 func (w *reply) leaveBody(now time.Time) {
 	_ = w.control.EnableFullDuplex()
-	_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))
+	_ = w.control.SetReadDeadline(now.Add(w.bounds.lingerTime))
 }
 
 // linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection, and

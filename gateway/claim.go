@@ -37,7 +37,7 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 	if err != nil {
 		return err
 	}
-	k.live.roster.Secrets().RedactKeys(text) // the task may have failed already, and its message may quote the key
+	k.live.pool.Secrets().RedactKeys(text) // the task may have failed already, and its message may quote the key
 	if k.claimAnswer(s, text, true) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 		return err
 	}
 	if len(text) <= wholeAnswer {
-		k.live.roster.Secrets().RedactKeys(text)
+		k.live.pool.Secrets().RedactKeys(text)
 		k.claimAnswer(s, text, true)
 	}
 	kept.Body = &upstream.Bounded{ReadCloser: struct {
@@ -86,7 +86,7 @@ func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 // cannotClaim notes that the answer names a task that cannot be the team's, and logs it for the operator.
 func (k *claims) cannotClaim(s *requestState, task, why string) {
 	s.unclaimable = true
-	task = k.live.roster.Cover(task)
+	task = k.live.pool.Cover(task)
 	k.logger.LogAttrs(context.Background(), slog.LevelError, why,
 		slog.String("id", s.ID), slog.String("team", s.Team), slog.String("task", task[:min(len(task), tasks.LongestID)]))
 }
@@ -153,7 +153,7 @@ func (k *claims) claimUnseen(s *requestState) {
 		} `json:"output"`
 		Request string `json:"request_id"`
 	}
-	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, k.live.roster.Cover(read.ResponseID)
+	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, k.live.pool.Cover(read.ResponseID)
 	text, err := json.Marshal(body)
 	if err == nil {
 		k.claimAnswer(s, text, false)

@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"sluice/cache"
-	"sluice/gateway"
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 )
 
@@ -318,7 +318,7 @@ func TestAnEndThatIsNotChargedYet(t *testing.T) {
 
 // slowClaims delays claims.
 type slowClaims struct {
-	gateway.Claims
+	tasks.Claims
 	took time.Duration
 	move func(time.Duration)
 }

@@ -74,30 +74,21 @@ type Config struct {
 	luck         func() float64 // as in [accounts.Config]; tests set it
 }
 
-// Secret is a string that must not be shown; see [upstream.Secret].
-type Secret = upstream.Secret
-
-// Upstream is the accounts at the service and their keys.
-type Upstream = accounts.Set
-
-// OneAccount is the Upstream without an accounts file.
-func OneAccount(key Secret) Upstream { return accounts.Main(key) }
-
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
 	Now              func() time.Time                         // the clock for times and durations; time.Now outside tests
 	Teams            *teams.File                              // the teams to start with; Set replaces them
-	Upstream         Upstream                                 // the accounts at the service to start with, and their keys; Set replaces them
+	Upstream         accounts.Set                             // the accounts at the service to start with, and their keys; Set replaces them
 	Cooling          accounts.Shared                          // what the replicas know of throttled accounts; nil: nothing
-	Claims           Claims                                   // the teams' tasks
+	Claims           tasks.Claims                             // the teams' tasks
 	To               event.Routes                             // where the ends of tasks are announced; nil: nowhere
 	Result           tasks.Result                             // answers with stored pictures; nil: none are stored
 	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
 	Feed             *feed.Feed                               // streams of events; nil: none is opened
-	Queries, Cancels Queries                                  // the rates of task queries, and of cancels, of the accounts
-	Outcomes         Outcomes                                 // of creations with an Idempotency-Key
+	Queries, Cancels tasks.Rate                               // the rates of task queries, and of cancels, of the accounts
+	Outcomes         stores.Outcomes                          // of creations with an Idempotency-Key
 	Identities       Identities                               // verifies tokens in place of keys; nil: tokens are refused
-	Accounts         Accounts                                 // what teams may still spend
+	Accounts         stores.Accounts                          // what teams may still spend
 	Remote           *Remote                                  // how to use the stores; nil: they are in this process's memory
 	Metrics          *telemetry.Metrics                       // nil: no metrics
 	Traces           *telemetry.Traces                        // nil: no spans
@@ -108,15 +99,6 @@ type Deps struct {
 	Logger           *slog.Logger                             // for what happens outside requests, and for the inside of errors
 }
 
-// Accounts keeps what teams may still spend.
-type Accounts = stores.Accounts
-
-// Outcomes remembers the outcomes of creations with an Idempotency-Key.
-type Outcomes = stores.Outcomes
-
-// Claims keeps the tasks of teams.
-type Claims = tasks.Claims
-
 // Identities verifies tokens that replace keys. Package oidc implements it.
 type Identities interface {
 	// Follow MUST replace the issuers by those of another teams file.
@@ -126,40 +108,37 @@ type Identities interface {
 	Identify(ctx context.Context, token string) (oidc.Workload, error)
 }
 
-// Queries keeps the accounts' rates of task queries, or of cancels.
-type Queries = tasks.Rate
-
 // Remote configures the use of stores outside this process, such as Redis.
 type Remote struct {
 	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. All teams together have as
 	// many again for admissions.
 	Calls int
-	Sight tasks.Sight // of Deps.Claims
+	Sight stores.Sight // of Deps.Claims
 	// Crowded is called when a poll of a task that is not the team's is refused because the team's calls are all under way.
 	Crowded func()
 }
 
 // takeTurns makes calls of the stores wait until their team may make one.
 func (d *Deps) takeTurns() {
-	calls := tasks.NewCalls(d.Remote.Calls)
+	calls := stores.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
 	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
-	d.Outcomes, d.Accounts = stores.OutcomesInTurn(d.Outcomes, calls), stores.AccountsInTurn(d.Accounts, calls)
+	d.Outcomes, d.Accounts = calls.Outcomes(d.Outcomes), calls.Accounts(d.Accounts)
 }
 
 // live holds the parts that may change while the gateway runs.
 type live struct {
 	now      atomic.Pointer[inForce]
-	roster   *accounts.Roster // the accounts at the service
-	draining atomic.Bool      // every answer ends its connection
-	stopping atomic.Bool      // new requests are refused
+	pool     *accounts.Pool // the accounts at the service
+	draining atomic.Bool    // every answer ends its connection
+	stopping atomic.Bool    // new requests are refused
 }
 
 // inForce is one reading of the teams file and the accounts file. A request keeps the reading that it was authenticated by, unless it
 // waits in the queue and check replaces it.
 type inForce struct {
 	teams    *teams.File
-	accounts *accounts.Roll
+	accounts *accounts.Snapshot
 }
 
 func (l *live) teams() *teams.File { return l.now.Load().teams }

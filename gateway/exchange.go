@@ -77,7 +77,7 @@ func (s *requestState) Ended() {
 	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}
 	if s.meter != nil {
 		s.reading = s.meter.End()
-		s.reading.Usage.Cover(s.service.live.roster.Cover)
+		s.reading.Usage.Cover(s.service.live.pool.Cover)
 		s.Usage = s.reading.Usage
 		ended.Reading = &s.reading
 		meters.Put(s.meter)
@@ -126,7 +126,7 @@ func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	if !s.accounts.Chooses() {
 		return t.service.try(out, s)
 	}
-	trials := accounts.Trials{Roll: s.accounts}
+	trials := accounts.Trials{Snapshot: s.accounts}
 	for {
 		answer, err := t.service.try(out, s)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/gateway/accounts"
+	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy/teams"
@@ -18,10 +19,10 @@ var (
 )
 
 // SetSlowStart shortens the time before a slow body is refused.
-func (g *Gateway) SetSlowStart(d time.Duration) { g.terms.slowStart = d }
+func (g *Gateway) SetSlowStart(d time.Duration) { g.bounds.slowStart = d }
 
 // SetLingerTime shortens the time for which the rest of a body is dropped.
-func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
+func (g *Gateway) SetLingerTime(d time.Duration) { g.bounds.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) {
@@ -37,13 +38,13 @@ func (g *Gateway) SetPulseTime(d time.Duration) {
 func (g *Gateway) SetTeams(file *teams.File) { g.setTeams(file) }
 
 // SetUpstream replaces the accounts at the service, and leaves the teams as they are.
-func (g *Gateway) SetUpstream(up Upstream) { g.Set(g.live.teams(), up) }
+func (g *Gateway) SetUpstream(up accounts.Set) { g.Set(g.live.teams(), up) }
 
 // setClient replaces the ways to the service.
 func (g *Gateway) setClient(change func(*upstream.Config)) {
-	config := rosterConfig(&g.config, &g.deps, g.admission.queue)
+	config := poolConfig(&g.config, &g.deps, g.admission.queue)
 	change(&config.Client)
-	g.live.roster = accounts.New(config, g.deps.Upstream)
+	g.live.pool = accounts.New(config, g.deps.Upstream)
 	g.setTeams(g.live.teams())
 }
 
@@ -81,4 +82,4 @@ func (c *Config) ChooseFirst() { c.luck = func() float64 { return 0 } }
 func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }
 
 // Claims are the gateway's claims.
-func (g *Gateway) Claims() Claims { return g.deps.Claims }
+func (g *Gateway) Claims() tasks.Claims { return g.deps.Claims }

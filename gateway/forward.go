@@ -19,21 +19,20 @@ import (
 type forward struct {
 	service *service
 	claims  *claims
-	move    func(*requestState, *accounts.Attempt) time.Duration // as in attempts
 	proxy   *httputil.ReverseProxy
 	streams *httputil.ReverseProxy // the same for requests of streams, with smaller buffers
 }
 
 func newForward(service *service, claims *claims, move func(*requestState, *accounts.Attempt) time.Duration) *forward {
-	f := &forward{service: service, claims: claims, move: move}
-	f.proxy, f.streams = f.newProxy(wire.NewCopyBuffers()), f.newProxy(wire.NewStreamBuffers())
+	f, way := &forward{service: service, claims: claims}, &attempts{service, move}
+	f.proxy, f.streams = f.newProxy(way, wire.NewCopyBuffers()), f.newProxy(way, wire.NewStreamBuffers())
 	return f
 }
 
-func (f *forward) newProxy(buffers httputil.BufferPool) *httputil.ReverseProxy {
+func (f *forward) newProxy(way *attempts, buffers httputil.BufferPool) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
-		Transport:      &attempts{f.service, f.move},
+		Transport:      way,
 		ModifyResponse: f.receive,
 		BufferPool:     buffers,
 		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) {

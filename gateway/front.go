@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/gateway/billing"
 	"sluice/gateway/conversation"
 	"sluice/gateway/dialect/chat"
 	"sluice/gateway/dialect/messages"
@@ -22,6 +21,7 @@ import (
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/label"
+	"sluice/policy/price"
 )
 
 // frontName is the log's word for requests of a client's interface that have no dialect of their own, such as the list of models.
@@ -174,7 +174,7 @@ type frontRequest struct {
 
 // namesFor lists the models that the request's team and key may use.
 func namesFor(s *requestState) []string {
-	names := s.teams.Names(s.team, billing.DayOf(s.Time))
+	names := s.teams.Names(s.team, price.DayOf(s.Time))
 	return slices.DeleteFunc(names, func(name string) bool { return !s.limits.MayUseModel(s.teams.Resolve(name)) })
 }
 
@@ -282,7 +282,7 @@ type unheldBody struct {
 }
 
 func newUnheldBody(w *reply, r *http.Request, s *requestState, buffers *wire.Buffers) *unheldBody {
-	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, buffers: buffers, began: w.terms.now()}
+	u := upload{clientBounds: w.bounds, reply: w, state: s, from: r.Body, buffers: buffers, began: w.bounds.now()}
 	return &unheldBody{upload: u, have: s.body, size: len(s.body)}
 }
 

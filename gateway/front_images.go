@@ -148,8 +148,8 @@ func (f *fronts) writeEncoded(ctx context.Context, w *reply, s *requestState, ma
 
 // encode fetches one picture into out. The wait for its host is not the gateway's own time.
 func (f *fronts) encode(ctx context.Context, w *reply, s *requestState, out *bufio.Writer, address string) error {
-	before, writing := w.terms.now(), w.writing
-	defer func() { s.waited += w.terms.now().Sub(before) - (w.writing - writing) }()
+	before, writing := w.bounds.now(), w.writing
+	defer func() { s.waited += w.bounds.now().Sub(before) - (w.writing - writing) }()
 	text := base64.NewEncoder(base64.StdEncoding, out)
 	if _, err := f.fetcher.Copy(ctx, text, address); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (w *reply) takeBack() bool {
 // endFront writes what the front held back, once the chain has ended. p is the value of the chain's panic. If an answer was cut
 // before a byte of it left, the client gets an error in its place; if a stream was cut later, its last event is the error.
 func (w *reply) endFront(r *http.Request, p any) any {
-	w.extendDeadline(w.terms.now())
+	w.extendDeadline(w.bounds.now())
 	w.final(w.front.Final || w.state.unknown)
 	if w.state.repeats != nil {
 		w.front.Task = w.state.Task

@@ -32,7 +32,7 @@ type Gateway struct {
 	config Config
 	deps   Deps
 	live   *live
-	terms  *clientTerms
+	bounds *clientBounds
 	routes *routes
 
 	// The stages and handlers, in the order of the table.
@@ -126,8 +126,8 @@ func New(config Config, deps Deps) *Gateway {
 		deps.takeTurns()
 	}
 	g, queue := &Gateway{config: config, deps: deps, live: new(live)}, turn.New()
-	g.live.roster = accounts.New(rosterConfig(&g.config, &g.deps, queue), deps.Upstream)
-	g.terms = newClientTerms(&g.config, deps.Now, g.live)
+	g.live.pool = accounts.New(poolConfig(&g.config, &g.deps, queue), deps.Upstream)
+	g.bounds = newClientBounds(&g.config, deps.Now, g.live)
 	alarms := telemetry.NewAlarms(deps.Now, deps.Metrics, deps.Logger)
 	headers, loads, buffers := newHeaders(&g.config), loads.New(config.Fleet, config.BodyBudget), wire.NewBuffers(config.BodyBudget)
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
@@ -141,8 +141,8 @@ func New(config Config, deps Deps) *Gateway {
 	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.roster.Cover,
-		Has: g.live.roster.Has, QueryRate: g.live.roster.QueryRate, Shown: g.live.roster.Shown, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
+		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
+		Has: g.live.pool.Has, QueryRate: g.live.pool.QueryRate, Shown: g.live.pool.Shown, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}

@@ -27,6 +27,8 @@ import (
 	"sluice/gateway/accounts"
 	"sluice/gateway/feed"
 	"sluice/gateway/simulator"
+	"sluice/gateway/stores"
+	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/event"
@@ -81,13 +83,13 @@ type plan struct {
 	upstream  http.Handler // nil: the simulator
 	address   string       // of an upstream that the test runs itself: its URL
 	now       func() time.Time
-	claims    gateway.Claims   // nil: in memory
-	service   gateway.Upstream // its accounts; zero: one, whose key is upstreamKey
+	claims    tasks.Claims // nil: in memory
+	service   accounts.Set // its accounts; zero: one, whose key is upstreamKey
 	cooling   accounts.Shared
 	telemetry telemetry.Config
 	queryRate int                   // 0: a million a second
-	accounts  gateway.Accounts      // nil: in memory
-	outcomes  gateway.Outcomes      // nil: in memory
+	accounts  stores.Accounts       // nil: in memory
+	outcomes  stores.Outcomes       // nil: in memory
 	remote    *gateway.Remote       // nil: the stores are in memory
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
@@ -114,7 +116,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 		change(p)
 	}
 	if p.service.Keys == nil {
-		p.service = gateway.OneAccount(upstreamKey)
+		p.service = accounts.Main(upstreamKey)
 	}
 	h := &harness{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)

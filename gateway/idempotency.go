@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/refusal"
+	"sluice/gateway/stores"
 	"sluice/gateway/wire"
 )
 
@@ -24,7 +25,7 @@ const longestRun = 15 * time.Minute
 // idempotency is the stage that runs a task creation with an Idempotency-Key only once, and a request of OpenAI's interface for
 // images also without one.
 type idempotency struct {
-	outcomes Outcomes
+	outcomes stores.Outcomes
 	now      func() time.Time
 	wait     time.Duration // how long a repeated request waits for the first, if it waits
 	live     *live
@@ -203,7 +204,7 @@ func (i *idempotency) givenUp(next handler) handler {
 
 // firstRun is the first request with a name.
 type firstRun struct {
-	outcomes  Outcomes
+	outcomes  stores.Outcomes
 	call      *onceCall
 	outcome   cache.Outcome
 	kept      keptAnswer

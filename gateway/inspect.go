@@ -161,17 +161,19 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	case !team.MayUseModel(s.Model):
 		return refusal.New(refusal.Model).Say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).At("model")
 	case !limits.MayUseModel(s.Model):
-		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.holder, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
+		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.ledgerKey, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
 	}
 	return nil
 }
+
+const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
 
 // unpaid refuses a model without a price where a quota counts money. It names the narrowest that does.
 func unpaid(s *requestState) error {
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam
 	switch {
 	case s.limits.Spends():
-		who, scope = "Key "+s.holder, limit.ScopeKey
+		who, scope = "Key "+s.ledgerKey, limit.ScopeKey
 	case !s.teams.NeedsPrice(s.team):
 		return nil
 	case !s.team.Spends():

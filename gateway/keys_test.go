@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
+	"sluice/gateway/accounts"
 	"sluice/policy/teams"
 )
 
@@ -152,7 +152,7 @@ func parse(t testing.TB, doc string) *teams.File {
 func TestUpstreamKeyIsReplaced(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Keys = []string{upstreamKey, "sk-second"} })
 	h.ask("POST", textPath, textBody)
-	h.gateway.SetUpstream(gateway.OneAccount("sk-second"))
+	h.gateway.SetUpstream(accounts.Main("sk-second"))
 	h.ask("POST", textPath, textBody)
 	for i, want := range []string{upstreamKey, "sk-second"} {
 		if got := h.sim.Requests()[i].Header["Authorization"]; len(got) != 1 || got[0] != "Bearer "+want {

@@ -16,7 +16,7 @@ import (
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := calls.Get().(*call)
+	c := requestMemories.Get().(*requestMemory)
 	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
@@ -34,8 +34,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	method, preflight := r.Method, false
-	if g.terms.cors != nil {
-		method, preflight = g.terms.cors.Method(r)
+	if g.bounds.cors != nil {
+		method, preflight = g.bounds.cors.Method(r)
 	}
 	m, err := g.routes.find(method, r.URL)
 	if err == nil {
@@ -52,7 +52,7 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 		if w.front != nil {
 			w.front.Pass()
 		}
-		g.terms.cors.Preflight(w.Header(), r.Header, allowed(m.route))
+		g.bounds.cors.Preflight(w.Header(), r.Header, allowed(m.route))
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -65,7 +65,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal.Refusal) {
 	s := w.state
 	if refused.Inside != nil { // it may quote what the service sent
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
-			slog.String("id", s.ID), slog.String("refusal", refused.Name), slog.String("error", g.live.roster.Cover(refused.Inside.Error())))
+			slog.String("id", s.ID), slog.String("refusal", refused.Name), slog.String("error", g.live.pool.Cover(refused.Inside.Error())))
 	}
 	if !w.refuse(refused) {
 		panic(http.ErrAbortHandler)
@@ -134,29 +134,29 @@ func (w *reply) refuse(refused *refusal.Refusal) bool {
 	return true
 }
 
-// call is the memory of one request. Later requests reuse it, so that it is not allocated and collected for each.
-type call struct {
+// requestMemory is the memory of one request. Later requests reuse it, so that it is not allocated and collected for each.
+type requestMemory struct {
 	state    requestState
 	reply    reply
 	exchange upstream.Exchange
 	room     room
 }
 
-var calls = sync.Pool{New: func() any { return new(call) }}
+var requestMemories = sync.Pool{New: func() any { return new(requestMemory) }}
 
-// begin assigns the call to a request. The call is empty: new, or as end leaves it.
-func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
+// begin assigns the memory to a request. It is empty: new, or as end leaves it.
+func (c *requestMemory) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
 	s, out := &c.state, &c.reply
 	s.service, s.client, s.start = g.forward.service, r.Context(), g.deps.Now()
 	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
 	s.exchange, s.room = &c.exchange, &c.room
-	out.ResponseWriter, out.bare, out.control, out.state, out.terms = w, w, *http.NewResponseController(w), s, g.terms
+	out.ResponseWriter, out.bare, out.control, out.state, out.bounds = w, w, *http.NewResponseController(w), s, g.bounds
 	return s, out
 }
 
 // end gives the memory back, if it is certain that nothing refers to it any more: a request that was refused or cut, one that
 // may have made a task, and one whose body another goroutine may still write leave theirs to the collector.
-func (c *call) end() {
+func (c *requestMemory) end() {
 	s := &c.state
 	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {
 		return
@@ -168,5 +168,5 @@ func (c *call) end() {
 	c.reply = reply{}
 	c.exchange.Reset()
 	c.room = room{}
-	calls.Put(c)
+	requestMemories.Put(c)
 }

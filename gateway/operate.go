@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/echo"
 	"sluice/gateway/feed"
 	"sluice/gateway/oidc"
@@ -38,7 +39,7 @@ func (g *Gateway) Work(ctx context.Context) {
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
-	working.Go(func() { g.live.roster.Run(ctx) })
+	working.Go(func() { g.live.pool.Run(ctx) })
 }
 
 func every(ctx context.Context, do func()) {
@@ -56,8 +57,8 @@ func every(ctx context.Context, do func()) {
 
 // Set replaces the teams and the accounts at the service for every request that has not been authenticated yet, both together; keys and
 // addresses of accounts for every request that has not been sent yet. Calls MUST follow one another.
-func (g *Gateway) Set(file *teams.File, up Upstream) {
-	g.live.roster.Replace(up)
+func (g *Gateway) Set(file *teams.File, up accounts.Set) {
+	g.live.pool.Replace(up)
 	g.setTeams(file)
 }
 
@@ -65,7 +66,7 @@ func (g *Gateway) setTeams(file *teams.File) {
 	if g.deps.Identities != nil {
 		g.deps.Identities.Follow(file.Issuers)
 	}
-	g.live.now.Store(&inForce{file, g.live.roster.Now()})
+	g.live.now.Store(&inForce{file, g.live.pool.Now()})
 	g.throttle.refusals.ForgetAll()
 	g.admission.queue.Changed() // a key of one that waits may have been revoked
 	g.deps.Feed.Changed()
@@ -78,7 +79,7 @@ func (g *Gateway) Currency() unit.Currency { return g.live.teams().In() }
 func (g *Gateway) House() string { return g.quotas.House() }
 
 // Standings are the accounts at the service as operators are shown them.
-func (g *Gateway) Standings() []account.Standing { return g.live.roster.Standings() }
+func (g *Gateway) Standings() []account.Standing { return g.live.pool.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves. Streams of events end.
@@ -91,7 +92,7 @@ func (g *Gateway) BeginStop() {
 }
 
 // Close closes the idle connections to the service. It leaves running requests alone.
-func (g *Gateway) Close() { g.live.roster.Close() }
+func (g *Gateway) Close() { g.live.pool.Close() }
 
 var (
 	// ErrNoTask is the error of a task that is not the team's, or that is no longer known.
@@ -154,7 +155,7 @@ func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
 // usageOf answers with the team's limits and tasks, and with its ledger if the query names days.
 func usageOf(reports *usage.Reports) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		text, done, err := reports.Report(r.Context(), &usage.Asker{ID: s.ID, Team: s.team, Holder: s.holder, Query: r.URL.RawQuery})
+		text, done, err := reports.Report(r.Context(), &usage.Asker{ID: s.ID, Team: s.team, Key: s.ledgerKey, Query: r.URL.RawQuery})
 		defer done()
 		wrong, isQuery := errors.AsType[*usage.ErrQuery](err)
 		switch {

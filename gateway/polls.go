@@ -62,7 +62,7 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 		return claim, refusal.New(refusal.Claim).Say("The task cannot be looked up at the moment; send the request again.").Because(err).Retry(time.Second)
 	}
 	s.Task = s.task // only now: the id of an absent task may be any text
-	s.Model, s.Label, s.creation, s.Account = claim.Model, p.live.label(claim.Model), claim.Trace, p.live.roster.Shown(claim.Account)
+	s.Model, s.Label, s.creation, s.Account = claim.Model, p.live.label(claim.Model), claim.Trace, p.live.pool.Shown(claim.Account)
 	return claim, nil
 }
 

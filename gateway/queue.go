@@ -59,7 +59,7 @@ func (p *passage) begin() {
 // ask makes the request for a turn, by the teams and accounts in force.
 func (p *passage) ask() {
 	s := p.s
-	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.holder, Amounts: s.size}, s.limits, s.patience)
+	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.ledgerKey, Amounts: s.size}, s.limits, s.patience)
 	for _, spec := range s.accounts.Serving(s.want()) {
 		id := teams.MainAccount
 		if spec != nil {
@@ -106,7 +106,7 @@ func (p *passage) end() error {
 	switch {
 	case p.failed == nil:
 		return p.err
-	case errors.Is(p.failed, turn.ErrLate) && p.tells():
+	case errors.Is(p.failed, turn.ErrLate) && p.lastApplies():
 		return p.late()
 	case errors.Is(p.failed, turn.ErrStopped):
 		return refusal.Stopped()
@@ -127,9 +127,9 @@ func (p *passage) late() error {
 	return refused
 }
 
-// tells reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
+// lastApplies reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
 // that refusal ends sooner.
-func (p *passage) tells() bool {
+func (p *passage) lastApplies() bool {
 	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }
 
@@ -159,7 +159,7 @@ func scarceOf(err error) []turn.Refusal {
 }
 
 // refusedFor is the row of a refusal because others wait for a resource.
-func refusedFor(r turn.Resource) *refusal.Reason {
+func refusedFor(r turn.Resource) *refusal.Row {
 	switch {
 	case r.IsSlots():
 		return refusal.Concurrent

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/stores"
 	"sluice/policy/limit"
 )
 
@@ -181,7 +181,7 @@ func TestAQuotaHidesNoRate(t *testing.T) {
 
 // unsure are accounts of which it is not known for some whether they have room, as without Redis.
 type unsure struct {
-	gateway.Accounts
+	stores.Accounts
 	of string // ids
 }
 
@@ -223,7 +223,7 @@ func TestAnAccountThatIsNotKnownIsPassedOver(t *testing.T) {
 }
 
 // fragile panics where it should admit.
-type fragile struct{ gateway.Accounts }
+type fragile struct{ stores.Accounts }
 
 func (fragile) Admit(context.Context, *limit.Hold) (limit.Verdict, error) { panic("no accounts") }
 

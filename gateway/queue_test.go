@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/stores"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -324,9 +324,9 @@ func TestEveryGenerationWaits(t *testing.T) {
 // What waited for the account is held and charged in the end as what did not: each of its tries holds anew.
 func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
 	parallel(t)
-	for name, accounts := range map[string]func(t *testing.T) gateway.Accounts{
-		"memory": func(*testing.T) gateway.Accounts { return limit.NewMemory(time.Now) },
-		"Redis": func(t *testing.T) gateway.Accounts {
+	for name, accounts := range map[string]func(t *testing.T) stores.Accounts{
+		"memory": func(*testing.T) stores.Accounts { return limit.NewMemory(time.Now) },
+		"Redis": func(t *testing.T) stores.Accounts {
 			const patient = 30 * time.Second // a slow Redis is no outage
 			f := failover.New(failover.Config{Store: redisstore.New(limittest.RealRedis(t)), Timeout: patient, Replicas: 1, Now: time.Now})
 			t.Cleanup(func() { _ = f.Close(context.Background()) })

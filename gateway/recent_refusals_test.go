@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/stores"
 	"sluice/policy/limit"
 )
 
 // counted counts the calls of the accounts.
 type counted struct {
-	gateway.Accounts
+	stores.Accounts
 	asked atomic.Int64
 }
 

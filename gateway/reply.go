@@ -17,20 +17,20 @@ import (
 // would not be flushed.
 type reply struct {
 	http.ResponseWriter
-	control http.ResponseController
-	bare    http.ResponseWriter // net/http's own
-	state   *requestState
-	terms   *clientTerms
-	front   *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: it stays the service's
-	kept    *keptAnswer     // keeps what is written; nil: it is not kept
-	alone   bool            // no other request shares the connection: HTTP/1
-	closes  bool            // the connection ends with this answer, if it is alone
-	wrote   bool            // the header has left
-	ended   bool            // the request has ended in order
-	flushes sync.Mutex      // the proxy flushes a stream's header from another goroutine, which may be late
-	begins  bool            // nothing of the stream has been passed on yet
-	failed  error           // the first failed write: the client left or does not read
-	bound   time.Time       // the write deadline in force; zero: none. net/http removes it between requests
+	control  http.ResponseController
+	bare     http.ResponseWriter // net/http's own
+	state    *requestState
+	bounds   *clientBounds
+	front    *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: it stays the service's
+	kept     *keptAnswer     // keeps what is written; nil: it is not kept
+	alone    bool            // no other request shares the connection: HTTP/1
+	closes   bool            // the connection ends with this answer, if it is alone
+	wrote    bool            // the header has left
+	ended    bool            // the request has ended in order
+	flushes  sync.Mutex      // the proxy flushes a stream's header from another goroutine, which may be late
+	begins   bool            // nothing of the stream has been passed on yet
+	failed   error           // the first failed write: the client left or does not read
+	deadline time.Time       // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited immediately: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.
@@ -42,8 +42,8 @@ type reply struct {
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
-	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.terms.writeTimeout {
-		w.bound = w.state.start.Add(server.WriteTimeout)
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.bounds.writeTimeout {
+		w.deadline = w.state.start.Add(server.WriteTimeout)
 	}
 }
 
@@ -51,7 +51,7 @@ func (w *reply) begin(r *http.Request) {
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader sends the header with Sluice's facts in it.
-func (w *reply) WriteHeader(status int) { w.header(status, w.terms.now()) }
+func (w *reply) WriteHeader(status int) { w.header(status, w.bounds.now()) }
 
 func (w *reply) header(status int, now time.Time) {
 	if w.wrote || status < http.StatusOK {
@@ -87,17 +87,17 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	}
 	h["Cache-Control"] = noStore
 	h["X-Content-Type-Options"] = noSniff
-	if w.closes && w.alone || w.terms.draining.Load() {
+	if w.closes && w.alone || w.bounds.draining.Load() {
 		h["Connection"] = closing
 	}
-	if w.terms.cors != nil {
-		w.terms.cors.Stamp(h, s.header)
+	if w.bounds.cors != nil {
+		w.bounds.cors.Stamp(h, s.header)
 	}
 }
 
 // Write sends bytes of the body. A client that does not read them within WriteTimeout is cut off.
 func (w *reply) Write(p []byte) (int, error) {
-	now := w.terms.now()
+	now := w.bounds.now()
 	if !w.wrote {
 		w.header(http.StatusOK, now)
 	}
@@ -115,7 +115,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	}
 	n, err := pass(p)
 	w.written()
-	w.writing += w.terms.now().Sub(now)
+	w.writing += w.bounds.now().Sub(now)
 	w.state.BytesOut += int64(n)
 	w.note(err)
 	return n, err
@@ -146,12 +146,12 @@ func (w *reply) holdsBack() bool {
 func (w *reply) FlushError() error {
 	w.flushes.Lock()
 	defer w.flushes.Unlock()
-	before := w.terms.now()
+	before := w.bounds.now()
 	w.extendDeadline(before)
 	w.begins = w.begins && w.holdsBack()
 	err := w.control.Flush()
 	w.written()
-	w.writing += w.terms.now().Sub(before)
+	w.writing += w.bounds.now().Sub(before)
 	w.note(err)
 	return err
 }
@@ -160,7 +160,7 @@ func (w *reply) FlushError() error {
 func ping(w *reply) {
 	w.flushes.Lock()
 	defer w.flushes.Unlock()
-	w.extendDeadline(w.terms.now())
+	w.extendDeadline(w.bounds.now())
 	w.note(dialect.Ping(w.front))
 	w.written()
 }
@@ -174,9 +174,9 @@ func (w *reply) note(err error) {
 // extendDeadline sets the deadline of the next write; one deadline for the whole answer would cut long streams. It keeps a
 // deadline that is nearly as late. Writers without deadlines, such as test recorders, are left alone.
 func (w *reply) extendDeadline(now time.Time) {
-	if w.bound.Sub(now) <= w.terms.writeTimeout*7/8 {
-		w.bound = now.Add(w.terms.writeTimeout)
-		_ = w.control.SetWriteDeadline(w.bound)
+	if w.deadline.Sub(now) <= w.bounds.writeTimeout*7/8 {
+		w.deadline = now.Add(w.bounds.writeTimeout)
+		_ = w.control.SetWriteDeadline(w.deadline)
 	}
 }
 
@@ -184,7 +184,7 @@ func (w *reply) extendDeadline(now time.Time) {
 // stays for the next.
 func (w *reply) written() {
 	if !w.alone {
-		w.bound = time.Time{}
+		w.deadline = time.Time{}
 		_ = w.control.SetWriteDeadline(time.Time{})
 	}
 }
@@ -198,7 +198,7 @@ type answer struct {
 	body   []byte
 }
 
-func (a answer) write(w *reply) error { return a.writeAt(w, w.terms.now()) }
+func (a answer) write(w *reply) error { return a.writeAt(w, w.bounds.now()) }
 
 // writeAt is write with a time that was just read.
 func (a answer) writeAt(w *reply, now time.Time) error {

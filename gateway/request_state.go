@@ -56,7 +56,7 @@ type requestState struct {
 	guessed     bool             // the model is unknown, so size has both images and tokens; the answer shows which were used
 	tag         string           // the value of the team's tag_key; empty: none
 	callback    string           // where the end of its task is announced, too: see [event.ReadCallback]; empty: nowhere
-	holder      string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
+	ledgerKey   string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
 	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
 	terms       billing.Terms    // what it is charged by
 	held        *limit.Held      // nil until admit holds the cost

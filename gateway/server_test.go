@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/stores"
 	"sluice/policy/limit"
 )
 
@@ -147,7 +147,7 @@ func TestALongStreamKeepsItsHold(t *testing.T) {
 }
 
 type keeping struct {
-	gateway.Accounts
+	stores.Accounts
 	extended chan time.Duration
 }
 

@@ -47,8 +47,8 @@ func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms
 	return &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
 }
 
-// rosterConfig has the settings of the ways to the service.
-func rosterConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
+// poolConfig has the settings of the ways to the service.
+func poolConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 	return accounts.Config{
 		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
 		Client: upstream.Config{
@@ -99,7 +99,7 @@ func (s *requestState) target() *url.URL {
 // receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
 // a stream before they leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
-	secrets := u.live.roster.Secrets()
+	secrets := u.live.pool.Secrets()
 	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
 	if err := checkAnswer(answer, s.retryAfter); err != nil {
@@ -136,11 +136,11 @@ func (u *service) failed(s *requestState, err error) error {
 
 // do makes a small request about a task to the account that made it, and reads the answer whole.
 func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
-	maker := u.live.roster.Of(claim.Account)
+	maker := u.live.pool.Of(claim.Account)
 	if maker == nil {
 		return answer{}, refusal.New(refusal.Unreachable).Say("The task's account at the service is not known to this gateway any more; the request was not sent.")
 	}
-	s.use(u.live.roster.Asks(maker))
+	s.use(u.live.pool.Asks(maker))
 	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
 	s.path = path
 	u.outbound(out, s)
@@ -155,7 +155,7 @@ func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (
 	if err != nil {
 		return answer{}, err
 	}
-	u.live.roster.Secrets().RedactKeys(body) // a failed task is reported with status 200
+	u.live.pool.Secrets().RedactKeys(body) // a failed task is reported with status 200
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
@@ -254,7 +254,7 @@ func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 		info.Name = s.method + " " + s.route.path
 	}
 	if u.deps.Traces != nil {
-		info.Secrets, info.Address = u.live.roster, s.way.Base()
+		info.Secrets, info.Address = u.live.pool, s.way.Base()
 	}
 	return info
 }

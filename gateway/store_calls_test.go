@@ -11,12 +11,14 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/gateway/stores"
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 )
 
 // farStore has stores whose calls last until the test lets them end. It counts each team's concurrent calls.
 type farStore struct {
-	gateway.Claims
+	tasks.Claims
 	begun   chan string   // the team of each call that is held up
 	proceed chan struct{} // closed: calls end immediately
 	crowded atomic.Int64
@@ -86,7 +88,7 @@ func far(t *testing.T) (*harness, *farStore) {
 
 // farAccounts are the accounts of a farStore.
 type farAccounts struct {
-	gateway.Accounts
+	stores.Accounts
 	store *farStore
 }
 

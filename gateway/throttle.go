@@ -52,7 +52,7 @@ func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, re
 func (t *throttle) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
-			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.Shown(wait)).Retry(wait)
+			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.WaitText(wait)).Retry(wait)
 		}
 		s.patience, s.preferred = wire.PreferredWait(r.Header)
 		if !s.preferred {
@@ -90,18 +90,18 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 	if !recent || s.team.Shadow {
 		return nil
 	}
-	hold := &limit.Hold{Team: s.team, Key: s.holder}
+	hold := &limit.Hold{Team: s.team, Key: s.ledgerKey}
 	if turn.RefusalOf(&v, hold) != nil && v.Wait <= s.patience {
 		return nil
 	}
-	tellLimits(w, s, &v)
+	setLimitHeaders(w, s, &v)
 	return refusalBy(&v, hold)
 }
 
 // asked is what the request asks for, as far as that is known.
 func (s *requestState) asked() refusals.Asked {
-	alike := refusals.Alike{Key: s.holder, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
-	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.holder), Alike: alike}
+	alike := refusals.Alike{Key: s.ledgerKey, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
+	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey), Alike: alike}
 }
 
 // notes reports whether a refusal of this request must be noted: it is the first attempt at pictures of a client that repeats. The
@@ -144,7 +144,7 @@ func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 
 // enter takes a slot for a request that has just come, unless others wait for one.
 func (t *throttle) enter(w *reply, s *requestState) (full limit.ScopeKind, ok bool) {
-	for _, slots := range [...]turn.Resource{turn.KeySlots(s.holder), turn.TeamSlots(s.Team)} {
+	for _, slots := range [...]turn.Resource{turn.KeySlots(s.ledgerKey), turn.TeamSlots(s.Team)} {
 		if t.queue.Awaited(slots) {
 			return slots.Scope, false
 		}
@@ -157,7 +157,7 @@ func (t *throttle) enter(w *reply, s *requestState) (full limit.ScopeKind, ok bo
 
 // takeSlot takes one of the slots for requests in flight of the team, and of the key. If it cannot, it reports whose limit is reached.
 func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok bool) {
-	full, ok = s.share.TakeSlot(s.team, s.holder, s.limits)
+	full, ok = s.share.TakeSlot(s.team, s.ledgerKey, s.limits)
 	switch {
 	case ok:
 	case s.team.Shadow:
@@ -172,7 +172,7 @@ func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok
 func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 	who, of, most, slots := "Team "+s.team.ID, "", t.loads.Most(limit.ScopeTeam, s.Team, s.team.Concurrent), turn.TeamSlots(s.Team)
 	if full == limit.ScopeKey {
-		who, of, most, slots = "Key "+s.holder, s.holder, t.loads.Most(limit.ScopeKey, s.holder, s.limits.Concurrent), turn.KeySlots(s.holder)
+		who, of, most, slots = "Key "+s.ledgerKey, s.ledgerKey, t.loads.Most(limit.ScopeKey, s.ledgerKey, s.limits.Concurrent), turn.KeySlots(s.ledgerKey)
 	}
 	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when one of them has ended.",
 		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
@@ -187,6 +187,6 @@ func (t *throttle) leaveSlot(s *requestState) {
 func (t *throttle) freed(s *requestState) {
 	if !t.queue.Idle() {
 		t.queue.Freed(turn.TeamSlots(s.Team))
-		t.queue.Freed(turn.KeySlots(s.holder))
+		t.queue.Freed(turn.KeySlots(s.ledgerKey))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/gateway"
+	"sluice/gateway/stores"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -230,7 +230,7 @@ func TestUnreadableQueries(t *testing.T) {
 
 // ledgerReader counts readings of the ledger, and how many run concurrently. Each waits until the test releases it.
 type ledgerReader struct {
-	gateway.Accounts
+	stores.Accounts
 	reads, now, most atomic.Int64
 	wait             chan struct{}
 	rows             []limit.Row

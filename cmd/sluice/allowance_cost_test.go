@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -84,7 +84,7 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	}
 	c.teams = read.List
 	s, _ := settings.Load(nil)
-	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
+	s.RedisURL, s.Replicas, s.RedisTimeout = upstream.Secret(c.server.url()), replicas, patience
 	for range replicas {
 		log := slog.New(slog.DiscardHandler)
 		client := openRedis(s, log, nil, 0, nil)

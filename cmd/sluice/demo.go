@@ -21,7 +21,6 @@ import (
 	"sluice/cmd/sluice/demo"
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream"
@@ -157,7 +156,7 @@ var loopback = settings.Network(netip.MustParsePrefix("127.0.0.0/8"))
 func demoConfiguration(t demo.Teams, service net.Addr, listen string) configuration {
 	s, _ := settings.Load(nil) // its faults are the required settings, which are set here
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
-	s.UpstreamKey = gateway.Secret(rand.Text())
+	s.UpstreamKey = upstream.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []upstream.Host{upstream.Host(service.String())}, []settings.Network{loopback}

@@ -15,6 +15,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -216,7 +217,7 @@ func fillsTheHouse(t *testing.T, file *teams.File, days map[int]limit.Amounts) {
 		all = all.Plus(used)
 	}
 	for _, q := range file.House.Account.Quotas {
-		used := map[teams.Period]limit.Amounts{teams.PeriodDay: most, teams.PeriodMonth: all}[q.Period][limit.UnitIndex(q.Unit)]
+		used := map[teams.Period]limit.Amounts{teams.PeriodDay: most, teams.PeriodMonth: all}[q.Period][unit.Index(q.Unit)]
 		if part := float64(used) / float64(q.Limit); part < 0.5 || part > 0.95 {
 			t.Errorf("the house's quota of %s a %s is used to %.2f", q.Unit, q.Period, part)
 		}

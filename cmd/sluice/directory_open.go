@@ -51,7 +51,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	told, d := new(sync.Once), new(directory)
 	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
 		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
-			parts.gateway.Set(file, gateway.Upstream(up))
+			parts.gateway.Set(file, up.Set)
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 )
@@ -68,7 +68,7 @@ type redisDirectory struct {
 func openDirectoryIn(t *testing.T, url string) redisDirectory {
 	t.Helper()
 	s, _ := settings.Load(nil)
-	s.RedisURL, s.RedisTimeout = gateway.Secret(url), patience
+	s.RedisURL, s.RedisTimeout = upstream.Secret(url), patience
 	client := openRedis(s, slog.New(slog.DiscardHandler), nil, 0, nil)
 	t.Cleanup(func() { _ = client.Close() })
 	return redisDirectory{t, store.NewRedis(client)}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 )
 
 // faultsOf loads the environment and returns its faults by variable.
@@ -111,7 +111,7 @@ func TestWhiteSpaceAroundAValueIsAFault(t *testing.T) {
 }
 
 func TestSecretsComeFromFilesToo(t *testing.T) {
-	for content, want := range map[string]gateway.Secret{
+	for content, want := range map[string]upstream.Secret{
 		"sk-filed":     "sk-filed",
 		"sk-filed\n":   "sk-filed",
 		"sk-filed\r\n": "sk-filed",

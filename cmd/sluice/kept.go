@@ -14,7 +14,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
-	roster "sluice/gateway/accounts"
+	"sluice/gateway/accounts"
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
 	"sluice/gateway/console/figures"
@@ -22,6 +22,8 @@ import (
 	"sluice/gateway/mirror"
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/quotas"
+	"sluice/gateway/stores"
+	"sluice/gateway/tasks"
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
@@ -34,13 +36,13 @@ import (
 
 // kept is what outlives a request, all in Redis or all in this process's memory.
 type kept struct {
-	accounts   accounts        // the teams' limits and usage
-	claims     claims          // their tasks
-	queries    gateway.Queries // the account's rates of task queries and of cancels
-	cancels    gateway.Queries
-	outcomes   gateway.Outcomes      // of requests that run once
+	accounts   teamAccounts // the teams' limits and usage
+	claims     claims       // their tasks
+	queries    tasks.Rate   // the account's rates of task queries and of cancels
+	cancels    tasks.Rate
+	outcomes   stores.Outcomes       // of requests that run once
 	lately     lately                // what all replicas did in the last two days
-	cooling    roster.Shared         // what replicas know of throttled accounts at the service; nil: all is in memory
+	cooling    accounts.Shared       // what replicas know of throttled accounts at the service; nil: all is in memory
 	fleet      *limit.Fleet          // this process's part of what may be in flight
 	join       func(context.Context) // waits until it has one
 	collector  *recent.Collector
@@ -57,9 +59,9 @@ type kept struct {
 	checks     []admin.Check
 }
 
-// accounts are the teams' limits and usage.
-type accounts interface {
-	gateway.Accounts
+// teamAccounts are the teams' limits and usage.
+type teamAccounts interface {
+	stores.Accounts
 	console.Accounts
 	figures.Accounts
 	console.Ledger
@@ -79,7 +81,7 @@ type events interface {
 
 // claims are the teams' tasks, for the gateway and for the console.
 type claims interface {
-	gateway.Claims
+	tasks.Claims
 	figures.Tasks
 }
 
@@ -147,7 +149,7 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
-	k.cooling = roster.NewRedis(client, s.RedisTimeout)
+	k.cooling = accounts.NewRedis(client, s.RedisTimeout)
 	k.ledger, k.alive, k.degraded = shared, shared.Alive, shared.Degraded
 	k.fleet, k.join = shared.Fleet(), shared.Join
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/gateway/feed"
 	"sluice/gateway/hooks"
+	"sluice/gateway/upstream"
 	"sluice/policy/event"
 	"sluice/policy/teams"
 )
@@ -20,7 +20,7 @@ import (
 // inForce has the teams in force, of file and directory, their streams, and the service's key, which may sign the console's sessions.
 type inForce struct {
 	file atomic.Pointer[teams.File]
-	key  atomic.Pointer[gateway.Secret]
+	key  atomic.Pointer[upstream.Secret]
 	feed atomic.Pointer[feed.Feed] // streams of events
 }
 
@@ -107,7 +107,7 @@ func (c *consoleToken) look() {
 
 // signing returns the secret that signs the sessions in Redis: the first that the configuration has of the token, the client's
 // secret at the issuer, and the upstream key. All replicas have the same, and Redis has none of them.
-func (c *consoleToken) signing(client gateway.Secret, upstream *atomic.Pointer[gateway.Secret]) func() []byte {
+func (c *consoleToken) signing(client upstream.Secret, key *atomic.Pointer[upstream.Secret]) func() []byte {
 	return func() []byte {
 		if digest, set := c.sha256(); set {
 			return digest[:]
@@ -115,6 +115,6 @@ func (c *consoleToken) signing(client gateway.Secret, upstream *atomic.Pointer[g
 		if client != "" {
 			return []byte(client.Reveal())
 		}
-		return []byte(upstream.Load().Reveal())
+		return []byte(key.Load().Reveal())
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sluice/gateway"
 	"sluice/gateway/console"
 	"sluice/gateway/console/pages"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
@@ -94,21 +94,21 @@ func TestTheTokenIsTooLongToGuess(t *testing.T) {
 // TestWhatSignsSessions: the token takes precedence over the client's secret, and that over the upstream key, which may change at
 // run time.
 func TestWhatSignsSessions(t *testing.T) {
-	var upstream atomic.Pointer[gateway.Secret]
-	keys := []gateway.Secret{"first-CANARY", "second-CANARY"}
-	upstream.Store(&keys[0])
+	var key atomic.Pointer[upstream.Secret]
+	keys := []upstream.Secret{"first-CANARY", "second-CANARY"}
+	key.Store(&keys[0])
 	sum := sha256.Sum256([]byte(operatorsToken))
 	for want, secret := range map[string]func() []byte{
-		string(sum[:]):  (&consoleToken{path: write(t, operatorsToken)}).signing("client-CANARY", &upstream),
-		"client-CANARY": new(consoleToken).signing("client-CANARY", &upstream),
-		"first-CANARY":  new(consoleToken).signing("", &upstream),
+		string(sum[:]):  (&consoleToken{path: write(t, operatorsToken)}).signing("client-CANARY", &key),
+		"client-CANARY": new(consoleToken).signing("client-CANARY", &key),
+		"first-CANARY":  new(consoleToken).signing("", &key),
 	} {
 		if got := secret(); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	upstream.Store(&keys[1])
-	if got := new(consoleToken).signing("", &upstream)(); string(got) != "second-CANARY" {
+	key.Store(&keys[1])
+	if got := new(consoleToken).signing("", &key)(); string(got) != "second-CANARY" {
 		t.Errorf("%q after the upstream key was replaced", got)
 	}
 }

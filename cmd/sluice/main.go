@@ -16,7 +16,7 @@ import (
 	"sluice/cmd/sluice/questions"
 	"sluice/cmd/sluice/settings"
 	"sluice/policy/strictyaml"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 func main() {
@@ -75,7 +75,7 @@ func run(ctx context.Context, p program, args []string) int {
 	parser := kong.Must(&line,
 		kong.Name("sluice"),
 		kong.Description("A gateway in front of a hosted model service. Settings are environment variables: see config.example.env."),
-		kong.UsageOnError(), kong.Vars{"units": strictyaml.AnyOf(teams.Units[:])},
+		kong.UsageOnError(), kong.Vars{"units": strictyaml.AnyOf(unit.Names[:])},
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { helped = true }), // called only by --help; run returns then
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p), kong.BindTo(p.stdout, (*io.Writer)(nil)), kong.BindToProvider(newConsoleClient),

@@ -61,7 +61,7 @@ var mutations = []mutation{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",
 		old: "r.change(v.Held, h.Team, &small.Amounts, &Amounts{})", new: "",
 	},
-	{about: "the account's limit of all models counts none", file: "policy/limit/outsides.go", old: "l.Models != nil && ", new: ""},
+	{about: "the account's limit of all models counts none", file: "policy/limit/outside_scopes.go", old: "l.Models != nil && ", new: ""},
 	{
 		about: "what a replica spent and still runs is not set aside again", file: "policy/limit/failover/books.go",
 		old: "of = of.Plus(s.took)", new: "",
@@ -102,7 +102,7 @@ var mutations = []mutation{
 
 	// Accounts at the service.
 	{about: "another account is asked although the first may have done the work", file: "gateway/exchange.go", old: "if !s.verdict.Another || s.held", new: "if s.verdict.Outcome == account.Worked || s.held"},
-	{about: "a task is asked for at another account", file: "gateway/service.go", old: "u.live.roster.Of(claim.Account)", new: `u.live.roster.Of("b")`},
+	{about: "a task is asked for at another account", file: "gateway/service.go", old: "u.live.pool.Of(claim.Account)", new: `u.live.pool.Of("b")`},
 	{about: "an account that was removed is said again and again", file: "gateway/accounts/accounts.go", old: "if _, before := r.told.LoadOrStore(id, true); !before {", new: "if true {"},
 	{about: "a request that was given up stays counted", file: "gateway/accounts/attempt.go", old: "\tt.inFlight.Add(-1)\n\tif v.", new: "\tif v."},
 	{about: "two requests probe", file: "gateway/accounts/accounts.go", old: "; probes || !choice.Probe {", new: "; true {"},
@@ -115,8 +115,8 @@ var mutations = []mutation{
 	{about: "a refused key loses the wait of another account", file: "gateway/service.go", old: "Because(errOurKey).Retry(wait)", new: "Because(errOurKey)"},
 	{about: "a failed connection loses the wait of another account", file: "gateway/exchange.go", old: "return nil, refusal.As(err).Retry(wait)", new: "return nil, err"},
 	{about: "a bad request is told the wait of an account", file: "gateway/accounts/attempt.go", old: "if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {", new: "if true {"},
-	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "placement.New(s.accounts, s.want(), awaited)", new: "placement.New(a.live.roster.Now(), s.want(), awaited)"},
-	{about: "a poll does not name the account", file: "gateway/polls.go", old: "p.live.roster.Shown(claim.Account)", new: `""`},
+	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "placement.New(s.accounts, s.want(), awaited)", new: "placement.New(a.live.pool.Now(), s.want(), awaited)"},
+	{about: "a poll does not name the account", file: "gateway/polls.go", old: "p.live.pool.Shown(claim.Account)", new: `""`},
 	{about: "a quota of an account is waited for", file: "gateway/turn/limits.go", old: "if v.Wait <= 0 || v.Fault.Period != \"\" {", new: "if v.Wait <= 0 {"},
 	{about: "an older success ends the doubling that another replica knows of", file: "policy/account/pause.go", old: "p.Until, p.last = known.Until, now", new: "p.Until = known.Until"},
 	{about: "a bad request shows that an account pays", file: "policy/account/outage.go", old: "if Unpaid(o.why) {", new: "if false {"},
@@ -197,8 +197,8 @@ var mutations = []mutation{
 	{about: "members see all requests", file: "gateway/console/api_requests.go", old: "return !c.who.Sees(team) }) {", new: "return false }) {"},
 
 	// The gateway's stages.
-	{about: "recent refusals are not forgotten at a settlement", file: "gateway/admit.go", old: "a.refusals.Forget(team) // the", new: "// the"},
-	{about: "an unknown outcome is not held for its hour", file: "gateway/admit.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
+	{about: "recent refusals are not forgotten at a settlement", file: "gateway/settle.go", old: "a.refusals.Forget(team) // the", new: "// the"},
+	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
 	{about: "a creation's server error costs nothing", file: "gateway/billing/ending.go", old: "e.Creates && e.Doubtful():", new: "false:"},
 	{about: "an answer that was cut is exact", file: "gateway/billing/ending.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/billing/ending.go", old: "(e.TellsAll() || e.taskFailed())", new: "(read.Complete || e.taskFailed())"},
@@ -214,7 +214,7 @@ var mutations = []mutation{
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err)", new: "if err != nil && !isTimeout(err)"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refusal.Large.Name, refusal.Media.Name,", new: "refusal.Large.Name,"},
 	{about: "a preflight is routed by its own method", file: "gateway/wire/client.go", old: "return asked[0], true", new: "return r.Method, true"},
-	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))", new: ""},
+	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.bounds.lingerTime))", new: ""},
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
 	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
 	{about: "a buffer that requests have needed is dropped", file: "gateway/wire/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
@@ -236,7 +236,7 @@ var mutations = []mutation{
 	{about: "a long answer takes nothing from the budget", file: "gateway/dialect/sending.go", old: "h.lost = !budget.Take(more)", new: "h.lost = false"},
 	{about: "memory is set aside for messages that are none", file: "gateway/dialect/chat/chat.go", old: "if c.found.Turns > conversation.MostTurns {", new: "if false {"},
 	{about: "pieces that grow are the whole text", file: "gateway/conversation/mode.go", old: "m.grown >= grownEnough && m.agreed >= agreedEnough", new: "m.grown >= grownEnough"},
-	{about: "a picture that may have been made is made again", file: "gateway/admit.go", old: "s.repeats != nil && ending.Reached && ending.Doubtful()", new: "false"},
+	{about: "a picture that may have been made is made again", file: "gateway/settle.go", old: "s.repeats != nil && ending.Reached && ending.Doubtful()", new: "false"},
 	{about: "requests of different bodies are equal", file: "gateway/front.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
 	{about: "an unknown outcome of a picture may be repeated", file: "gateway/front_images.go", old: "w.front.Final || w.state.unknown", new: "w.front.Final"},
 	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == gone })", new: "return other == gone })[:0]"},

@@ -183,8 +183,8 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/price", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/refusals", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
@@ -250,13 +250,13 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/remote": {
-		ours:      []string{"gateway", "gateway/admin", "gateway/console"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/upstream"},
 		testsOurs: []string{"policy/teams"},
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
-		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "policy/price", "telemetry"},
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
+		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
@@ -265,16 +265,16 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/files":          {ours: []string{"gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
+	"cmd/sluice/files":          {ours: []string{"gateway/accounts", "gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/settings": {
-		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
+		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
 		outside: []string{"github.com/caarlos0/env"},
 		never:   []string{goRedis, otelAPI},
 	},
 	"cmd/sluice/ingress": {ours: []string{"gateway/upstream"}, never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/peers":   {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/demo": {
-		ours:  []string{"gateway", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
+		ours:  []string{"gateway/stores", "gateway/upstream", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
 		never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"cmd/sluice/questions":   {ours: []string{"gateway/admin", "gateway/console", "gateway/console/remote"}, testsOurs: []string{"gateway", "gateway/console/why"}, never: []string{goRedis, otelAPI, slogPkg, "os"}},
@@ -283,7 +283,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas", "gateway/stores", "gateway/tasks",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest", "gateway/simulator/billing", "policy/price"},

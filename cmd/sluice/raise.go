@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/console"
 	"sluice/gateway/console/remote"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // raiseCommand is sluice raise. It has a flag for each unit.
@@ -28,11 +29,11 @@ type raiseCommand struct {
 // Run raises a quota, and writes the raise.
 func (c raiseCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	order := console.RaiseOrder{Period: c.For, Until: c.Until, Reason: c.Reason}
-	for i, amount := range [len(teams.Units)]string{c.Requests, c.Tokens, c.Images, c.Spend} {
+	for i, amount := range [len(unit.Names)]string{c.Requests, c.Tokens, c.Images, c.Spend} {
 		if amount == "" {
 			continue
 		}
-		if order.Unit, order.Amount = teams.Units[i], []byte(amount); !order.Amount.IsValid() || order.Amount.Kind() != '0' {
+		if order.Unit, order.Amount = unit.Names[i], []byte(amount); !order.Amount.IsValid() || order.Amount.Kind() != '0' {
 			return badUsage{fmt.Errorf("--%s: allowed: a number above 0", order.Unit)}
 		}
 	}

@@ -22,7 +22,7 @@ import (
 
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -175,7 +175,7 @@ func openReplica(t *testing.T, url string, change func(s *settings.Settings), te
 func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s *settings.Settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
 	s, _ := settings.Load(nil)
-	s.RedisURL = gateway.Secret(url)
+	s.RedisURL = upstream.Secret(url)
 	if change != nil {
 		change(&s)
 	}

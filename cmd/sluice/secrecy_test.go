@@ -16,6 +16,7 @@ import (
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
@@ -27,20 +28,20 @@ func TestSecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[settings.Settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
-		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[files.Key](), reflect.TypeFor[files.Upstream](),
+		reflect.TypeFor[demo.Teams](), reflect.TypeFor[watch](), reflect.TypeFor[files.Key](), reflect.TypeOf(files.Upstream{}.Set),
 	} {
 		for field := range kind.Fields() {
-			isSecret := field.Type == reflect.TypeFor[gateway.Secret]() || field.Type == reflect.TypeFor[map[string]gateway.Secret]()
+			isSecret := field.Type == reflect.TypeFor[upstream.Secret]() || field.Type == reflect.TypeFor[map[string]upstream.Secret]()
 			if secretName.MatchString(field.Name) && !isSecret {
-				t.Errorf("%s.%s is a %s, want a gateway.Secret", kind, field.Name, field.Type)
+				t.Errorf("%s.%s is a %s, want an upstream.Secret", kind, field.Name, field.Type)
 			}
 			if isSecret {
 				found++
 			}
 		}
 	}
-	if redis, _ := reflect.TypeFor[settings.Settings]().FieldByName("RedisURL"); redis.Type != reflect.TypeFor[gateway.Secret]() {
-		t.Error("an address that may hold a password must be a gateway.Secret")
+	if redis, _ := reflect.TypeFor[settings.Settings]().FieldByName("RedisURL"); redis.Type != reflect.TypeFor[upstream.Secret]() {
+		t.Error("an address that may hold a password must be an upstream.Secret")
 	}
 	if found < 5 {
 		t.Errorf("only %d secrets seen: the test looks at the wrong structs", found)
@@ -106,7 +107,7 @@ func isSecretName(name string) bool { return slices.Contains(settings.Secrets[:3
 func TestSecretNamesAreThoseOfTheSecrets(t *testing.T) {
 	var names []string
 	for field := range reflect.TypeFor[settings.Settings]().Fields() {
-		if field.Type == reflect.TypeFor[gateway.Secret]() {
+		if field.Type == reflect.TypeFor[upstream.Secret]() {
 			names = append(names, settings.Prefix+field.Tag.Get("env"))
 		}
 	}

@@ -115,7 +115,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	streams := feed.New(p.kept.outbox, time.Now)
 	force.feed.Store(streams)
 	p.gateway = gateway.New(c.gatewayConfig(p.kept.fleet), gateway.Deps{
-		Now: time.Now, Teams: c.teams, Upstream: gateway.Upstream(c.Upstream), Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
+		Now: time.Now, Teams: c.teams, Upstream: c.Upstream.Set, Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
 		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,

@@ -16,7 +16,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
@@ -26,9 +26,9 @@ var otherTeams = strings.ReplaceAll(someTeams, "search", "ads")
 // watched is a watch that runs in a bubble of synctest, with its results.
 type watched struct {
 	*watch
-	teams    *teams.File    // last applied; nil before the first
-	upstream files.Upstream // last applied
-	key      gateway.Secret // the first of the accounts' keys
+	teams    *teams.File     // last applied; nil before the first
+	upstream files.Upstream  // last applied
+	key      upstream.Secret // the first of the accounts' keys
 	applied  int
 	log      bytes.Buffer
 	hangups  chan os.Signal

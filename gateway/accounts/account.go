@@ -87,13 +87,13 @@ func (a *Account) begin(model string, now time.Time) (probes bool) {
 }
 
 // renew notes that an account has another key.
-func (r *Roster) renew(a *Account) {
+func (r *Pool) renew(a *Account) {
 	now := r.config.Now()
 	r.change(a, "", now, func() { a.health.Renewed(now) })
 }
 
 // change changes what is known of an account, and reports whether a request for the model may be made earlier now.
-func (r *Roster) change(a *Account, model string, now time.Time, act func()) {
+func (r *Pool) change(a *Account, model string, now time.Time, act func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.health.View(model, now).Wait
@@ -104,7 +104,7 @@ func (r *Roster) change(a *Account, model string, now time.Time, act func()) {
 }
 
 // Standings are the accounts as operators are shown them, in the order of the file.
-func (r *Roster) Standings() []account.Standing {
+func (r *Pool) Standings() []account.Standing {
 	list, now := r.now.Load().list, r.config.Now()
 	all := make([]account.Standing, len(list))
 	for i, a := range list {

@@ -1,7 +1,7 @@
 // Package accounts has the running accounts at the service: the key of each, its connections, how many requests it has in flight, and
 // what its answers have shown of it.
 //
-// Package account decides which of them does a piece of work, and what an answer says; a [Roster] keeps what is known, and the way to
+// Package account decides which of them does a piece of work, and what an answer says; a [Pool] keeps what is known, and the way to
 // each. It knows nothing of limits, tasks and handlers.
 //
 // It promises that every request that it counts with an account is counted once and given back once, that a request of an account that
@@ -23,7 +23,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Config has the settings of a Roster. Every field is required unless its comment says otherwise.
+// Config has the settings of a Pool. Every field is required unless its comment says otherwise.
 type Config struct {
 	Base   *url.URL        // the service's address for accounts that name none, ending in the version prefix
 	Client upstream.Config // of the connections, without a URL
@@ -53,33 +53,33 @@ func (s Set) specs() []*teams.Account {
 	return s.File.List
 }
 
-// Roster has the running accounts. Create it with [New]; it is safe for concurrent use.
-type Roster struct {
+// Pool has the running accounts. Create it with [New]; it is safe for concurrent use.
+type Pool struct {
 	config Config
-	now    atomic.Pointer[Roll]
+	now    atomic.Pointer[Snapshot]
 	told   sync.Map // ids of missing accounts that were logged
 	news   chan cooled
 }
 
-// New builds a Roster of a set. It connects to nothing.
-func New(config Config, set Set) *Roster {
+// New builds a Pool of a set. It connects to nothing.
+func New(config Config, set Set) *Pool {
 	if config.Luck == nil {
 		config.Luck = rand.Float64
 	}
-	r := &Roster{config: config, news: make(chan cooled, mostNews)}
-	r.now.Store(new(Roll))
+	r := &Pool{config: config, news: make(chan cooled, mostNews)}
+	r.now.Store(new(Snapshot))
 	r.Replace(set)
 	return r
 }
 
 // Now is the accounts as they are now.
-func (r *Roster) Now() *Roll { return r.now.Load() }
+func (r *Pool) Now() *Snapshot { return r.now.Load() }
 
-// Replace puts other accounts in force: what is chosen from [Roster.Now] is one of them. Keys and addresses are new for every request that
-// has not been sent yet, also for one that chooses from an earlier [Roll]. What is known of an account stays, also if it is removed and comes
+// Replace puts other accounts in force: what is chosen from [Pool.Now] is one of them. Keys and addresses are new for every request that
+// has not been sent yet, also for one that chooses from an earlier [Snapshot]. What is known of an account stays, also if it is removed and comes
 // back, and so do its connections unless its address changes. The requests of an account that is gone go on. One call at a time.
-func (r *Roster) Replace(set Set) {
-	was, next := r.now.Load(), &Roll{roster: r, byID: map[string]*listed{}, known: map[string]*Account{}}
+func (r *Pool) Replace(set Set) {
+	was, next := r.now.Load(), &Snapshot{pool: r, byID: map[string]*listed{}, known: map[string]*Account{}}
 	maps.Copy(next.known, was.known)
 	var keys []upstream.Secret
 	var bases []*url.URL
@@ -114,7 +114,7 @@ func (r *Roster) Replace(set Set) {
 }
 
 // way is how an account is reached now. before is how it was; nil: it is new.
-func (r *Roster) way(before *Way, spec *teams.Account, key upstream.Secret) *Way {
+func (r *Pool) way(before *Way, spec *teams.Account, key upstream.Secret) *Way {
 	base := spec.URL
 	if base == nil {
 		base = r.config.Base
@@ -134,20 +134,20 @@ func (r *Roster) way(before *Way, spec *teams.Account, key upstream.Secret) *Way
 }
 
 // Close closes the idle connections. It leaves running requests alone.
-func (r *Roster) Close() {
+func (r *Pool) Close() {
 	for _, a := range r.now.Load().list {
 		a.way.Load().Close()
 	}
 }
 
 // Secrets are what to cover in texts.
-func (r *Roster) Secrets() *upstream.Secrets { return r.now.Load().secrets }
+func (r *Pool) Secrets() *upstream.Secrets { return r.now.Load().secrets }
 
 // Cover hides the keys and addresses of all accounts in a text.
-func (r *Roster) Cover(text string) string { return r.Secrets().Cover(text) }
+func (r *Pool) Cover(text string) string { return r.Secrets().Cover(text) }
 
-// Holder is the account that has this key; empty: no account has it.
-func (r *Roster) Holder(text string) (id string) {
+// WithKey is the id of the account that has this key; empty: no account has it.
+func (r *Pool) WithKey(text string) (id string) {
 	for _, a := range r.now.Load().list {
 		if a.way.Load().credential.Is(text) {
 			id = a.ID
@@ -157,14 +157,14 @@ func (r *Roster) Holder(text string) (id string) {
 }
 
 // Of is the account of this id; empty: of [teams.MainAccount]. Nil: it is not there, which the log says once.
-func (r *Roster) Of(id string) *Account {
+func (r *Pool) Of(id string) *Account {
 	if a := r.listed(id); a != nil {
 		return a.Account
 	}
 	return nil
 }
 
-func (r *Roster) listed(id string) *listed {
+func (r *Pool) listed(id string) *listed {
 	id = cmp.Or(id, teams.MainAccount)
 	a := r.now.Load().byID[id]
 	if a == nil {
@@ -177,7 +177,7 @@ func (r *Roster) listed(id string) *listed {
 }
 
 // Shown is the account of this id, as in Of, in the log; empty: there is only one.
-func (r *Roster) Shown(id string) string {
+func (r *Pool) Shown(id string) string {
 	if r.now.Load().sole != nil {
 		return ""
 	}
@@ -185,10 +185,10 @@ func (r *Roster) Shown(id string) string {
 }
 
 // Has reports whether the account of this id, as in Of, is there.
-func (r *Roster) Has(id string) bool { return r.Of(id) != nil }
+func (r *Pool) Has(id string) bool { return r.Of(id) != nil }
 
 // Quotas is the account that holds the quotas of the account of this id, as in Of; nil: it has none, or is not there.
-func (r *Roster) Quotas(id string) *teams.Team {
+func (r *Pool) Quotas(id string) *teams.Team {
 	if a := r.listed(id); a != nil {
 		return a.spec.Quotas
 	}
@@ -196,17 +196,17 @@ func (r *Roster) Quotas(id string) *teams.Team {
 }
 
 // QueryRate is how many queries about tasks the account of this id, as in Of, allows a second; 0: as many as the settings say.
-func (r *Roster) QueryRate(id string) int {
+func (r *Pool) QueryRate(id string) int {
 	if a := r.listed(id); a != nil {
 		return a.spec.QueryRate
 	}
 	return 0
 }
 
-// Roll is the accounts by one reading of the accounts file. It never changes, so that a request can go by one reading from its beginning to
+// Snapshot is the accounts by one reading of the accounts file. It never changes, so that a request can go by one reading from its beginning to
 // its end, together with the teams file that fits it. Only the health, the key and the address of an account are always the newest.
-type Roll struct {
-	roster  *Roster
+type Snapshot struct {
+	pool    *Pool
 	list    []*listed // in the order of the file
 	byID    map[string]*listed
 	known   map[string]*Account // also those that were removed: what is known of them outlives that
@@ -223,31 +223,31 @@ type listed struct {
 
 // Choose picks the account for new work, and counts the request with it until [Attempt.End] or [Attempt.Drop], one of which MUST
 // follow. Without an Account the choice says why there is none.
-func (r *Roll) Choose(want account.Want) (Attempt, account.Choice) {
-	now := r.roster.config.Now()
+func (r *Snapshot) Choose(want account.Want) (Attempt, account.Choice) {
+	now := r.pool.config.Now()
 	if a := r.sole; a != nil {
 		if len(want.Tried)+len(want.Spent) > 0 {
 			return Attempt{}, account.Choice{Refusal: account.Exhausted, Wait: want.Spent[a.ID]}
 		}
 		a.begin(want.Model, now)
-		return Attempt{Account: a, roster: r.roster, model: want.Model, began: now, open: true}, account.Choice{Account: r.list[0].spec}
+		return Attempt{Account: a, pool: r.pool, model: want.Model, began: now, open: true}, account.Choice{Account: r.list[0].spec}
 	}
 	var some [8]account.View // on the stack
 	for {
 		views := r.views(some[:0], want.Model, now)
-		choice := account.Choose(views, want, r.roster.config.Luck())
+		choice := account.Choose(views, want, r.pool.config.Luck())
 		if choice.Account == nil {
 			return Attempt{}, choice
 		}
 		a := r.byID[choice.Account.ID]
 		if probes := a.begin(want.Model, now); probes || !choice.Probe {
-			return Attempt{Account: a.Account, roster: r.roster, spec: a.spec, model: want.Model, began: now, open: true, probes: probes}, choice
+			return Attempt{Account: a.Account, pool: r.pool, spec: a.spec, model: want.Model, began: now, open: true, probes: probes}, choice
 		}
 		a.inFlight.Add(-1) // another request has become the probe in between
 	}
 }
 
-func (r *Roll) views(list []account.View, model string, now time.Time) []account.View {
+func (r *Snapshot) views(list []account.View, model string, now time.Time) []account.View {
 	for _, a := range r.list {
 		list = append(list, a.view(model, now))
 	}
@@ -255,23 +255,23 @@ func (r *Roll) views(list []account.View, model string, now time.Time) []account
 }
 
 // Serving lists the accounts that may do a piece of work, as the file writes them; a nil one without an accounts file.
-func (r *Roll) Serving(want account.Want) []*teams.Account {
+func (r *Snapshot) Serving(want account.Want) []*teams.Account {
 	if r.sole != nil {
 		return []*teams.Account{nil}
 	}
-	return account.Serving(r.views(nil, want.Model, r.roster.config.Now()), want)
+	return account.Serving(r.views(nil, want.Model, r.pool.config.Now()), want)
 }
 
 // Away lists the accounts that may do a piece of work, and must not be asked now. Without an accounts file there are none.
-func (r *Roll) Away(want account.Want) []account.Away {
+func (r *Snapshot) Away(want account.Want) []account.Away {
 	if r.sole != nil {
 		return nil
 	}
-	return account.AllAway(r.views(nil, want.Model, r.roster.config.Now()), want)
+	return account.AllAway(r.views(nil, want.Model, r.pool.config.Now()), want)
 }
 
 // Several reports whether there may be another account for a request.
-func (r *Roll) Several() bool { return len(r.list) > 1 }
+func (r *Snapshot) Several() bool { return len(r.list) > 1 }
 
 // Chooses reports whether an account may be one that is not asked: there is an accounts file.
-func (r *Roll) Chooses() bool { return r.sole == nil }
+func (r *Snapshot) Chooses() bool { return r.sole == nil }

@@ -37,8 +37,8 @@ func setOf(t testing.TB, lines ...string) accounts.Set {
 	return set
 }
 
-// rosterOf is a roster with a clock that the test moves.
-func rosterOf(t testing.TB, set accounts.Set, changes ...func(*accounts.Config)) (*accounts.Roster, *limittest.Clock) {
+// poolOf is a pool with a clock that the test moves.
+func poolOf(t testing.TB, set accounts.Set, changes ...func(*accounts.Config)) (*accounts.Pool, *limittest.Clock) {
 	t.Helper()
 	clock := limittest.NewClock()
 	config := accounts.Config{Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}
@@ -58,7 +58,7 @@ var (
 )
 
 // inFlight is what operators are shown as in flight, by account.
-func inFlight(r *accounts.Roster) string {
+func inFlight(r *accounts.Pool) string {
 	var list []string
 	for _, s := range r.Standings() {
 		list = append(list, fmt.Sprint(s.ID, ":", s.InFlight))
@@ -67,7 +67,7 @@ func inFlight(r *accounts.Roster) string {
 }
 
 func TestAnAttemptIsCountedOnce(t *testing.T) {
-	r, clock := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"))
+	r, clock := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"))
 	one, choice := r.Choose(want)
 	if one.Account == nil || one.ID != "a" || choice.Account.ID != "a" || inFlight(r) != "a:1 b:0" {
 		t.Fatalf("%+v, in flight %s", choice, inFlight(r))
@@ -95,7 +95,7 @@ func TestAnAttemptIsCountedOnce(t *testing.T) {
 
 // Without an accounts file, what the service answers is shown, and refuses nothing.
 func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
-	r, clock := rosterOf(t, accounts.Main("sk-canary-0123456789"))
+	r, clock := poolOf(t, accounts.Main("sk-canary-0123456789"))
 	for _, answer := range []account.Answer{throttled, refused} {
 		attempt, _ := r.Choose(want)
 		attempt.End(answer)
@@ -119,7 +119,7 @@ func TestTheOnlyAccountIsRefusedNothing(t *testing.T) {
 // However many requests come when a pause ends, one of them probes.
 func TestOneOfManyConcurrentRequestsProbes(t *testing.T) {
 	for range 300 {
-		r, clock := rosterOf(t, setOf(t, "id: a", `id: b, models: ["other"]`))
+		r, clock := poolOf(t, setOf(t, "id: a", `id: b, models: ["other"]`))
 		attempt, _ := r.Choose(want)
 		attempt.End(throttled)
 		clock.Move(11 * time.Second)
@@ -145,7 +145,7 @@ func TestOneOfManyConcurrentRequestsProbes(t *testing.T) {
 // That an account of a task is not in the file is logged once for each time that it was removed.
 func TestARemovedAccountIsLoggedOnce(t *testing.T) {
 	var log strings.Builder
-	r, _ := rosterOf(t, setOf(t, "id: a"), func(c *accounts.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	r, _ := poolOf(t, setOf(t, "id: a"), func(c *accounts.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	for range 2 {
 		for range 3 {
 			if r.Of("gone") != nil || r.Has("gone") || r.QueryRate("gone") != 0 {
@@ -162,7 +162,7 @@ func TestARemovedAccountIsLoggedOnce(t *testing.T) {
 
 // Operators are shown what the file allows an account.
 func TestStandingsHaveTheRatesAndQuotasOfTheFile(t *testing.T) {
-	r, _ := rosterOf(t, setOf(t, "id: a, rates: [{requests: {per: 1s, limit: 5}}], quotas: {images: {day: 7}}", "id: b"))
+	r, _ := poolOf(t, setOf(t, "id: a, rates: [{requests: {per: 1s, limit: 5}}], quotas: {images: {day: 7}}", "id: b"))
 	s := r.Standings()
 	if len(s[0].Limits) != 1 || s[0].Limits[0].Rates[0].Limit != 5 || s[0].Quotas == nil || s[0].Quotas.Quotas[0].Limit != 7 || s[1].Limits != nil || s[1].Quotas != nil {
 		t.Errorf("%+v", s)
@@ -171,7 +171,7 @@ func TestStandingsHaveTheRatesAndQuotasOfTheFile(t *testing.T) {
 
 // What a query shows about the key counts; what it shows about rates does not, because queries have their own.
 func TestQueriesShowOnlyWhetherTheKeyIsGood(t *testing.T) {
-	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))
+	r, clock := poolOf(t, setOf(t, "id: a", "id: b"))
 	for _, tt := range []struct {
 		answer account.Answer
 		state  account.State
@@ -188,7 +188,7 @@ func TestQueriesShowOnlyWhetherTheKeyIsGood(t *testing.T) {
 // A query that began with the key before says nothing about the new one.
 func TestAQueryWithTheKeyBeforeShowsNothing(t *testing.T) {
 	set := setOf(t, "id: a", "id: b")
-	r, clock := rosterOf(t, set)
+	r, clock := poolOf(t, set)
 	query := r.Asks(r.Of("a"))
 	clock.Move(time.Second)
 	set.Keys["a"] = "sk-another-key"
@@ -207,7 +207,7 @@ func TestAQueryWithTheKeyBeforeShowsNothing(t *testing.T) {
 
 // A change of the file keeps what is known of an account, and its connections unless its address changes.
 func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
-	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"))
+	r, clock := poolOf(t, setOf(t, "id: a", "id: b"))
 	for attempt, _ := r.Choose(want); attempt.ID != "a"; attempt, _ = r.Choose(want) {
 		defer attempt.Drop()
 	}
@@ -229,8 +229,8 @@ func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
 	if _, choice := r.Choose(want); !choice.Probe || choice.Account.ID != "a" {
 		t.Errorf("another key is asked at once: %+v", choice)
 	}
-	for text, holder := range map[string]string{"sk-canary-another-key": "a", "sk-canary-a-0123456789": "", "sk-canary-c-0123456789": "c", "": ""} {
-		if got := r.Holder(text); got != holder {
+	for text, id := range map[string]string{"sk-canary-another-key": "a", "sk-canary-a-0123456789": "", "sk-canary-c-0123456789": "c", "": ""} {
+		if got := r.WithKey(text); got != id {
 			t.Errorf("%q is the key of %q", text, got)
 		}
 	}
@@ -247,7 +247,7 @@ func TestARequestOutlivesItsAccount(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("Authorization"))
 	}))
 	defer server.Close()
-	r, _ := rosterOf(t, setOf(t, "id: a, url: "+server.URL+"/api/v1", "id: b, weight: 0"), func(c *accounts.Config) {
+	r, _ := poolOf(t, setOf(t, "id: a, url: "+server.URL+"/api/v1", "id: b, weight: 0"), func(c *accounts.Config) {
 		c.Client = upstream.Config{ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Second, Now: time.Now}
 	})
 	attempt, _ := r.Choose(want)
@@ -273,7 +273,7 @@ func TestARequestOutlivesItsAccount(t *testing.T) {
 
 // Requests that begin and end at random are counted exactly, and no more than one probes at a time.
 func TestAttemptsAtRandom(t *testing.T) {
-	r, clock := rosterOf(t, setOf(t, "id: a, weight: 3", "id: b", "id: c"))
+	r, clock := poolOf(t, setOf(t, "id: a, weight: 3", "id: b", "id: c"))
 	answers := []account.Answer{worked, worked, throttled, refused, {Sent: true, Status: 500}, {}}
 	var all sync.WaitGroup
 	for worker := range uint64(8) {
@@ -305,8 +305,8 @@ func TestAttemptsAtRandom(t *testing.T) {
 
 // A request asks each account once, and those that have no room never.
 func TestTrialsAskEachAccountOnce(t *testing.T) {
-	r, _ := rosterOf(t, setOf(t, "id: a", "id: b", "id: c", "id: d"))
-	trials := accounts.Trials{Roll: r.Now()}
+	r, _ := poolOf(t, setOf(t, "id: a", "id: b", "id: c", "id: d"))
+	trials := accounts.Trials{Snapshot: r.Now()}
 	attempt, _ := r.Choose(want)
 	seen := map[string]int{}
 	for ok := true; ok; {
@@ -334,12 +334,12 @@ type mute struct{}
 
 var errMute = errors.New("away")
 
-func (mute) Tell(context.Context, accounts.Pause) error       { return errMute }
+func (mute) Share(context.Context, accounts.Pause) error      { return errMute }
 func (mute) Pauses(context.Context) ([]accounts.Pause, error) { return nil, errMute }
 
 // Without Redis each replica knows what it hears.
 func TestWithoutRedisEachKnowsWhatItHears(t *testing.T) {
-	r, _ := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) { c.Shared = mute{} })
+	r, _ := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) { c.Shared = mute{} })
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
@@ -354,7 +354,7 @@ func TestWithoutRedisEachKnowsWhatItHears(t *testing.T) {
 
 // BenchmarkTheOnlyAccount is what a request costs that has no choice.
 func BenchmarkTheOnlyAccount(b *testing.B) {
-	r, _ := rosterOf(b, accounts.Main("sk-canary-0123456789"), func(c *accounts.Config) { c.Now = time.Now })
+	r, _ := poolOf(b, accounts.Main("sk-canary-0123456789"), func(c *accounts.Config) { c.Now = time.Now })
 	b.ReportAllocs()
 	for b.Loop() {
 		attempt, _ := r.Choose(want)
@@ -364,7 +364,7 @@ func BenchmarkTheOnlyAccount(b *testing.B) {
 
 // BenchmarkOneOfFour is what a choice costs.
 func BenchmarkOneOfFour(b *testing.B) {
-	r, _ := rosterOf(b, setOf(b, "id: a", "id: b", "id: c", "id: d"), func(c *accounts.Config) { c.Now = time.Now })
+	r, _ := poolOf(b, setOf(b, "id: a", "id: b", "id: c", "id: d"), func(c *accounts.Config) { c.Now = time.Now })
 	b.ReportAllocs()
 	for b.Loop() {
 		attempt, _ := r.Choose(want)
@@ -378,7 +378,7 @@ func TestAnAccountThatComesBackIsTheSame(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	shared := new(sharedList)
-	r, clock := rosterOf(t, setOf(t, "id: a", "id: b"), func(c *accounts.Config) { c.Shared = shared })
+	r, clock := poolOf(t, setOf(t, "id: a", "id: b"), func(c *accounts.Config) { c.Shared = shared })
 	pinned := r.Now()
 	attempt, _ := pinned.Choose(account.Want{Model: "other", Tried: []string{"b"}})
 	attempt.End(throttled)
@@ -415,7 +415,7 @@ type sharedList struct {
 	asked atomic.Int64
 }
 
-func (s *sharedList) Tell(context.Context, accounts.Pause) error { return nil }
+func (s *sharedList) Share(context.Context, accounts.Pause) error { return nil }
 
 func (s *sharedList) Pauses(context.Context) ([]accounts.Pause, error) {
 	s.mu.Lock()
@@ -444,23 +444,23 @@ func TestAnAccountThatComesBackIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer account.Answer
 		after  time.Duration
-		then   func(r *accounts.Roster)
+		then   func(r *accounts.Pool)
 		told   int
 	}{
-		"a probe succeeds":            {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},
-		"a probe shows nothing":       {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, account.Answer{Sent: true, Status: 500}) }, 1},
-		"a probe's client left":       {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Drop() }, 1},
-		"a probe finds no room":       {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.NoRoom(); a.Drop() }, 0},
-		"a probe works, and goes on":  {throttled, 11 * time.Second, func(r *accounts.Roster) { a, _ := r.Choose(want); a.Works() }, 1},
-		"a probe is throttled":        {throttled, 11 * time.Second, func(r *accounts.Roster) { end(r, throttled) }, 0},
-		"the account pays":            {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second, func(r *accounts.Roster) { end(r, worked) }, 1},
-		"its key is refused again":    {refused, 61 * time.Second, func(r *accounts.Roster) { end(r, refused) }, 0},
-		"it has another key":          {refused, time.Second, func(r *accounts.Roster) { replaceKey(r) }, 1},
-		"it has another key, and was": {worked, time.Second, func(r *accounts.Roster) { replaceKey(r) }, 0},
+		"a probe succeeds":            {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, worked) }, 1},
+		"a probe shows nothing":       {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, account.Answer{Sent: true, Status: 500}) }, 1},
+		"a probe's client left":       {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Drop() }, 1},
+		"a probe finds no room":       {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.NoRoom(); a.Drop() }, 0},
+		"a probe works, and goes on":  {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Works() }, 1},
+		"a probe is throttled":        {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, throttled) }, 0},
+		"the account pays":            {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second, func(r *accounts.Pool) { end(r, worked) }, 1},
+		"its key is refused again":    {refused, 61 * time.Second, func(r *accounts.Pool) { end(r, refused) }, 0},
+		"it has another key":          {refused, time.Second, func(r *accounts.Pool) { replaceKey(r) }, 1},
+		"it has another key, and was": {worked, time.Second, func(r *accounts.Pool) { replaceKey(r) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := 0
-			r, clock := rosterOf(t, setOf(t, "id: a", `id: b, models: ["other"]`), func(c *accounts.Config) { c.Back = func(id string) { told += len(id) } })
+			r, clock := poolOf(t, setOf(t, "id: a", `id: b, models: ["other"]`), func(c *accounts.Config) { c.Back = func(id string) { told += len(id) } })
 			end(r, tt.answer)
 			clock.Move(tt.after)
 			if tt.then(r); told != tt.told {
@@ -471,12 +471,12 @@ func TestAnAccountThatComesBackIsTold(t *testing.T) {
 }
 
 // end makes a request and ends it with an answer.
-func end(r *accounts.Roster, answer account.Answer) {
+func end(r *accounts.Pool, answer account.Answer) {
 	attempt, _ := r.Choose(want)
 	attempt.End(answer)
 }
 
-func replaceKey(r *accounts.Roster) {
+func replaceKey(r *accounts.Pool) {
 	file, err := teams.ParseAccounts([]byte("accounts:\n  - {id: a, key_file: /key}\n"))
 	if err != nil {
 		panic(err)

@@ -16,7 +16,7 @@ import (
 type Attempt struct {
 	*Account
 
-	roster *Roster
+	pool   *Pool
 	spec   *teams.Account // as the reading of the file has it from which it was chosen; nil: there is no accounts file, or it was not chosen
 	model  string
 	began  time.Time
@@ -26,8 +26,8 @@ type Attempt struct {
 }
 
 // Asks is an attempt for a request about a task of the account. It is not counted: nothing was chosen.
-func (r *Roster) Asks(a *Account) Attempt {
-	return Attempt{Account: a, roster: r, asked: r.config.Now()}
+func (r *Pool) Asks(a *Account) Attempt {
+	return Attempt{Account: a, pool: r, asked: r.config.Now()}
 }
 
 // End notes the answer, which is only once of use, and returns what it says about the account. An answer about a task says nothing of the
@@ -38,7 +38,7 @@ func (t *Attempt) End(answer account.Answer) account.Verdict {
 	case t.open:
 		t.end(v)
 	case !t.asked.IsZero() && v.Outcome == account.Refused:
-		t.note("", t.asked, t.roster.config.Now(), v)
+		t.note("", t.asked, t.pool.config.Now(), v)
 		t.asked = time.Time{}
 	}
 	return v
@@ -51,13 +51,13 @@ func (t *Attempt) Probes() bool { return t.probes }
 func (t *Attempt) Works() {
 	t.probes = false
 	t.worked.Store(t.began.UnixNano())
-	t.note(t.model, t.began, t.roster.config.Now(), account.Verdict{Outcome: account.Worked})
+	t.note(t.model, t.began, t.pool.config.Now(), account.Verdict{Outcome: account.Worked})
 }
 
 // Drop ends an attempt that was not made. It does nothing if the attempt has ended.
 func (t *Attempt) Drop() {
 	if t.close() && t.ill.Load() {
-		t.roster.change(t.Account, t.model, t.roster.config.Now(), t.forget)
+		t.pool.change(t.Account, t.model, t.pool.config.Now(), t.forget)
 	}
 }
 
@@ -90,13 +90,13 @@ func (t *Attempt) end(v account.Verdict) {
 		t.worked.Store(t.began.UnixNano())
 	}
 	if shows := v.Outcome == account.Throttled || v.Outcome == account.Refused; shows || t.ill.Load() {
-		t.note(t.model, t.began, t.roster.config.Now(), v)
+		t.note(t.model, t.began, t.pool.config.Now(), v)
 	}
 }
 
 // note changes what is known of the account, and informs the other replicas and the log that it is throttled.
 func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
-	t.roster.change(t.Account, model, now, func() {
+	t.pool.change(t.Account, model, now, func() {
 		a := t.Account
 		a.health.End(model, began, now, v)
 		a.ill.Store(true)
@@ -104,10 +104,10 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 			return
 		}
 		pause := a.health.Pause(model)
-		t.roster.tell(cooled{a.ID, model, pause})
+		t.pool.share(cooled{a.ID, model, pause})
 		if now.Sub(a.warned) >= time.Minute {
 			a.warned = now
-			t.roster.config.Logger.Warn("the service throttles an account",
+			t.pool.config.Logger.Warn("the service throttles an account",
 				slog.String("account", a.ID), slog.String("model", model), slog.String("why", v.Why), slog.Duration("for", pause.Until.Sub(now)))
 		}
 	})
@@ -117,12 +117,12 @@ func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 func (t *Attempt) pause() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return max(t.health.Pause(t.model).Until.Sub(t.roster.config.Now()), 0)
+	return max(t.health.Pause(t.model).Until.Sub(t.pool.config.Now()), 0)
 }
 
-// Shown is the account's id in the log and in spans; empty: there is only one.
+// Shown is the account's id in holds, in the log and in spans; empty: there is only one.
 func (t *Attempt) Shown() string {
-	if t.roster.now.Load().sole == t.Account {
+	if t.pool.now.Load().sole == t.Account {
 		return ""
 	}
 	return t.ID
@@ -143,8 +143,8 @@ func (t *Attempt) FailedOver(why account.Outcome) {
 
 // Trials are the accounts that one request has asked so far, or that had no room for it.
 type Trials struct {
-	Roll    *Roll
-	Longest time.Duration // the longest wait that one of them asks for, or that it is not asked
+	Snapshot *Snapshot
+	Longest  time.Duration // the longest wait that one of them asks for, or that it is not asked
 
 	tried []string                 // by id
 	spent map[string]time.Duration // until they have room
@@ -172,7 +172,7 @@ func (t *Trials) Wait(v account.Verdict) time.Duration {
 func (t *Trials) Next(want account.Want, wait func(*Attempt) time.Duration) (next Attempt, ok bool) {
 	for {
 		want.Tried, want.Spent = t.tried, t.spent
-		next, choice := t.Roll.Choose(want)
+		next, choice := t.Snapshot.Choose(want)
 		if choice.Account == nil {
 			return Attempt{}, false
 		}

@@ -3,4 +3,4 @@ package accounts
 import "sluice/policy/account"
 
 // Choose chooses from the accounts as they are now.
-func (r *Roster) Choose(want account.Want) (Attempt, account.Choice) { return r.Now().Choose(want) }
+func (r *Pool) Choose(want account.Want) (Attempt, account.Choice) { return r.Now().Choose(want) }

@@ -43,8 +43,8 @@ type Redis struct {
 // NewRedis shares pauses by a Redis.
 func NewRedis(client redis.Scripter, timeout time.Duration) *Redis { return &Redis{client, timeout} }
 
-// Tell makes a pause known to the other replicas, unless a longer one is.
-func (r *Redis) Tell(ctx context.Context, p Pause) error {
+// Share makes a pause known to the other replicas, unless a longer one is.
+func (r *Redis) Share(ctx context.Context, p Pause) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	return tellScript.Run(ctx, r.client, []string{coolingKey}, p.Account+" "+p.Model, p.Wait.Milliseconds(), p.Step.Milliseconds(), p.Why).Err()

@@ -18,20 +18,20 @@ func TestPausesInRedis(t *testing.T) {
 	for name, client := range map[string]redis.UniversalClient{"real": limittest.RealRedis(t), "fake": limittest.FakeRedis(t)} {
 		t.Run(name, func(t *testing.T) {
 			shared := accounts.NewRedis(client, time.Minute)
-			tell := func(p accounts.Pause) {
+			share := func(p accounts.Pause) {
 				t.Helper()
-				if err := shared.Tell(t.Context(), p); err != nil {
+				if err := shared.Share(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if list, err := shared.Pauses(t.Context()); err != nil || len(list) != 0 {
 				t.Fatalf("%v %v", list, err)
 			}
-			tell(accounts.Pause{Account: "a", Model: "m", Wait: time.Minute, Step: 2 * time.Second, Why: "Throttling"})
-			tell(accounts.Pause{Account: "a", Model: "m", Wait: time.Second, Step: time.Second, Why: "Throttling.RateQuota"})
-			tell(accounts.Pause{Account: "a", Model: "a model of another name", Wait: time.Hour, Why: "status 429"})
-			tell(accounts.Pause{Account: "b", Model: "", Wait: -time.Second})
-			tell(accounts.Pause{Account: "c", Model: "m", Wait: time.Millisecond})
+			share(accounts.Pause{Account: "a", Model: "m", Wait: time.Minute, Step: 2 * time.Second, Why: "Throttling"})
+			share(accounts.Pause{Account: "a", Model: "m", Wait: time.Second, Step: time.Second, Why: "Throttling.RateQuota"})
+			share(accounts.Pause{Account: "a", Model: "a model of another name", Wait: time.Hour, Why: "status 429"})
+			share(accounts.Pause{Account: "b", Model: "", Wait: -time.Second})
+			share(accounts.Pause{Account: "c", Model: "m", Wait: time.Millisecond})
 			var list []accounts.Pause
 			for list = nil; len(list) != 2; {
 				var err error
@@ -57,9 +57,9 @@ func TestPausesInRedis(t *testing.T) {
 // What one replica hears the others know within a second, and do not ask the account; the replica that heard of a longer pause keeps that.
 func TestReplicasShareAPause(t *testing.T) {
 	client := limittest.RealRedis(t)
-	var replicas []*accounts.Roster
+	var replicas []*accounts.Pool
 	for range 3 {
-		r, _ := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) {
+		r, _ := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) {
 			c.Shared, c.Now = accounts.NewRedis(client, time.Second), time.Now
 		})
 		ctx, stop := context.WithCancel(t.Context())

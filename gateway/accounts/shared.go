@@ -9,8 +9,8 @@ import (
 
 // Shared is what all replicas know of throttled accounts. [Redis] implements it. Without it each process knows what it hears.
 type Shared interface {
-	// Tell MUST make a pause known to the others, unless a longer one is.
-	Tell(ctx context.Context, p Pause) error
+	// Share MUST make a pause known to the others, unless a longer one is.
+	Share(ctx context.Context, p Pause) error
 	// Pauses MUST return the pauses that have not ended.
 	Pauses(ctx context.Context) ([]Pause, error)
 }
@@ -38,8 +38,8 @@ type cooled struct {
 	pause          account.Pause
 }
 
-// tell has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
-func (r *Roster) tell(c cooled) {
+// share has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
+func (r *Pool) share(c cooled) {
 	if r.config.Shared == nil || r.now.Load().sole != nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *Roster) tell(c cooled) {
 
 // Run shares this replica's pauses with the others, and learns theirs, until ctx ends. One goroutine runs it. An error means that
 // Redis is away, which is logged elsewhere: each replica then knows what it hears.
-func (r *Roster) Run(ctx context.Context) {
+func (r *Pool) Run(ctx context.Context) {
 	if r.config.Shared == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (r *Roster) Run(ctx context.Context) {
 		case c := <-r.news:
 			call, cancel := context.WithTimeout(ctx, sharedCall)
 			p := c.pause
-			_ = r.config.Shared.Tell(call, Pause{c.account, c.model, p.Until.Sub(r.config.Now()), p.Step, p.Why})
+			_ = r.config.Shared.Share(call, Pause{c.account, c.model, p.Until.Sub(r.config.Now()), p.Step, p.Why})
 			cancel()
 		case <-tick.C:
 			r.learn(ctx)
@@ -73,9 +73,9 @@ func (r *Roster) Run(ctx context.Context) {
 }
 
 // learn notes what the others know.
-func (r *Roster) learn(ctx context.Context) {
-	roll := r.now.Load()
-	if roll.sole != nil {
+func (r *Pool) learn(ctx context.Context) {
+	snapshot := r.now.Load()
+	if snapshot.sole != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedCall)
@@ -86,7 +86,7 @@ func (r *Roster) learn(ctx context.Context) {
 	}
 	now := r.config.Now()
 	for _, p := range pauses {
-		if a := roll.known[p.Account]; a != nil { // also of one that was removed, and may come back
+		if a := snapshot.known[p.Account]; a != nil { // also of one that was removed, and may come back
 			a.learn(p.Model, account.Pause{Until: now.Add(p.Wait), Step: p.Step, Since: now, Why: p.Why}, now)
 		}
 	}

@@ -91,7 +91,7 @@ func TestTheLongestWaitGoesWithRefusals(t *testing.T) {
 
 // A request keeps the accounts of the reading that it began with, with their newest keys; what one learns of an account the other knows.
 func TestARollDoesNotChange(t *testing.T) {
-	r, clock := rosterOf(t, setOf(t, "id: a", "id: b, weight: 0"))
+	r, clock := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"))
 	before := r.Now()
 	next := setOf(t, "id: b", "id: a, weight: 0, models: [other]")
 	next.Keys["a"] = "sk-canary-next-0123456789"
@@ -113,17 +113,17 @@ func TestARollDoesNotChange(t *testing.T) {
 	if _, choice := r.Now().Choose(want); choice.Refusal != account.AllOut {
 		t.Errorf("%+v", choice)
 	}
-	if alone, _ := rosterOf(t, accounts.Main("sk-canary-0123456789")); alone.Shown("") != "" {
+	if alone, _ := poolOf(t, accounts.Main("sk-canary-0123456789")); alone.Shown("") != "" {
 		t.Error("the only account is shown")
 	}
 }
 
 // An attempt that panics before it is made is counted nowhere.
 func TestAPanicDuringAMoveCountsNowhere(t *testing.T) {
-	r, _ := rosterOf(t, setOf(t, "id: a", "id: b"))
+	r, _ := poolOf(t, setOf(t, "id: a", "id: b"))
 	func() {
 		defer func() { _ = recover() }()
-		trials := accounts.Trials{Roll: r.Now()}
+		trials := accounts.Trials{Snapshot: r.Now()}
 		trials.Next(want, func(*accounts.Attempt) time.Duration { panic("no move") })
 	}()
 	if got := inFlight(r); got != "a:0 b:0" {

@@ -181,15 +181,15 @@ func amountOf(m unit.Money, of teams.Unit, number json.Number) int64 {
 	return n
 }
 
-func (s *usageSums) addUnit(team string, unit teams.Unit, used, estimated int64) {
+func (s *usageSums) addUnit(team string, of teams.Unit, used, estimated int64) {
 	at := len(*s) - 1
-	for at >= 0 && ((*s)[at].team != team || (*s)[at].unit != unit) {
-		if at--; at < len(*s)-len(teams.Units) { // rows are by team
+	for at >= 0 && ((*s)[at].team != team || (*s)[at].unit != of) {
+		if at--; at < len(*s)-len(unit.Names) { // rows are by team
 			at = -1
 		}
 	}
 	if at < 0 {
-		at, *s = len(*s), append(*s, usageSum{team: team, unit: unit})
+		at, *s = len(*s), append(*s, usageSum{team: team, unit: of})
 	}
 	(*s)[at].used, (*s)[at].estimated = (*s)[at].used+used, (*s)[at].estimated+estimated
 }

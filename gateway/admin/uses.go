@@ -78,7 +78,7 @@ func (r *UsageRow) ofRow(o *UsageRow) bool {
 
 // addAmount reports whether the number is one of the unit.
 func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
-	i := limit.UnitIndex(of)
+	i := unit.Index(of)
 	n, ok := u.Money.Read(of, number.String())
 	if ok = ok && i >= 0; ok {
 		to[i] += n

@@ -20,18 +20,12 @@ type Terms struct {
 	Contradicts bool         // the answer's usage says more of a kind than of the whole
 }
 
-// DayOf is a day in UTC as prices and the ledger number it.
-func DayOf(t time.Time) int {
-	year, month, day := t.UTC().Date()
-	return year*10_000 + int(month)*100 + day
-}
-
 // Begin notes what a request asks for, and looks up the price at its arrival.
 func (t *Terms) Begin(prices price.List, q *policy.Request, at time.Time) {
 	if policy.IsSize(q.Size) {
 		t.Size = q.Size
 	}
-	t.Look(prices, q.Model, DayOf(at))
+	t.Look(prices, q.Model, price.DayOf(at))
 }
 
 // Look looks up the price of a model on a day.

@@ -35,8 +35,8 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	delta, ok := c.Money.Read(c.Unit, c.Delta)
 	day, kept := c.day(now)
 	switch {
-	case !slices.Contains(teams.Units[:], c.Unit):
-		return refused("unit", "no such unit", strictyaml.AnyOf(teams.Units[:]))
+	case !slices.Contains(unit.Names[:], c.Unit):
+		return refused("unit", "no such unit", strictyaml.AnyOf(unit.Names[:]))
 	case !ok || delta == 0:
 		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
 	case !kept:

@@ -109,7 +109,7 @@ func keyMembers(t *testing.T) []string {
 // The document has exactly the members of every value.
 func TestDocumentHasEveryMember(t *testing.T) {
 	var units []string
-	for _, unit := range teams.Units {
+	for _, unit := range unit.Names {
 		units = append(units, string(unit))
 	}
 	periods := []string{string(teams.PeriodDay), string(teams.PeriodMonth)}

@@ -54,7 +54,7 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 	})
 }
 
-// A correction is for an account at the service that the roster or the team's ledger has.
+// A correction is for an account at the service that the accounts file or the team's ledger has.
 func TestCorrectionsAreForKnownAccounts(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -17,7 +16,7 @@ type Amounts struct {
 // MarshalJSON writes a number for each unit; spend is in the currency.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
-	for i, name := range teams.Units {
+	for i, name := range unit.Names {
 		if i > 0 {
 			out = append(out, ',')
 		}

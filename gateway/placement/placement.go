@@ -25,31 +25,31 @@ const unknownWait = time.Second
 //
 //	for on := search.Next(); on != nil; on = search.Next() {
 //		hold := …
-//		search.Tell(hold, admit(hold))
+//		search.Note(hold, admit(hold))
 //	}
 type Search struct {
-	roll    *accounts.Roll
-	want    account.Want
-	attempt accounts.Attempt
-	placed  bool
+	snapshot *accounts.Snapshot
+	want     account.Want
+	attempt  accounts.Attempt
+	placed   bool
 
-	last        refusal
-	full, never refusal // full: the refusal of the account that has room soonest; never: of one that never has enough
+	last        outcome
+	full, never outcome // full: the refusal of the account that has room soonest; never: of one that never has enough
 	err         error   // why it is not known of one whether it has room
 	choice      account.Choice
 	refused     []turn.Refusal
 }
 
-// refusal is a verdict, also a success, and its hold. In the zero value the verdict is nil.
-type refusal struct {
+// outcome is a verdict and its hold. In the zero value the verdict is nil.
+type outcome struct {
 	verdict *limit.Verdict
 	hold    *limit.Hold
 }
 
-// New begins a search among the accounts of a roll but those that are awaited.
-func New(roll *accounts.Roll, want account.Want, awaited turn.Awaited) Search {
+// New begins a search among the accounts of a snapshot but those that are awaited.
+func New(snapshot *accounts.Snapshot, want account.Want, awaited turn.Awaited) Search {
 	want.Spent = maps.Clone(map[string]time.Duration(awaited))
-	return Search{roll: roll, want: want}
+	return Search{snapshot: snapshot, want: want}
 }
 
 // Next chooses an account, for which the caller MUST tell whether it has room; nil: the search is over.
@@ -57,7 +57,7 @@ func (s *Search) Next() *accounts.Attempt {
 	if s.last.verdict != nil {
 		return nil
 	}
-	attempt, choice := s.roll.Choose(s.want)
+	attempt, choice := s.snapshot.Choose(s.want)
 	if attempt.Account == nil {
 		s.choice = choice
 		return nil
@@ -66,9 +66,9 @@ func (s *Search) Next() *accounts.Attempt {
 	return &s.attempt
 }
 
-// Tell takes what became of a hold on the account that was chosen.
-func (s *Search) Tell(h *limit.Hold, v *limit.Verdict, err error) {
-	id, told := s.attempt.ID, refusal{v, h}
+// Note takes what became of a hold on the account that was chosen.
+func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
+	id, told := s.attempt.ID, outcome{v, h}
 	if err == nil && v.Held != nil {
 		s.placed, s.last = true, told
 		return
@@ -137,7 +137,7 @@ func (s *Search) Refused() []turn.Refusal {
 	if s.last.verdict != nil {
 		return s.refused
 	}
-	for _, away := range s.roll.Away(s.want) {
+	for _, away := range s.snapshot.Away(s.want) {
 		known := slices.ContainsFunc(s.refused, func(r turn.Refusal) bool { return r.Way == away.ID })
 		if _, spent := s.want.Spent[away.ID]; !known && !spent {
 			s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(away.ID, s.want.Model), Way: away.ID, Wait: away.Wait, Closed: away.Out})

@@ -20,14 +20,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// rosterOf has accounts with these lines of an accounts file; none: there is no file.
-func rosterOf(t *testing.T, lines ...string) (*accounts.Roster, *limittest.Clock) {
+// poolOf has accounts with these lines of an accounts file; none: there is no file.
+func poolOf(t *testing.T, lines ...string) (*accounts.Pool, *limittest.Clock) {
 	t.Helper()
-	return rosterThatTells(t, nil, lines...)
+	return poolThatTells(t, nil, lines...)
 }
 
-// rosterThatTells is rosterOf; back is called when an account may be asked earlier than was known.
-func rosterThatTells(t *testing.T, back func(string), lines ...string) (*accounts.Roster, *limittest.Clock) {
+// poolThatTells is poolOf; back is called when an account may be asked earlier than was known.
+func poolThatTells(t *testing.T, back func(string), lines ...string) (*accounts.Pool, *limittest.Clock) {
 	t.Helper()
 	set := accounts.Main("sk-main")
 	if len(lines) > 0 {
@@ -110,7 +110,7 @@ func TestSearch(t *testing.T) {
 		"the only one is not known":    {asked: "main", result: "away", refused: "main 1s closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, clock := rosterOf(t, tt.lines...)
+			r, clock := poolOf(t, tt.lines...)
 			for id, answer := range tt.ill {
 				others := slices.DeleteFunc([]string{"a", "b"}, func(other string) bool { return other == id })
 				attempt, _ := r.Now().Choose(account.Want{Model: "m", Team: "search", Tried: others})
@@ -149,7 +149,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func find(r *accounts.Roster, awaited turn.Awaited, answers map[string]limit.Verdict) (asked []string, search placement.Search) {
+func find(r *accounts.Pool, awaited turn.Awaited, answers map[string]limit.Verdict) (asked []string, search placement.Search) {
 	search = placement.New(r.Now(), want, awaited)
 	defer func() { search.End() }()
 	for on := search.Next(); on != nil; on = search.Next() {
@@ -159,7 +159,7 @@ func find(r *accounts.Roster, awaited turn.Awaited, answers map[string]limit.Ver
 		if !known {
 			err = errAway
 		}
-		search.Tell(&limit.Hold{Team: team, Account: on.Shown(), Model: "m"}, &v, err)
+		search.Note(&limit.Hold{Team: team, Account: on.Shown(), Model: "m"}, &v, err)
 	}
 	return asked, search
 }
@@ -194,7 +194,7 @@ func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := 0
-			r, clock := rosterThatTells(t, func(string) { told++ }, "id: a")
+			r, clock := poolThatTells(t, func(string) { told++ }, "id: a")
 			first, _ := r.Now().Choose(want)
 			first.End(throttled)
 			clock.Move(11 * time.Second)
@@ -203,7 +203,7 @@ func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 			if on == nil || !on.Probes() {
 				t.Fatal("it does not probe")
 			}
-			search.Tell(&limit.Hold{Team: team, Model: "m"}, &tt.verdict, tt.err)
+			search.Note(&limit.Hold{Team: team, Model: "m"}, &tt.verdict, tt.err)
 			search.End()
 			if told != tt.told {
 				t.Errorf("told %d times, want %d", told, tt.told)
@@ -217,7 +217,7 @@ func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 
 // A request whose hold panics is counted nowhere.
 func TestAPanicEndsTheSearch(t *testing.T) {
-	r, _ := rosterOf(t, "id: a", "id: b")
+	r, _ := poolOf(t, "id: a", "id: b")
 	func() {
 		defer func() { _ = recover() }()
 		search := placement.New(r.Now(), want, nil)

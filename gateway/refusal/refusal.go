@@ -15,9 +15,9 @@ import (
 	"sluice/telemetry"
 )
 
-// Reason is one row of the table of refusals: the stage that refuses, why, and the status and code of the answer. The codes
+// Row is one row of the table of refusals: the stage that refuses, why, and the status and code of the answer. The codes
 // are the service's own, so that a team's error handling works unchanged.
-type Reason struct {
+type Row struct {
 	Name   string // <stage>/<reason>, the value of Sluice-Refusal
 	Status int
 	Code   string
@@ -63,18 +63,18 @@ var (
 	Panic       = row("observe/panic", http.StatusInternalServerError, "InternalError")
 )
 
-// Reasons lists every row.
-var Reasons []*Reason
+// Rows lists every row.
+var Rows []*Row
 
-func row(name string, status int, code string) *Reason {
-	r := &Reason{name, status, code}
-	Reasons = append(Reasons, r)
+func row(name string, status int, code string) *Row {
+	r := &Row{name, status, code}
+	Rows = append(Rows, r)
 	return r
 }
 
 // Refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
 type Refusal struct {
-	*Reason
+	*Row
 	Message string          // the outside: what was given and what is allowed; never a secret
 	Inside  error           // nil: nothing more is known
 	Header  string          // name of one more header, with its value
@@ -88,7 +88,7 @@ type Refusal struct {
 }
 
 // New starts a refusal.
-func New(row *Reason) *Refusal { return &Refusal{Reason: row, Message: http.StatusText(row.Status)} }
+func New(row *Row) *Refusal { return &Refusal{Row: row, Message: http.StatusText(row.Status)} }
 
 // Say sets the message for the client.
 func (r *Refusal) Say(format string, args ...any) *Refusal {

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestRefusalsGolden(t *testing.T) {
 	var b bytes.Buffer
 	names := make(map[string]bool)
-	for _, r := range Reasons {
+	for _, r := range Rows {
 		_, _ = fmt.Fprintf(&b, "%-22s %d %s\n", r.Name, r.Status, r.Code)
 		row := fmt.Sprint(r.Name, r.Status)
 		if names[row] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.Name) {
@@ -38,7 +38,7 @@ func TestRefusalsGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range Reasons {
+	for _, r := range Rows {
 		if row := fmt.Sprintf("| `%s` | %d | %s |", r.Name, r.Status, r.Code); !strings.Contains(string(page), row) {
 			t.Errorf("docs/errors.md lacks the row %s", row)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
+	"sluice/telemetry"
 )
 
 // recentFor is the longest that a refusal is remembered.
@@ -146,7 +148,7 @@ func (r *Recent) find(asked *Asked, now time.Time) (longest *recentRefusal) {
 		}
 		for _, of := range [...]*teamRefusals{own, &all.house} {
 			recent := of[need].Load()
-			if recent.holds(now) && recent.tells(asked) && (longest == nil || recent.ends().After(longest.ends())) {
+			if recent.holds(now) && recent.holdsFor(asked) && (longest == nil || recent.ends().After(longest.ends())) {
 				longest = recent
 			}
 		}
@@ -166,11 +168,32 @@ func (r *recentRefusal) holds(now time.Time) bool {
 	return r != nil && now.Sub(r.at) < min(r.closed, recentFor)
 }
 
-// tells reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
-func (r *recentRefusal) tells(asked *Asked) bool {
+// holdsFor reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
+func (r *recentRefusal) holdsFor(asked *Asked) bool {
 	was, is := &r.of.Alike, &asked.Alike
 	return !asked.Inside || r.of.Team == asked.Team && was.Key == is.Key && was.Tag == is.Tag
 }
 
 // ends is when a request would fit.
 func (r *recentRefusal) ends() time.Time { return r.at.Add(r.verdict.Wait) }
+
+// LimitOf is the limit that a verdict refuses by, as the request's line has it; zero: none. m is what the team's money counts in.
+func LimitOf(v *limit.Verdict, m unit.Money) telemetry.Limit {
+	f := &v.Fault
+	l := telemetry.Limit{
+		Name: f.Name(), Scope: f.Scope.String(), Of: f.Of, Unit: string(f.Unit), Per: f.Per, Money: m,
+		Used: f.Used, Held: f.Held, Left: f.Left, Limit: f.Limit, Asked: v.Asked,
+	}
+	switch {
+	case v.Reason == limit.ReasonNone || v.Reason == limit.ReasonState:
+		return telemetry.Limit{}
+	case v.Reason == limit.ReasonTasks:
+		l.Name, l.Unit, l.Left = "open_tasks", "open_tasks", max(f.Limit-f.Used, 0)
+	}
+	return l
+}
+
+// Slots is the limit of requests in flight that refuses one: that of a team, or of a key at this gateway.
+func Slots(scope limit.ScopeKind, of string, most int64) telemetry.Limit {
+	return telemetry.Limit{Name: "concurrent", Scope: scope.String(), Of: of, Unit: "concurrent", Used: most, Limit: most, Asked: 1}
+}

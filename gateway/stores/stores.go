@@ -1,7 +1,7 @@
 // Package stores says what outlives a request beside tasks: what teams may still spend, and the outcomes of requests that run once.
 //
-// It has the contracts that the forms in memory and in Redis keep, and has the calls wait until their team may make one. It keeps
-// nothing itself.
+// It has the contracts that the forms in memory and in Redis keep, and has their calls, and those about tasks, wait until their team may make
+// one. It keeps nothing itself.
 package stores
 
 import (

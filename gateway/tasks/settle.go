@@ -184,10 +184,10 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
-		held.AddOther(limit.ScopeHouse)
+		held.AddOuter(limit.ScopeHouse)
 	}
 	if claim.Hold.Counted {
-		held.AddOther(limit.ScopeAccount)
+		held.AddOuter(limit.ScopeAccount)
 	}
 	task, bill := s.taskOf(claim, end), end.Bill // a charge may wait for long: it keeps no answer
 	s.deps.Charge(ctx, &limit.Charge{

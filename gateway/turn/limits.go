@@ -112,7 +112,7 @@ func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 // Explain says why a request was refused with [ErrFull] or [ErrLate], without a try.
 func (o *Outcome) Explain(err error, r *Request) string {
 	if err == ErrFull {
-		return fmt.Sprintf("Team %s has %d waiting %s, as many as it may have. This one would wait for %s, about %s.", r.Team, r.Depth, unit.Noun(int64(r.Depth), "requests"), o.Resource, limit.Shown(o.Wait))
+		return fmt.Sprintf("Team %s has %d waiting %s, as many as it may have. This one would wait for %s, about %s.", r.Team, r.Depth, unit.Noun(int64(r.Depth), "requests"), o.Resource, limit.WaitText(o.Wait))
 	}
 	may, fits := "Send it with Prefer: wait=N to wait for its turn.", "fit"
 	if r.Wait > 0 {
@@ -125,7 +125,7 @@ func (o *Outcome) Explain(err error, r *Request) string {
 	if o.Ahead != 1 {
 		others = fmt.Sprintf("%d requests wait", o.Ahead)
 	}
-	return fmt.Sprintf("%s for %s before this one, which would %s in about %s. %s", others, o.Resource, fits, limit.Shown(o.Wait), may)
+	return fmt.Sprintf("%s for %s before this one, which would %s in about %s. %s", others, o.Resource, fits, limit.WaitText(o.Wait), may)
 }
 
 // cools reports whether the resource is an account that the service told to wait.

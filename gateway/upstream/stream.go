@@ -2,7 +2,9 @@ package upstream
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -235,4 +237,63 @@ func cutFold(text []byte, prefix string) ([]byte, bool) {
 		return nil, false
 	}
 	return text[len(prefix):], true
+}
+
+// longestAnswer bounds an answer that is not a stream, in bytes. It is passed on as it arrives; the bound ends endless answers.
+const longestAnswer = 256 << 20
+
+var errEndless = errors.New("the service's answer is over the bound")
+
+// Bounded ends an endless answer with an [*Error], so that the client sees a cut and not a whole answer.
+type Bounded struct {
+	io.ReadCloser
+	read int64
+}
+
+func (b *Bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.read += int64(n); b.read > longestAnswer {
+		return 0, &Error{Lost, errEndless}
+	}
+	return n, err
+}
+
+// longestGlance bounds how much is read of a stream to see whether it begins with an error.
+const longestGlance = 4 << 10
+
+// Glance reads the beginning of a stream: its first event, and more while goesOn says so; open: the last event is not whole yet. It reads
+// at most longestGlance. If all of the stream was read and goesOn agrees, the exchange ends. The body can then be read from its beginning.
+func Glance(answer *http.Response, goesOn func(open bool) bool) {
+	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
+	for more := true; more; {
+		n, err := answer.Body.Read(seen.head[len(seen.head):cap(seen.head)])
+		seen.head, seen.err = seen.head[:len(seen.head)+n], err
+		border := lastBorder(seen.head)
+		more = err == nil && len(seen.head) < cap(seen.head) && (border == 0 || goesOn(border < len(seen.head)))
+	}
+	if seen.err == io.EOF && goesOn(false) {
+		_ = answer.Body.Close()
+	}
+	answer.Body = seen
+}
+
+// begun is a body of which the beginning was read already.
+type begun struct {
+	io.ReadCloser
+	head []byte
+	err  error // the end of the body, if that was read, too
+}
+
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		if b.head = b.head[n:]; len(b.head) == 0 {
+			b.head = nil
+		}
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(p)
 }

@@ -48,7 +48,7 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	if kinds && !by.HasKinds() {
 		return p, done, &ErrQuery{fmt.Sprintf("kinds: given beside by=%s, allowed without it: the ledger has kinds by day, model and endpoint only", by)}
 	}
-	if own := a.Team.Key(a.Holder) != nil; tags || keys || own || days != nil {
+	if own := a.Team.Key(a.Key) != nil; tags || keys || own || days != nil {
 		done, err = u.inTurn(ctx, a.Team.ID, func(ctx context.Context) (err error) {
 			if tags {
 				p.tags, err = u.tags(ctx, a.Team, now)
@@ -94,7 +94,7 @@ func (u *Reports) tags(ctx context.Context, team *teams.Team, at time.Time) (lis
 func (u *Reports) keys(ctx context.Context, a *Asker, all bool, at time.Time) (list []usageKey, err error) {
 	list = []usageKey{}
 	err = u.inside(ctx, a.Team, limit.ScopeKey, at, func(s *limit.Standing) {
-		if all || s.Of == a.Holder {
+		if all || s.Of == a.Key {
 			list = append(list, usageKey{s.Of, s.Entry(a.Team.Money, at)})
 		}
 	})

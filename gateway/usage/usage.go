@@ -95,10 +95,10 @@ func New(a Accounts, l *loads.Loads, t *tasks.Tasks) *Reports {
 
 // Asker is who asks for a report.
 type Asker struct {
-	ID     string // of the request
-	Team   *teams.Team
-	Holder string // the id of the key, as in [limit.Hold]
-	Query  string // the parameters
+	ID    string // of the request
+	Team  *teams.Team
+	Key   string // the id of the key, as in [limit.Hold]
+	Query string // the parameters
 }
 
 // ErrQuery is the error of a query that cannot be answered. The text around it is for the client.

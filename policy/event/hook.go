@@ -1,15 +1,18 @@
 package event
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Kind is the form in which a hook gets events.
@@ -157,4 +160,30 @@ func digestOf(text json.RawMessage) json.RawMessage {
 	}
 	sum := sha256.Sum256([]byte(plain))
 	return json.RawMessage(`"sha256:` + hex.EncodeToString(sum[:6]) + `"`)
+}
+
+// endedHooks are the hooks that have ended, in this process.
+type endedHooks struct {
+	mu    sync.Mutex
+	marks map[Address]string
+}
+
+// End implements [Outbox].
+func (e *endedHooks) End(_ context.Context, hook Address, mark string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.marks == nil {
+		e.marks = map[Address]string{}
+	}
+	if e.marks[hook] = mark; mark == "" {
+		delete(e.marks, hook)
+	}
+	return nil
+}
+
+// Ended implements [Outbox].
+func (e *endedHooks) Ended(context.Context) (map[Address]string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.marks), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // A map with everything: kinds by words, units by a column, times of another zone.
@@ -552,7 +553,7 @@ func TestCorrectionsMakeTheDaysEqual(t *testing.T) {
 				t.Fatalf("%+v gives back more than was used", c)
 			}
 			u := invoice.Use{Team: c.Team, Account: c.Account, Day: c.Day, Model: limit.AdjustedModel, Correction: true}
-			u.Used[limit.UnitIndex(c.Unit)] = c.Delta
+			u.Used[unit.Index(c.Unit)] = c.Delta
 			rows = append(rows, u)
 		}
 		again := invoice.Compare(bill, rows, new(big.Rat))

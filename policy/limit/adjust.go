@@ -6,6 +6,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Correction changes what a team used of a unit on a day and in its month, and the ledger. What all teams used together, and on the account
@@ -56,7 +57,7 @@ func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
 func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	date, u := a.date.at(a.time()), UnitIndex(c.Unit)
+	date, u := a.date.at(a.time()), unit.Index(c.Unit)
 	day := cmp.Or(c.Day, date.Day)
 	of := a.books[ScopeTeam].tally(day, "", false)
 	running := day/100 == date.Month

@@ -16,7 +16,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if v, never := h.NeverFits(t); never {
 		return v, nil
 	}
-	others := h.Others()
+	others := h.Outer()
 	h.Uncounted(m.seeds.without)
 	for i := range others {
 		seed(m, others[i].Team)
@@ -27,7 +27,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	}
 	v := s.Verdict(t, h)
 	if others != nil {
-		v, err = admitOthers(m, h, others, v)
+		v, err = admitOuter(m, h, others, v)
 	}
 	switch {
 	case err != nil || len(h.Rated()) == 0:
@@ -48,8 +48,8 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	return v, nil
 }
 
-// admitOthers places the holds in the accounts outside of the team, of which v is the verdict.
-func admitOthers(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
+// admitOuter places the holds in the accounts outside of the team, of which v is the verdict.
+func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 	all := make([]Verdict, 1, 2)
 	if all[0] = v; v.Held != nil {
 		own := *v.Held // the one in the accounts never changes
@@ -83,13 +83,13 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 		c.Amounts = bound
 	}
 	done, err := m.settle(c)
-	for _, h := range c.Held.Others {
-		if _, failed := m.settle(c.Other(h)); err == nil {
+	for _, h := range c.Held.Outer {
+		if _, failed := m.settle(c.Outer(h)); err == nil {
 			err = failed
 		}
 	}
 	if err == nil {
-		c.Tell(done)
+		c.CallTaken(done)
 	}
 	return done, err
 }
@@ -183,4 +183,67 @@ func (m *Memory) LookAll(ctx context.Context, list []*teams.Team, inside bool, a
 		}
 	}
 	return all
+}
+
+// bucketsIn returns the buckets of a scope, as full as its current rates have them; nil: it has no rates.
+func (a *account) bucketsIn(s *Scope, name string, now time.Time) *buckets {
+	if !s.Rated {
+		return nil
+	}
+	b := &a.buckets
+	if s.Kind != ScopeTeam {
+		of := &a.inside[s.Kind-1]
+		if *of == nil {
+			*of = map[string]*buckets{}
+		}
+		if b = (*of)[name]; b == nil {
+			b = new(buckets)
+			(*of)[name] = b
+		}
+	}
+	b.fit(s, a.dry.Load(), now)
+	return b
+}
+
+// rated is the buckets of a hold's scopes at one moment.
+type rated struct {
+	of      [TeamScopes]*buckets // nil: the scope has no rates
+	missing [TeamScopes][RateCount]int64
+	waits   [TeamScopes][RateCount]time.Duration
+}
+
+func (a *account) rated(t *Terms, h *Hold, now time.Time) (r rated) {
+	for k := range ScopeKind(TeamScopes) {
+		if b := a.bucketsIn(t.Of(k), h.nameIn(k), now); b != nil {
+			r.of[k], r.missing[k] = b, b.missing(t.Of(k), now)
+			r.waits[k] = b.waits(t.Of(k), &h.Amounts, &r.missing[k])
+		}
+	}
+	return r
+}
+
+func (r *rated) take(t *Terms, amounts *Amounts, now time.Time) {
+	for k, b := range r.of {
+		if b != nil {
+			b.take(t.Of(ScopeKind(k)), amounts, &r.missing[k], now)
+		}
+	}
+}
+
+// fill fills in how full the buckets are.
+func (r *rated) fill(t *Terms, s *State) {
+	for k, b := range r.of {
+		if b != nil {
+			s.Of(ScopeKind(k)).Rates = b.fills(t.Of(ScopeKind(k)), &r.missing[k])
+		}
+	}
+}
+
+// correct brings the buckets that a hold was taken from, from the amount taken to the amount used.
+func (a *account) correct(t *Terms, h *Held, rates RateSet, held, used *Amounts, now time.Time) {
+	for k := range ScopeKind(TeamScopes) {
+		if b := a.bucketsIn(t.Of(k), h.Inner(k).Name(), now); b != nil {
+			b.correct(t.Of(k), rates.Of(k), held, used, now)
+		}
+	}
 }

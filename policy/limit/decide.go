@@ -142,7 +142,7 @@ func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
 	for q, limit := range s.Quotas {
 		if u := q / 2; (unit.Table[u].AtOnce > 0 || u == Spend) && limit != None && h.Amounts[u] > limit {
 			period := teams.Periods[q%2]
-			return Standing{Unit: teams.Units[u], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
+			return Standing{Unit: unit.Names[u], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}
 	}
 	return Standing{}, false

@@ -4,6 +4,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // The estimated tokens of an answer if the request does not bound them.
@@ -101,7 +102,7 @@ func AmountsOf(bill *price.Bill) Amounts {
 	a := Amounts{Requests: 1, Spend: bill.Total()}
 	for k := range bill {
 		of := price.Kind(k).Unit()
-		a[of] = min(a[of]+bill[k].Quantity, teams.MaxAmount)
+		a[of] = min(a[of]+bill[k].Quantity, unit.Most)
 	}
 	return a
 }

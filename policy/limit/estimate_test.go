@@ -10,6 +10,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // somePrice is 0.2 for an image, 0.8 for a million input tokens, 2 for a million output tokens.
@@ -138,7 +139,7 @@ func TestAmountsAreTheBills(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}
-	amount := rapid.OneOf(rapid.Int64Range(0, 300_000), rapid.Int64Range(-3, teams.MaxAmount))
+	amount := rapid.OneOf(rapid.Int64Range(0, 300_000), rapid.Int64Range(-3, unit.Most))
 	rapid.Check(t, func(t *rapid.T) {
 		p, u := price.Price{}, price.Usage{
 			Input: amount.Draw(t, "input"), Output: amount.Draw(t, "output"), Total: amount.Draw(t, "total"), Cached: amount.Draw(t, "cached"),
@@ -163,7 +164,7 @@ func TestAmountsAreTheBills(t *testing.T) {
 		for l := range bill.Lines() {
 			sum.Add(sum, big.NewInt(l.Amount))
 		}
-		if most := big.NewInt(teams.MaxAmount); sum.Cmp(most) > 0 {
+		if most := big.NewInt(unit.Most); sum.Cmp(most) > 0 {
 			sum = most
 		}
 		if got[Spend] != sum.Int64() || got[Tokens] != u.Tokens() || got[Images] != max(u.Images, 0) || !got.Valid() {

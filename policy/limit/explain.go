@@ -31,7 +31,7 @@ func (v *Verdict) Explain(h *Hold) string {
 			shared = ", which all teams share,"
 		}
 		return fmt.Sprintf("%s%s is at its rate of %d %s per %s; this request fits in %s.",
-			v.account("The", "A"), shared, v.Fault.Limit, unit.Noun(v.Fault.Limit, string(v.Fault.Unit)), v.Fault.Per, Shown(v.Wait))
+			v.account("The", "A"), shared, v.Fault.Limit, unit.Noun(v.Fault.Limit, string(v.Fault.Unit)), v.Fault.Per, WaitText(v.Wait))
 	case ReasonHouse:
 		return fmt.Sprintf("The house, which is all teams together, has %s left of its quota %s of %s%s; %s.",
 			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.costs(h), v.resets(h))
@@ -40,7 +40,7 @@ func (v *Verdict) Explain(h *Hold) string {
 			written(v.Fault.Left), v.quotaName(), written(v.Fault.Limit), v.forTag(h), v.costs(h), v.resets(h))
 	}
 	return fmt.Sprintf("%s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", v.who(h, "Team ", "Key "),
-		v.Fault.Left, unit.Noun(v.Fault.Left, string(v.Fault.Unit)), v.Fault.Limit, v.Fault.Per, v.Asked, Shown(v.Wait))
+		v.Fault.Left, unit.Noun(v.Fault.Left, string(v.Fault.Unit)), v.Fault.Limit, v.Fault.Per, v.Asked, WaitText(v.Wait))
 }
 
 // who names the team, or the key, whose limit refuses, behind a word for it.
@@ -103,24 +103,26 @@ func (v *Verdict) resets(h *Hold) string {
 	case v.Aside.Amount > 0:
 		return h.Team.Money.Written(v.Fault.Unit, v.Aside.Amount) + " " + v.setAside()
 	case v.Wait >= v.Fault.Reset:
-		return "it resets in " + Shown(v.Wait)
+		return "it resets in " + WaitText(v.Wait)
 	case v.Asked <= v.Fault.Left && v.Asked > 0:
-		return "what is left is set aside for other replicas, which may give it back in " + Shown(v.Wait)
+		return "what is left is set aside for other replicas, which may give it back in " + WaitText(v.Wait)
 	}
-	return "running requests hold the rest, which may be free in " + Shown(v.Wait)
+	return "running requests hold the rest, which may be free in " + WaitText(v.Wait)
 }
 
 // setAside describes until when an amount is set aside for a lost replica, and when the request fits if that is sooner.
 func (v *Verdict) setAside() string {
-	text := "are set aside for a replica that is not heard from, until it is back or for " + Shown(v.Aside.Back)
+	text := "are set aside for a replica that is not heard from, until it is back or for " + WaitText(v.Aside.Back)
 	if v.Wait < v.Aside.Back {
-		text += "; running requests may make room in " + Shown(v.Wait)
+		text += "; running requests may make room in " + WaitText(v.Wait)
 	}
 	return text
 }
 
-// Shown formats a duration for messages, at least 1ms.
-func Shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
+// WaitText formats a duration for messages, at least 1ms.
+func WaitText(d time.Duration) string {
+	return max(d.Round(time.Millisecond), time.Millisecond).String()
+}
 
 // Fields are the values of RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its window,
 // what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only this file knows

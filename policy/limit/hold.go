@@ -8,6 +8,18 @@ import (
 	"sluice/policy/event"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
+
+// Amounts is an amount of each unit, in the order of the table of units.
+type Amounts = unit.Amounts
+
+// The units as indices of Amounts.
+const (
+	Requests = unit.Requests
+	Tokens   = unit.Tokens
+	Images   = unit.Images
+	Spend    = unit.Spend
 )
 
 // Hold is the amount that a request reserves until its cost is known.
@@ -40,7 +52,7 @@ type Held struct {
 	Task     bool
 	Outside  []Scope     // the scopes outside of the team whose rates it was taken from; nil: none
 	Document *teams.Team // of the account that this is in, if it is outside of the teams; nil: it is a team's
-	Others   []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
+	Outer    []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
 	Rates    RateSet     // the rates that it was taken from; none if another process admitted it
 	Local    bool        // admitted without Redis: it was not taken from rates there
 	Shared   bool        // it was taken from Outside by the share of this process, not in Redis
@@ -192,7 +204,7 @@ func (c *Charge) Join(other *Charge) {
 			if mine != nil {
 				mine(first)
 			}
-			other.Tell(false)
+			other.CallTaken(false)
 		}
 	}
 	if mine := c.Left; other.Left != nil {
@@ -205,8 +217,8 @@ func (c *Charge) Join(other *Charge) {
 	}
 }
 
-// Tell calls Taken, the first time. The charge may still be sent again.
-func (c *Charge) Tell(first bool) {
+// CallTaken calls Taken, the first time. The charge may still be sent again.
+func (c *Charge) CallTaken(first bool) {
 	if taken := c.Taken; taken != nil {
 		c.Taken = nil
 		taken(first)

@@ -291,7 +291,7 @@ func (r *Row) Entries(m unit.Money, kinds bool) (entries []Entry) {
 	if kinds {
 		return r.kindEntries(m)
 	}
-	for i := range teams.Units {
+	for i := range unit.Names {
 		if r.Used[i] != 0 || r.Estimated[i] != 0 {
 			entries = append(entries, r.entry(m, i, &r.Used, &r.Estimated))
 		}

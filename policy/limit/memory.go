@@ -237,7 +237,7 @@ func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error
 	a := m.teams.Get(h.Team)
 	a.moved(h)
 	a.extend(h.ID, lease)
-	for _, o := range h.Others {
+	for _, o := range h.Outer {
 		_ = m.Extend(ctx, o, lease) // it never fails
 	}
 	return nil

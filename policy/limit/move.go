@@ -19,13 +19,13 @@ func MoveOf(from *Held, to *Hold) *Move {
 	own := *to
 	own.ID, own.Amounts = from.ID, from.Amounts
 	m := &Move{From: from, To: &own}
-	others := own.Others()
+	others := own.Outer()
 	for i := range others {
 		if id := others[i].Team.ID; isOfAccount(id) && !from.alsoIn(id) {
 			m.Place = &others[i]
 		}
 	}
-	for _, o := range from.Others {
+	for _, o := range from.Outer {
 		if isOfAccount(o.Team) && !own.in(o.Team) {
 			m.Back = o
 		}
@@ -49,13 +49,13 @@ func (m *Move) NeverFits() (Verdict, bool) { return m.To.neverOutside(ScopeAccou
 // Done is the hold after the move; placed is what was placed of Place, or nil.
 func (m *Move) Done(placed *Held) *Held {
 	moved := *m.From
-	moved.Account, moved.Outside, moved.Others = accountOf(m.To.Account), m.To.Rated(), nil
+	moved.Account, moved.Outside, moved.Outer = accountOf(m.To.Account), m.To.Rated(), nil
 	if placed != nil {
-		moved.Others = append(moved.Others, placed)
+		moved.Outer = append(moved.Outer, placed)
 	}
-	for _, o := range m.From.Others {
+	for _, o := range m.From.Outer {
 		if o != m.Back {
-			moved.Others = append(moved.Others, o)
+			moved.Outer = append(moved.Outer, o)
 		}
 	}
 	return &moved

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"sluice/policy/price"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -77,11 +76,11 @@ func (r *Row) kindEntries(m unit.Money) (entries []Entry) {
 // entry is one unit of a row.
 func (r *Row) entry(m unit.Money, u int, used, estimated *Amounts) Entry {
 	return Entry{
-		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: teams.Units[u],
+		Day: DayText(r.Day), Model: r.Model, Endpoint: r.Endpoint, Account: r.Account, Tag: r.Tag, Key: r.Key, Unit: unit.Names[u],
 		Used: number(m, u, used[u]), Estimated: number(m, u, estimated[u]),
 	}
 }
 
 func number(m unit.Money, u int, n int64) json.Number {
-	return json.Number(m.Written(teams.Units[u], n))
+	return json.Number(m.Written(unit.Names[u], n))
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"sluice/policy/price"
 )
 
 // LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
@@ -22,8 +24,8 @@ type Calendar struct {
 // CalendarOf returns the calendar of a moment.
 func CalendarOf(t time.Time) (c Calendar) {
 	year, month, day := t.UTC().Date()
-	c.Month = year*100 + int(month)
-	c.Day = c.Month*100 + day
+	c.Day = price.DayOf(t)
+	c.Month = c.Day / 100
 	c.Start = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	c.End = [2]time.Time{c.Start.AddDate(0, 0, 1), time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)}
 	c.length = [2]time.Duration{c.End[0].Sub(c.Start), c.End[1].Sub(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC))}
@@ -65,7 +67,7 @@ func Days(from, to string) (days []int, ok bool) {
 		return nil, false
 	}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		days = append(days, day.Year()*10000+int(day.Month())*100+day.Day())
+		days = append(days, price.DayOf(day))
 	}
 	return days, true
 }

@@ -59,7 +59,7 @@ func ScopeOf(kind ScopeKind, name string, rates []teams.Rate, quotas []teams.Quo
 		s.Quotas[q] = None
 	}
 	for _, r := range rates {
-		u := UnitIndex(r.Unit)
+		u := unit.Index(r.Unit)
 		s.Rates[u] = r
 		s.limits |= 1 << u
 	}
@@ -74,9 +74,9 @@ func ScopeOf(kind ScopeKind, name string, rates []teams.Rate, quotas []teams.Quo
 // quotaNumber is a quota's index among those of a scope.
 func quotaNumber(q teams.Quota) int {
 	if q.Period == teams.PeriodMonth {
-		return 2*UnitIndex(q.Unit) + 1
+		return 2*unit.Index(q.Unit) + 1
 	}
-	return 2 * UnitIndex(q.Unit)
+	return 2 * unit.Index(q.Unit)
 }
 
 // Takes returns what a hold takes from the scope's rates. Of an estimated unit, the account's scopes take a quarter of the bucket
@@ -139,7 +139,7 @@ func shareOf(r teams.Rate, replicas int64) teams.Rate {
 		return r
 	}
 	r.Per *= time.Duration(replicas)
-	r.Burst = max(r.Burst/replicas, min(max(unit.Table[UnitIndex(r.Unit)].AtOnce, 1), r.Burst))
+	r.Burst = max(r.Burst/replicas, min(max(unit.Table[unit.Index(r.Unit)].AtOnce, 1), r.Burst))
 	return r
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Reason is why a request is refused: the second word of its row in the table of refusals.
@@ -85,7 +86,7 @@ func (s *State) standing(scope *Scope, b *Balance, n int, name string) Standing 
 
 // quota describes a quota by its number, of a scope of this name.
 func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Time) Standing {
-	unit, period, most := teams.Units[q/2], teams.Periods[q%2], s.Quotas[q]
+	unit, period, most := unit.Names[q/2], teams.Periods[q%2], s.Quotas[q]
 	return Standing{
 		Unit: unit, Period: period, Per: string(period), Limit: most, Window: date.length[q%2], Scope: s.Kind, Of: name,
 		Used: b.Used[q], Held: b.Held[q], Left: max(most-b.Used[q]-b.Held[q], 0), Reset: date.End[q%2].Sub(at),
@@ -144,7 +145,7 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	}
 	k := ScopeKind(s.Fault / scopeLimits)
 	v.Fault = s.standing(t.Of(k), s.Of(k), s.Fault%scopeLimits, h.nameIn(k))
-	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
+	v.Asked = h.Amounts[unit.Index(v.Fault.Unit)]
 	v.markReset()
 }
 
@@ -161,7 +162,7 @@ func (h *Hold) givenBack(limits []Standing) []Standing {
 }
 
 // asked returns how much a hold takes of the unit of a limit.
-func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }
+func (h *Hold) asked(s *Standing) int64 { return h.Amounts[unit.Index(s.Unit)] }
 
 // has reports whether a rate or quota is set, by its number in the scope.
 func (s *Scope) has(n int) bool {

@@ -16,9 +16,9 @@ func TestWritten(t *testing.T) {
 		n    int64
 		text string
 	}{
-		{teams.UnitTokens, 0, "0"}, {teams.UnitTokens, teams.MaxAmount, "9007199254740991"}, {teams.UnitSpend, 0, "0"},
+		{teams.UnitTokens, 0, "0"}, {teams.UnitTokens, unit.Most, "9007199254740991"}, {teams.UnitSpend, 0, "0"},
 		{teams.UnitSpend, 1, "0.000000001"}, {teams.UnitSpend, -1_500_000_000, "-1.5"}, {teams.UnitSpend, 10 * teams.Nano, "10"},
-		{teams.UnitSpend, teams.MaxAmount, "9007199.254740991"},
+		{teams.UnitSpend, unit.Most, "9007199.254740991"},
 	} {
 		if got := unit.Nanos.Written(tt.unit, tt.n); got != tt.text {
 			t.Errorf("%d %s is written %s, want %s", tt.n, tt.unit, got, tt.text)
@@ -40,8 +40,8 @@ func TestWritten(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(-teams.MaxAmount, teams.MaxAmount).Draw(t, "n")
-		name := rapid.SampledFrom(teams.Units[:]).Draw(t, "unit")
+		n := rapid.Int64Range(-unit.Most, unit.Most).Draw(t, "n")
+		name := rapid.SampledFrom(unit.Names[:]).Draw(t, "unit")
 		if got, ok := unit.Nanos.Read(name, unit.Nanos.Written(name, n)); !ok || got != n {
 			t.Fatalf("%d %s is written %q and read %d", n, name, unit.Nanos.Written(name, n), got)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/policy"
 )
@@ -71,6 +72,12 @@ func (r *Rates) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return err
+}
+
+// DayOf is the day of a moment, in UTC, as prices and the ledger number it: 20261101.
+func DayOf(t time.Time) int {
+	year, month, day := t.UTC().Date()
+	return year*10_000 + int(month)*100 + day
 }
 
 // List has the prices in the order of the teams file.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/policy/strictyaml"
+	"sluice/policy/unit"
 )
 
 // Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced, changed or removed, or all
@@ -176,7 +177,7 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 }
 
 // mostImported is the largest version that an import begins with, which leaves larger ones for all later changes.
-const mostImported = MaxAmount / 2
+const mostImported = unit.Most / 2
 
 // Import replaces all teams by those of a document. It keeps the document's version if there was no directory, so that a restored
 // directory equals the exported one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sluice/policy/strictyaml"
+	"sluice/policy/unit"
 )
 
 // Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice runs.
@@ -60,7 +61,7 @@ func readDirectory(document []byte, defaults Team, anyMoney bool) (list []*Team,
 	_, err = strictyaml.Parse(document, func(root strictyaml.Node) {
 		root.Money, root.AnyMoney = defaults.Money, anyMoney
 		root.Fields(
-			strictyaml.May("version", strictyaml.One(&version, strictyaml.Whole[int64](0, MaxAmount))),
+			strictyaml.May("version", strictyaml.One(&version, strictyaml.Whole[int64](0, unit.Most))),
 			strictyaml.Must("teams", func(n strictyaml.Node) { list, places = readTeams(n, defaults, OwnerDirectory) }),
 		)
 		root.Amend(func(f *strictyaml.Fault) {

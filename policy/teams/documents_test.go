@@ -18,6 +18,7 @@ import (
 
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 var updateTeams = flag.Bool("update-teams", false, "write the golden files of the teams file's faults and warnings")
@@ -261,7 +262,7 @@ func TestFaultCaret(t *testing.T) {
 func TestSpendIsExact(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0.1": 100_000_000, "0.3": 300_000_000, "0.000000003": 3, "1.000000001": 1_000_000_001, "4503599.627370497": 4_503_599_627_370_497,
-		"9007199.254740991": teams.MaxAmount, "123456.7": 123_456_700_000_000,
+		"9007199.254740991": unit.Most, "123456.7": 123_456_700_000_000,
 		"1.23e-7": 123, "1E-9": 1, "3e-1": 300_000_000, "4503599627370497e-9": 4_503_599_627_370_497, "0.0000000001e+1": 1, "90.0e2": 9_000_000_000_000,
 	} {
 		list := mustParse(t, "{teams: [{id: search, quotas: {spend: {day: "+text+"}}}]}")

@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // FuzzParse: no file ends the process, gives half a result, or makes a fault repeat a key.
@@ -56,13 +57,13 @@ func checkTeams(t *testing.T, file *teams.File) {
 		seen[team.ID] = true
 		for _, rate := range team.Rates {
 			per := rate.Per.Microseconds()
-			if per < 1e6 || rate.Limit < 1 || rate.Burst < 1 || rate.Burst > teams.MaxAmount/per ||
+			if per < 1e6 || rate.Limit < 1 || rate.Burst < 1 || rate.Burst > unit.Most/per ||
 				rate.Burst*per/rate.Limit < (per+rate.Limit-1)/rate.Limit {
 				t.Errorf("%+v", rate)
 			}
 		}
 		for _, quota := range team.Quotas {
-			if quota.Limit < 0 || quota.Limit > teams.MaxAmount {
+			if quota.Limit < 0 || quota.Limit > unit.Most {
 				t.Errorf("%+v", quota)
 			}
 		}

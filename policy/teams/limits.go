@@ -22,11 +22,8 @@ const (
 	UnitSpend    Unit = "spend" // money; amounts are integers of a part of the currency, see [unit.Money]
 )
 
-// Units lists every unit in the order in which limits and reports name them.
-var Units = unit.Names
-
 // ratedUnits are those that rates count in.
-var ratedUnits = slices.DeleteFunc(slices.Clone(Units[:]), func(name Unit) bool { return !unit.Table[unit.Index(name)].Rate })
+var ratedUnits = slices.DeleteFunc(slices.Clone(unit.Names[:]), func(name Unit) bool { return !unit.Table[unit.Index(name)].Rate })
 
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
@@ -54,7 +51,7 @@ type Rate struct {
 type Quota struct {
 	Unit   Unit   // any unit
 	Period Period // PeriodDay or PeriodMonth
-	Limit  int64  // 0 to MaxAmount, for UnitSpend in the team's Money; 0 allows nothing
+	Limit  int64  // 0 to unit.Most, for UnitSpend in the team's Money; 0 allows nothing
 }
 
 // named is how warnings name the quota: images per day.
@@ -63,7 +60,7 @@ func (q Quota) named() string { return string(q.Unit) + " per " + string(q.Perio
 // AccountLimit is a limit of an account at the service, shared by all teams that it serves.
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all
-	Rates  []Rate           // at least one, at most one per unit, in the order of Units
+	Rates  []Rate           // at least one, at most one per unit, in the order of unit.Names
 }
 
 // readAccountLimits reads the account's own limits.
@@ -122,10 +119,12 @@ func amountOf(n strictyaml.Node, u *unit.Unit) strictyaml.Form[int64] {
 	if u.Money {
 		return amount(n)
 	}
-	return strictyaml.Whole[int64](0, MaxAmount)
+	return strictyaml.Whole[int64](0, unit.Most)
 }
 
-func compareUnits(a, b Unit) int { return slices.Index(Units[:], a) - slices.Index(Units[:], b) }
+func compareUnits(a, b Unit) int {
+	return slices.Index(unit.Names[:], a) - slices.Index(unit.Names[:], b)
+}
 
 // without copies a list without some elements; nil: no element is left. The list may be one of the defaults.
 func without[T any](list []T, drop func(T) bool) (kept []T) {
@@ -138,15 +137,15 @@ func without[T any](list []T, drop func(T) bool) (kept []T) {
 }
 
 // readRate reads one rate.
-func readRate(n strictyaml.Node, unit Unit) Rate {
-	rate := Rate{Unit: unit}
+func readRate(n strictyaml.Node, of Unit) Rate {
+	rate := Rate{Unit: of}
 	given := n.Fields(
 		strictyaml.Must("per", func(v strictyaml.Node) {
 			rate.Per, _ = strictyaml.Read(v, window)
 			rate.PerText, _ = v.Text()
 		}),
-		strictyaml.Must("limit", strictyaml.One(&rate.Limit, strictyaml.Whole[int64](1, MaxAmount))),
-		strictyaml.May("burst", strictyaml.One(&rate.Burst, strictyaml.Whole[int64](1, MaxAmount))),
+		strictyaml.Must("limit", strictyaml.One(&rate.Limit, strictyaml.Whole[int64](1, unit.Most))),
+		strictyaml.May("burst", strictyaml.One(&rate.Burst, strictyaml.Whole[int64](1, unit.Most))),
 	)
 	if !given["burst"] {
 		rate.Burst = rate.Limit
@@ -167,7 +166,7 @@ const maxRefill = 366 * 24 * time.Hour
 // ⌈per ÷ limit⌉, and the products are exact below 2⁵³.
 func (r Rate) check(n strictyaml.Node) {
 	per := r.Per.Microseconds()
-	if most := MaxAmount / per; r.Burst > most {
+	if most := unit.Most / per; r.Burst > most {
 		n.Fault(strictyaml.Fault{
 			Given:   fmt.Sprintf("a burst of %d", r.Burst),
 			Allowed: fmt.Sprintf("at most %d with per %s (burst absent is limit)", most, r.PerText),

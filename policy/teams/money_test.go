@@ -20,7 +20,7 @@ func TestAmountsCountInMicros(t *testing.T) {
 	for _, doc := range []string{inMicros, lines[1] + lines[0]} {
 		file := mustParse(t, doc)
 		team := file.List[0]
-		if file.Money != unit.Micros || team.Money != unit.Micros || team.Quotas[0].Limit != teams.MaxAmount {
+		if file.Money != unit.Micros || team.Money != unit.Micros || team.Quotas[0].Limit != unit.Most {
 			t.Errorf("%v, %+v", file.Money, team)
 		}
 		if house := file.House.Account; house.Money != unit.Micros || house.Quotas[0].Limit != 9_007_199_254_000_000 {

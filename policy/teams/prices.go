@@ -19,7 +19,7 @@ const everyDay = math.MaxInt
 // day is a day as the ledger numbers it, 20261101.
 var day = strictyaml.Form[int]{Allowed: "a day in UTC such as 2026-11-01", Parse: func(text string) (int, bool) {
 	at, err := time.Parse(time.DateOnly, text)
-	return at.Year()*10_000 + int(at.Month())*100 + at.Day(), err == nil && at.Year() >= 1
+	return price.DayOf(at), err == nil && at.Year() >= 1
 }}
 
 // sizeWord is a size as requests may name it.
@@ -59,7 +59,7 @@ func readPrice(n strictyaml.Node) (p price.Price) {
 // readBorder reads the rates of requests with a long input. It warns of a border that is not above those before it.
 func readBorder(n strictyaml.Node, before []price.Border) (b price.Border) {
 	rates := priceFields(&b.Rates, true)
-	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, MaxAmount)))}, rates...)...)
+	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, unit.Most)))}, rates...)...)
 	if len(given) == 1 && given["input"] {
 		n.Fault(strictyaml.Fault{Given: "no price", Allowed: namesOf(rates)})
 	}
@@ -79,7 +79,7 @@ func readBorder(n strictyaml.Node, before []price.Border) (b price.Border) {
 // readSize reads the price of pictures of a size. It warns of a size that no picture has.
 func readSize(n strictyaml.Node, before []price.Size) (s price.Size) {
 	given := n.Fields(
-		strictyaml.May("up_to_pixels", strictyaml.One(&s.UpToPixels, strictyaml.Whole[int64](1, MaxAmount))),
+		strictyaml.May("up_to_pixels", strictyaml.One(&s.UpToPixels, strictyaml.Whole[int64](1, unit.Most))),
 		strictyaml.May("size", strictyaml.One(&s.Word, sizeWord)),
 		strictyaml.Must("image", strictyaml.One(&s.Image, amount(n))),
 	)

@@ -83,7 +83,7 @@ func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 		return r, notAllowed(CodeUnfit, "period", strictyaml.Shown(string(o.Period)), strictyaml.AnyOf(Periods[:]), "")
 	}
 	if unit.Index(o.Unit) < 0 {
-		return r, notAllowed(CodeUnfit, "unit", strictyaml.Shown(string(o.Unit)), strictyaml.AnyOf(Units[:]), "")
+		return r, notAllowed(CodeUnfit, "unit", strictyaml.Shown(string(o.Unit)), strictyaml.AnyOf(unit.Names[:]), "")
 	}
 	at := slices.IndexFunc(team.Quotas, func(q Quota) bool { return q.Unit == o.Unit && q.Period == o.Period })
 	if at < 0 {
@@ -109,12 +109,12 @@ func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 // count reads the amount, which is added to a limit.
 func (r *Raise) count(text string, limit int64) (err error) {
 	amount, ok := r.Money.Read(r.Unit, text)
-	most := r.Money.Written(r.Unit, MaxAmount-limit)
+	most := r.Money.Written(r.Unit, unit.Most-limit)
 	allowed := "a whole number above 0, at most " + most
 	if r.Unit == UnitSpend {
 		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", r.Money.Digits(), most)
 	}
-	if r.Amount = amount; !ok || amount <= 0 || amount > MaxAmount-limit {
+	if r.Amount = amount; !ok || amount <= 0 || amount > unit.Most-limit {
 		err = notAllowed(CodeUnfit, "amount", strictyaml.Shown(text), allowed, "")
 	}
 	return err
@@ -193,7 +193,7 @@ func (t *Team) raised(list []Raise) *Team {
 			r.Money, r.Amount = t.Money, t.Money.In(r.Money, r.Amount)
 		}
 		more.Raises = append(more.Raises, r)
-		more.Quotas[at].Limit = min(more.Quotas[at].Limit+r.Amount, MaxAmount)
+		more.Quotas[at].Limit = min(more.Quotas[at].Limit+r.Amount, unit.Most)
 	}
 	if more.Base == nil {
 		return t

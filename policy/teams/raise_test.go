@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 const raisable = "teams:\n  - {id: search, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}\n  - {id: ads, quotas: {images: {day: 500}}}\n  - id: free\n"
@@ -75,14 +76,14 @@ func TestRaisesAddUp(t *testing.T) {
 		raiseOf("b", "search", "images", "day", 20, later),
 		raiseOf("a", "search", "images", "day", 500, today.Add(time.Minute)),
 		raiseOf("over", "search", "images", "day", 1, today),
-		raiseOf("c", "search", "spend", "day", teams.MaxAmount, later),
+		raiseOf("c", "search", "spend", "day", unit.Most, later),
 		raiseOf("d", "search", "requests", "day", 9, later), // the team has lost this quota meanwhile
 		raiseOf("e", "gone", "images", "day", 9, later),
 	}
 	file := fileFrom(t, raisable)
 	raised, next := file.Raised(all, today)
 	search, was := raised.Team("search"), file.Team("search")
-	want := []teams.Quota{{Unit: "images", Period: "day", Limit: 1020}, {Unit: "images", Period: "month", Limit: 9000}, {Unit: "spend", Period: "day", Limit: teams.MaxAmount}}
+	want := []teams.Quota{{Unit: "images", Period: "day", Limit: 1020}, {Unit: "images", Period: "month", Limit: 9000}, {Unit: "spend", Period: "day", Limit: unit.Most}}
 	if diff := cmp.Diff(want, search.Quotas); diff != "" || !next.Equal(today.Add(time.Minute)) {
 		t.Errorf("next at %v\n%s", next, diff)
 	}

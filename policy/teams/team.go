@@ -40,7 +40,7 @@ type Team struct {
 	Endpoints []policy.Endpoint
 	// Rates are the team's rates, at most one per unit, ordered requests, tokens, images. Nil: none.
 	Rates []Rate
-	// Quotas are the team's quotas, at most one per unit and period, ordered by unit as Units is, day before month. Nil: none.
+	// Quotas are the team's quotas, at most one per unit and period, ordered by unit as unit.Names is, day before month. Nil: none.
 	Quotas []Quota
 	// Base are the quotas as the team's owner wrote them, and Raises what Quotas have more at the moment: see [File.Raised]. Nil: no
 	// raise is in force.

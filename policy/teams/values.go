@@ -18,9 +18,6 @@ import (
 // Nano is how many parts the currency has unless the teams file has other currency_digits: 1.50 is 1,500,000,000.
 const Nano = 1_000_000_000
 
-// MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
-const MaxAmount = unit.Most
-
 var (
 	// window is of a rate, in whole seconds because the RateLimit-Policy header has no others.
 	window = strictyaml.Form[time.Duration]{Allowed: `whole seconds from "1s" to "1h"`, Parse: func(text string) (time.Duration, bool) {
@@ -57,7 +54,7 @@ var (
 
 // amount is an amount of the currency as an integer of the document's parts. Programs write small ones with an exponent, 1.23e-7.
 func amount(n strictyaml.Node) strictyaml.Form[int64] {
-	most := n.Money.Written(UnitSpend, MaxAmount)
+	most := n.Money.Written(UnitSpend, unit.Most)
 	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most, map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[n.Money])
 	return strictyaml.Form[int64]{Allowed: allowed, Bare: true, Parse: func(text string) (parts int64, ok bool) {
 		parts, ok = n.Money.Read(UnitSpend, text)

@@ -8,7 +8,7 @@ import (
 	_ "embed" // of the prices
 	"fmt"
 
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy/teams"
 )
 
@@ -30,7 +30,7 @@ const adsLimits = "        quotas: {images: {day: 16000}}\n        rates: {reque
 // Teams are the teams of the demonstration, with new keys.
 type Teams struct {
 	File        *teams.File
-	Search, Ads gateway.Secret // keys
+	Search, Ads upstream.Secret // keys
 }
 
 // MintTeams makes the teams file with new keys.
@@ -49,5 +49,5 @@ func MintTeams(hook Hook) (Teams, error) {
 	if err != nil {
 		return Teams{}, fmt.Errorf("the demonstration's teams: %w", err)
 	}
-	return Teams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil
+	return Teams{file, upstream.Secret(search.Reveal()), upstream.Secret(ads.Reveal())}, nil
 }

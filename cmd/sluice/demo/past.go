@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/gateway"
+	"sluice/gateway/stores"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
@@ -62,7 +62,7 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 type Past struct {
 	Teams     *teams.File // whose prices count
 	Directory teams.Store // for teams that are not in the file
-	Accounts  gateway.Accounts
+	Accounts  stores.Accounts
 	Recent    *recent.Collector
 	Clock     *Clock // of the accounts
 }

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 )
 
 // Write writes the lines to paste.
@@ -69,11 +69,11 @@ const (
 )
 
 // line is a curl call with a key, which exists in this demonstration only.
-func line(curl string, key gateway.Secret, url string) string {
+func line(curl string, key upstream.Secret, url string) string {
 	return strings.Join([]string{curl, url, "-H 'Authorization: Bearer " + key.Reveal() + "'"}, " ")
 }
 
-func post(curl string, key gateway.Secret, url, body string) string {
+func post(curl string, key upstream.Secret, url, body string) string {
 	return line(curl, key, url) + " -H 'Content-Type: application/json' -d '" + body + "'"
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 )
 
 // The load of --traffic: one scene begins every trafficEvery, to stay at a few requests a second.
@@ -66,7 +66,7 @@ func conversation() string {
 }
 
 // request returns a scene that sends one request, which appears in the log.
-func (t *traffic) request(key gateway.Secret, path, enable, body string) func(context.Context) {
+func (t *traffic) request(key upstream.Secret, path, enable, body string) func(context.Context) {
 	return func(ctx context.Context) { t.send(ctx, key, path, enable, body) }
 }
 
@@ -97,7 +97,7 @@ func (t *traffic) task(ctx context.Context) {
 }
 
 // send makes one request, a GET without a body, and returns the answer's text. Failures are in the gateway's log.
-func (t *traffic) send(ctx context.Context, key gateway.Secret, path, enable, body string) string {
+func (t *traffic) send(ctx context.Context, key upstream.Secret, path, enable, body string) string {
 	method := http.MethodPost
 	if body == "" {
 		method = http.MethodGet

@@ -6,21 +6,21 @@ import (
 	"net/url"
 	"strings"
 
+	"sluice/gateway/accounts"
 	"sluice/gateway/upstream"
 	"sluice/policy/account"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 )
 
-// Upstream are the accounts at the service, and their keys by the accounts' ids.
-type Upstream struct {
-	File *teams.Accounts
-	Keys map[string]upstream.Secret
-}
+// Upstream are the accounts at the service and their keys. File is nil if its content is faulty.
+type Upstream struct{ accounts.Set }
 
 // Main is the one account of the settings, for a gateway without an accounts file, without the limits that the teams file may have.
 func Main(base *url.URL, key upstream.Secret) Upstream {
-	return Upstream{teams.MainAccounts(base, nil), map[string]upstream.Secret{teams.MainAccount: key}}
+	u := Upstream{accounts.Main(key)}
+	u.File = teams.MainAccounts(base, nil)
+	return u
 }
 
 // Upstream are the accounts of the accounts file with their keys, or what is wrong with them: bad is of type [teams.Faults] if it is about
@@ -30,7 +30,7 @@ func (l *Look) Upstream() (u Upstream, bad error) {
 		return u, l.AccountsErr
 	}
 	var faults strictyaml.Faults
-	u = Upstream{l.Accounts, map[string]upstream.Secret{}}
+	u.File, u.Keys = l.Accounts, map[string]upstream.Secret{}
 	for i, a := range l.Accounts.List {
 		key := l.Keys[a.ID]
 		u.Keys[a.ID] = key.Secret

@@ -15,7 +15,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
-	"sluice/gateway"
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/spelling"
 	"sluice/policy/strictyaml"
@@ -115,7 +115,7 @@ func describeSettings() ([]string, map[string]string) {
 func (s *Settings) readSecretFiles(fs *Faults) {
 	for _, twin := range []struct {
 		name, file string
-		secret     *gateway.Secret
+		secret     *upstream.Secret
 	}{
 		{Prefix + "UPSTREAM_KEY", s.UpstreamKeyFile, &s.UpstreamKey},
 		{Prefix + "UPSTREAM_PROXY", s.UpstreamProxyFile, &s.UpstreamProxy},
@@ -149,7 +149,7 @@ func (s Settings) Values() map[string]string {
 
 func show(value any) string {
 	switch v := value.(type) {
-	case gateway.Secret:
+	case upstream.Secret:
 		if v == "" {
 			return ""
 		}

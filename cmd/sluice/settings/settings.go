@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -20,7 +19,7 @@ const Prefix = "SLUICE_"
 // Settings are the operator's settings, one field for each variable, in the order of config.example.env. The tags are the
 // variable, its default, and the text of a fault about what is allowed.
 //
-// Secrets have type [gateway.Secret] and a second field whose variable ends in _FILE.
+// Secrets have type [upstream.Secret] and a second field whose variable ends in _FILE.
 type Settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
@@ -45,7 +44,7 @@ type Settings struct {
 	// OIDCClientID is the issuer's name of this client.
 	OIDCClientID string `env:"OIDC_CLIENT_ID" allow:"the client's id at the issuer; required with SLUICE_OIDC_ISSUER, and only with it"`
 	// OIDCClientSecret is the client's secret at the issuer. Empty: a public client.
-	OIDCClientSecret gateway.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
+	OIDCClientSecret upstream.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
 	// OIDCClientSecretFile holds OIDCClientSecret instead.
 	OIDCClientSecretFile string `env:"OIDC_CLIENT_SECRET_FILE" allow:"a readable file with nothing but the client's secret at the issuer, with SLUICE_OIDC_ISSUER"`
 	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, that give those roles. Empty: the
@@ -69,11 +68,11 @@ type Settings struct {
 	// UpstreamURL is the service's base address with its version prefix. Required.
 	UpstreamURL *url.URL `env:"UPSTREAM_URL" allow:"an absolute http or https address that ends in /api/v1, without user, query or fragment; required"`
 	// UpstreamKey is the Bearer key of the service's account. Required, here or as a file, without AccountsFile.
-	UpstreamKey gateway.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE, without SLUICE_ACCOUNTS_FILE"`
+	UpstreamKey upstream.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE, without SLUICE_ACCOUNTS_FILE"`
 	// UpstreamKeyFile holds UpstreamKey instead; it is read again on every reload of the teams file.
 	UpstreamKeyFile string `env:"UPSTREAM_KEY_FILE" allow:"a readable file with nothing but the service's key"`
 	// UpstreamProxy is the proxy on the way to the service and to issuers, by CONNECT. Empty: the way is direct.
-	UpstreamProxy gateway.Secret `env:"UPSTREAM_PROXY" allow:"a proxy such as http://proxy.example:3128 or https://user:password@proxy.example:443"`
+	UpstreamProxy upstream.Secret `env:"UPSTREAM_PROXY" allow:"a proxy such as http://proxy.example:3128 or https://user:password@proxy.example:443"`
 	// UpstreamProxyFile holds UpstreamProxy instead.
 	UpstreamProxyFile string `env:"UPSTREAM_PROXY_FILE" allow:"a readable file with nothing but the address of the proxy"`
 	// NoProxy lists what is reached directly in spite of UpstreamProxy.
@@ -102,7 +101,7 @@ type Settings struct {
 	StateDir string `env:"STATE_DIR" allow:"a directory in which Sluice may write, used by this process only"`
 
 	// RedisURL is where quotas and tasks are kept. Empty: in this process's memory, lost when it ends.
-	RedisURL gateway.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db"`
+	RedisURL upstream.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db"`
 	// RedisURLFile holds RedisURL instead.
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.

@@ -12,7 +12,6 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
-	"sluice/gateway"
 	"sluice/gateway/upstream"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
@@ -115,12 +114,12 @@ func freePort(address string) bool {
 	return port == "0"
 }
 
-func isRedisURL(secret gateway.Secret) bool {
+func isRedisURL(secret upstream.Secret) bool {
 	_, ok := redisclient.ParseAddress(secret.Reveal())
 	return secret == "" || ok
 }
 
-func isProxy(address gateway.Secret) bool {
+func isProxy(address upstream.Secret) bool {
 	_, err := upstream.ParseTunnel(address, "")
 	return err == nil
 }

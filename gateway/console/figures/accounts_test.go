@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -68,7 +69,7 @@ func TestAccountList(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(teams.Team{}), cmp.Comparer(func(a, b *teams.Team) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
-			m, err := s.figures.Money(t.Context(), operator, MoneyQuery{From: limit.DayText(dayOf(s.Now()))[:8] + "01", To: limit.DayText(dayOf(s.Now())), By: "account"})
+			m, err := s.figures.Money(t.Context(), operator, MoneyQuery{From: limit.DayText(price.DayOf(s.Now()))[:8] + "01", To: limit.DayText(price.DayOf(s.Now())), By: "account"})
 			if err != nil || m.Total != want.Month || len(m.Rows) != 3 || m.Rows[0].Name != "spare" {
 				t.Errorf("Money has %+v, %v", m.Rows, err)
 			}

@@ -259,7 +259,7 @@ func use(b *testing.B, client redis.UniversalClient, now time.Time, count int) {
 	pipe := client.Pipeline()
 	for n := range count {
 		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:quota", benchTeam(n)), "seq", 1)
-		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", benchTeam(n), dayOf(now)), benchModel(n%benchModels)+"|text|requests", 1)
+		pipe.HIncrBy(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", benchTeam(n), price.DayOf(now)), benchModel(n%benchModels)+"|text|requests", 1)
 	}
 	if _, err := pipe.Exec(b.Context()); err != nil {
 		b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 )
 
 // ledger reads the daily use of teams, as one person sees it. The ledger of all teams is large: four hundred days of a thousand teams are
@@ -357,8 +358,8 @@ func (a *added) put(team string, rows []limit.Row, by string) {
 // certainly is; days outside that time have none.
 func (l *ledger) split(days []int) (open, past []int) {
 	at := l.now()
-	kept := dayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
-	first, last := dayOf(at.AddDate(0, 0, -1-limit.LedgerDays)), dayOf(at.AddDate(0, 0, 1))
+	kept := price.DayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
+	first, last := price.DayOf(at.AddDate(0, 0, -1-limit.LedgerDays)), price.DayOf(at.AddDate(0, 0, 1))
 	for _, day := range days {
 		switch {
 		case day < first || day > last:

@@ -8,6 +8,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 )
 
 // MoneyQuery chooses what Money adds up.
@@ -120,7 +121,7 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	now = now.UTC()
 	m.Name = now.Format("2006-01")
 	for day := 1; day <= now.Day(); day++ {
-		m.Spent += spent(dayOf(now) - now.Day() + day)
+		m.Spent += spent(price.DayOf(now) - now.Day() + day)
 	}
 	begun, sum, whole := false, int64(0), monthDays(now)
 	whole = whole[:len(whole)-1] // without today

@@ -17,6 +17,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -120,7 +121,7 @@ func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 	want, wantDays, wantTotal := uses{}, uses{}, Use{}
 	for _, row := range report.Rows {
 		var use Use
-		u := limit.UnitIndex(row.Unit)
+		u := unit.Index(row.Unit)
 		used, okUsed := unit.Nanos.Read(row.Unit, row.Used.String())
 		estimated, okEstimated := unit.Nanos.Read(row.Unit, row.Estimated.String())
 		if !okUsed || !okEstimated {
@@ -179,7 +180,7 @@ func kindsOf(rows []limit.Row) uses {
 
 // compareToday compares today's figures on Now and a team's page with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
-	rows, err := s.accounts.Rows(s.Context(), limit.Query{Days: []int{dayOf(s.Now())}})
+	rows, err := s.accounts.Rows(s.Context(), limit.Query{Days: []int{price.DayOf(s.Now())}})
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
+	"sluice/policy/price"
 	"sluice/telemetry/recent"
 )
 
@@ -80,7 +81,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 // today returns each team's use of the day without its nearest limit, that of all, and how many requests were refused.
 func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lines []TeamLine, all Use, refused int64, err error) {
 	teams, every := f.visible(p)
-	ids, day := idsOf(teams), dayOf(at)
+	ids, day := idsOf(teams), price.DayOf(at)
 	var counts map[string]recent.Counts
 	var b book
 	var reading Group

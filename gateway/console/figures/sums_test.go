@@ -18,6 +18,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 )
 
@@ -120,7 +121,7 @@ func (h *lateHistory) settleOne(rt *rapid.T) {
 
 // lose loses the sums of a day.
 func (h *lateHistory) lose(rt *rapid.T) {
-	day := dayOf(h.Now().AddDate(0, 0, -rapid.IntRange(0, 40).Draw(rt, "day")))
+	day := price.DayOf(h.Now().AddDate(0, 0, -rapid.IntRange(0, 40).Draw(rt, "day")))
 	if err := h.client.Del(h.Context(), fmt.Sprint("sl1:days:", day)).Err(); err != nil {
 		rt.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestSumsOfAChangedLedger(t *testing.T) {
 	s.kept = alone{s.kept}
 	s.start()
 	s.use("search", "a", policy.EndpointText, false, limit.Amounts{1, 5})
-	day := dayOf(s.Now())
+	day := price.DayOf(s.Now())
 	s.Move(20 * 24 * time.Hour)
 	q := MoneyQuery{From: s.Now().AddDate(0, 0, -60).Format(limit.DayForm), To: s.Now().Format(limit.DayForm), By: "model"}
 	s.compare(t, operator, q)
@@ -347,7 +348,7 @@ func TestManyTagsTakeLittleMemory(t *testing.T) {
 func TestDaysBeforeTheLedgerAreReadBesideToday(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	l := &ledger{all: limit.House{Memory: limit.NewMemory(func() time.Time { return now })}, now: func() time.Time { return now }, late: lateDefault, fresh: freshFor}
-	old, today := dayOf(now.AddDate(0, 0, -limit.LedgerDays)), dayOf(now)
+	old, today := price.DayOf(now.AddDate(0, 0, -limit.LedgerDays)), price.DayOf(now)
 	for _, days := range [][]int{{today}, {old, today}, {old, today}} {
 		if sums, err := l.openDays(t.Context(), days, []string{"team"}); err != nil || len(sums) != len(days) {
 			t.Errorf("%d sums of %v: %v", len(sums), days, err)

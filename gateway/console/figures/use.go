@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/price"
 )
 
 // Use is the use of each unit.
@@ -132,17 +133,11 @@ func compareUse(a, b Row) int {
 
 func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }
 
-// dayOf returns the day of a moment, in UTC, as the ledger numbers it.
-func dayOf(at time.Time) int {
-	at = at.UTC()
-	return at.Year()*10000 + int(at.Month())*100 + at.Day()
-}
-
 // daysOf lists the days of a month, yyyymm.
 func daysOf(month int) (days []int) {
 	first := time.Date(month/100, time.Month(month%100), 1, 0, 0, 0, 0, time.UTC)
 	for day := first; day.Month() == first.Month(); day = day.AddDate(0, 0, 1) {
-		days = append(days, dayOf(day))
+		days = append(days, price.DayOf(day))
 	}
 	return days
 }
@@ -151,7 +146,7 @@ func daysOf(month int) (days []int) {
 func lastDays(at time.Time, n int) []int {
 	days := make([]int, n)
 	for i := range days {
-		days[i] = dayOf(at.UTC().AddDate(0, 0, i+1-n))
+		days[i] = price.DayOf(at.UTC().AddDate(0, 0, i+1-n))
 	}
 	return days
 }

@@ -8,7 +8,6 @@ import (
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -67,7 +66,7 @@ func (d *daily) parts(day int) (amounts []int64, words string) {
 // figure draws it.
 func (d *daily) figure() chart.Figure {
 	list := make([]chart.Column, len(d.days))
-	name, scale, total := string(teams.Units[d.of]), 1.0, int64(0)
+	name, scale, total := string(unit.Names[d.of]), 1.0, int64(0)
 	if d.of == limit.Spend {
 		name, scale = cmp.Or(d.in.Word, "spend"), 1/float64(d.in.Money.Parts())
 	}

@@ -156,7 +156,7 @@ func rateFields() (all []field) {
 }
 
 func quotaFields() (all []field) {
-	for _, unit := range teams.Units {
+	for _, unit := range unit.Names {
 		for _, period := range teams.Periods {
 			all = append(all, field{
 				Name: "quotas." + string(unit) + "." + string(period), Label: title(unit) + " a " + string(period), Kind: kindNumber,

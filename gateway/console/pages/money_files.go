@@ -10,6 +10,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // files are the exports of Money.
@@ -52,14 +53,14 @@ func (f files) money(w http.ResponseWriter, r *http.Request) {
 	asFile(w, "sluice", q)
 	out := csv.NewWriter(w)
 	head := []string{q.By}
-	for _, name := range teams.Units {
+	for _, name := range unit.Names {
 		head = append(head, string(name), string(name)+"_estimated")
 	}
 	_ = out.Write(head)
 	in := f.Currency().Money
 	for i := range m.Rows {
 		row := []string{admin.Cell(m.Rows[i].Name)}
-		for u, name := range teams.Units {
+		for u, name := range unit.Names {
 			row = append(row, in.Written(name, m.Rows[i].Used[u]), in.Written(name, m.Rows[i].Estimated[u]))
 		}
 		_ = out.Write(row)

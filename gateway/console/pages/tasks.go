@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 type tasksView struct {
@@ -64,7 +65,7 @@ func (s *site) task(r *http.Request, p access.Person) (view, error) {
 	}
 	v := taskView{Task: t, At: s.Deps.Now(), Cancels: t.Open && cancels(p, t.Team), Trace: traceURL(s.TraceURL, t.TraceID)}
 	v.life()
-	for i, unit := range teams.Units {
+	for i, unit := range unit.Names {
 		if t.Held[i] != 0 || t.Cost[i] != 0 {
 			v.Amounts = append(v.Amounts, amountRow{unit, t.Held[i], t.Cost[i]})
 		}

@@ -13,6 +13,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 type teamView struct {
@@ -35,7 +36,7 @@ type teamView struct {
 	Soon                         time.Time  // keys that end before are marked
 	Error                        *fault     // of a form on this page
 	Form                         url.Values // what was typed into it
-	Units                        [len(teams.Units)]teams.Unit
+	Units                        [len(unit.Names)]teams.Unit
 }
 
 // team shows one team.
@@ -63,7 +64,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	if err != nil {
 		return view{}, err
 	}
-	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: teams.Units}
+	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names}
 	directory := t.Owner == teams.OwnerDirectory
 	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()

@@ -13,9 +13,9 @@ import (
 	"net/url"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/gateway/console"
+	"sluice/gateway/upstream"
 )
 
 const (
@@ -25,13 +25,13 @@ const (
 
 // Console is another process's console.
 type Console struct {
-	Base  string         // its address, without a path
-	Token gateway.Secret // an operator's
+	Base  string          // its address, without a path
+	Token upstream.Secret // an operator's
 	HTTP  http.Client
 }
 
 // New returns the console at an address. The token is sent to no other.
-func New(base string, token gateway.Secret) *Console {
+func New(base string, token upstream.Secret) *Console {
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Console{base, token, http.Client{CheckRedirect: refuse, Timeout: timeout}}
 }

@@ -12,6 +12,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // adjusting is a form of the accounts that takes corrections.
@@ -44,7 +45,7 @@ func TestAdjustAndOpen(t *testing.T) {
 		}
 		today := clock.Now().UTC()
 		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, limit.ScopeTeam))
-		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[limit.UnitIndex(teams.UnitTokens)] != 60 {
+		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[unit.Index(teams.UnitTokens)] != 60 {
 			t.Errorf("%+v, %v", rows, err)
 		}
 

@@ -9,6 +9,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // attempt is a hold of a request in one of its accounts, while it is being placed.
@@ -46,7 +47,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	}
 	s.lend(own)
 	h.Uncounted(s.seeds.without)
-	if others := h.Others(); others != nil {
+	if others := h.Outer(); others != nil {
 		return s.admitAll(ctx, own, others)
 	}
 	own.Verdict, own.At, own.Err = s.place(ctx, own)
@@ -224,15 +225,15 @@ func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, te
 	if v.Held != nil || !held && v.Reason != limit.ReasonTasks {
 		return
 	}
-	day, unit := limit.CalendarOf(at).Day, limit.StockTasks
+	day, of := limit.CalendarOf(at).Day, limit.StockTasks
 	if held {
-		unit = limit.UnitIndex(v.Fault.Unit)
+		of = unit.Index(v.Fault.Unit)
 	}
 	var list []limit.Aside
 	for _, row := range a.lostAsides(ctx, b, team, at) {
 		ofPeriod := v.Reason == limit.ReasonTasks || row.Day == day || v.Fault.Period == teams.PeriodMonth && row.Day/100 == day/100
-		if back := row.Back.Add(sweepEvery).Sub(at); ofPeriod && row.Of[unit] > 0 && back > 0 {
-			list = append(list, limit.Aside{Amount: row.Of[unit], Back: back})
+		if back := row.Back.Add(sweepEvery).Sub(at); ofPeriod && row.Of[of] > 0 && back > 0 {
+			list = append(list, limit.Aside{Amount: row.Of[of], Back: back})
 		}
 	}
 	if len(list) > 0 {

@@ -44,21 +44,21 @@ func (q *request) in(quota int, other *request) bool {
 func (w *world) withinLimits(by *request) {
 	t := w.limits(by.team)
 	for quota, most := range t.Quotas {
-		unit := quota / 2
-		if most == limit.None || by.amounts[unit] == 0 {
+		u := quota / 2
+		if most == limit.None || by.amounts[u] == 0 {
 			continue
 		}
 		sum, forgiven := int64(0), int64(0)
 		for _, q := range w.requests {
 			if q.in(quota, by) {
-				sum += q.counted()[unit]
-				if q.forgiven || q.unheard(unit) {
-					forgiven += q.counted()[unit]
+				sum += q.counted()[u]
+				if q.forgiven || q.unheard(u) {
+					forgiven += q.counted()[u]
 				}
 			}
 		}
 		if sum > most+forgiven {
-			w.fail("limits: %s admitted %d %s of one %s for %s, the most is %d%s", by.by.name, sum, teams.Units[unit], teams.Periods[quota%2],
+			w.fail("limits: %s admitted %d %s of one %s for %s, the most is %d%s", by.by.name, sum, unit.Names[u], teams.Periods[quota%2],
 				worldTeams[by.team], most, w.unknown(forgiven))
 		}
 	}
@@ -80,8 +80,8 @@ func (w *world) outside(k *kind) []limit.Scope {
 
 // other is the request's hold in an account outside of its team; nil: it has none.
 func (q *request) other(id string) *limit.Held {
-	if i := slices.IndexFunc(q.held.Others, func(h *limit.Held) bool { return h.Team == id }); i >= 0 {
-		return q.held.Others[i]
+	if i := slices.IndexFunc(q.held.Outer, func(h *limit.Held) bool { return h.Team == id }); i >= 0 {
+		return q.held.Outer[i]
 	}
 	return nil
 }
@@ -92,21 +92,21 @@ func (w *world) withinOutside(by *request) {
 		id := scope.Document.ID
 		own := by.other(id)
 		for quota, most := range scope.Quotas {
-			unit, sum, forgiven := quota/2, int64(0), int64(0)
-			if most == limit.None || by.amounts[unit] == 0 {
+			u, sum, forgiven := quota/2, int64(0), int64(0)
+			if most == limit.None || by.amounts[u] == 0 {
 				continue
 			}
 			for _, q := range w.requests {
 				of := q.other(id)
 				if of != nil && (quota%2 == 1 && of.Month == own.Month || of.Day == own.Day) {
-					sum += q.counted()[unit]
+					sum += q.counted()[u]
 					if q.forgiven {
-						forgiven += q.counted()[unit]
+						forgiven += q.counted()[u]
 					}
 				}
 			}
 			if sum > most+forgiven {
-				w.fail("%s: %s admitted %d %s of one %s for all teams, the most is %d%s", id, by.by.name, sum, teams.Units[unit], teams.Periods[quota%2], most, w.unknown(forgiven))
+				w.fail("%s: %s admitted %d %s of one %s for all teams, the most is %d%s", id, by.by.name, sum, unit.Names[u], teams.Periods[quota%2], most, w.unknown(forgiven))
 			}
 		}
 	}
@@ -141,9 +141,9 @@ func (w *world) usedBy(account string) (all limit.Amounts) {
 	fields, _ := w.server.HKeys("sl1:{" + account + "}:quota")
 	for _, field := range fields {
 		var month int
-		var unit string
-		if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &unit); n == 2 && strings.HasSuffix(field, ":used") {
-			all[limit.UnitIndex(teams.Unit(unit))] += w.count(account, field)
+		var u string
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &u); n == 2 && strings.HasSuffix(field, ":used") {
+			all[unit.Index(teams.Unit(u))] += w.count(account, field)
 		}
 	}
 	return all
@@ -151,7 +151,7 @@ func (w *world) usedBy(account string) (all limit.Amounts) {
 
 // unheard reports whether Redis cannot know a unit of the request: a replica admitted it without Redis, by limits without that
 // unit, so nothing was set aside for it, and died before it reported the use.
-func (q *request) unheard(unit int) bool { return q.by.lost && !q.told && q.aside[unit] == 0 }
+func (q *request) unheard(u int) bool { return q.by.lost && !q.told && q.aside[u] == 0 }
 
 // openTasks counts the tasks of a team that are certainly open: those whose lease cannot have ended.
 func (w *world) openTasks(team int) (open, forgiven int64) {
@@ -186,14 +186,14 @@ func (w *world) refusedRightly(k kind, v limit.Verdict) {
 	}
 	t := w.limits(k.team)
 	for quota, most := range t.Quotas {
-		unit := quota / 2
-		if most == limit.None || k.amounts[unit] == 0 {
+		u := quota / 2
+		if most == limit.None || k.amounts[u] == 0 {
 			continue
 		}
-		sum := k.amounts[unit]
+		sum := k.amounts[u]
 		for _, q := range w.requests {
 			if q.in(quota, probe) {
-				sum += q.atMost()[unit]
+				sum += q.atMost()[u]
 			}
 		}
 		if room := most; sum > room || len(w.replicas) > 1 && sum > room-room/10 {

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // dump is the data of a Redis at one moment.
@@ -122,9 +122,9 @@ func (w *world) heldAddsUp() {
 		sums, tasks := map[string]int64{}, int64(0)
 		holds := w.openHolds(team)
 		for _, h := range holds {
-			for unit, n := range h.amounts {
-				sums[fmt.Sprintf("%d:%s:held", h.day, teams.Units[unit])] += n
-				sums[fmt.Sprintf("%d:%s:held", h.month, teams.Units[unit])] += n
+			for u, n := range h.amounts {
+				sums[fmt.Sprintf("%d:%s:held", h.day, unit.Names[u])] += n
+				sums[fmt.Sprintf("%d:%s:held", h.month, unit.Names[u])] += n
 			}
 			if h.task {
 				tasks++
@@ -164,11 +164,11 @@ func (w *world) noteAllowances(team string) {
 		}
 		day := field[len(field)-8:]
 		var amounts limit.Amounts
-		for unit := range amounts {
-			amounts[unit], _ = strconv.ParseInt(found[2+unit], 10, 64)
+		for u := range amounts {
+			amounts[u], _ = strconv.ParseInt(found[2+u], 10, 64)
 			if found[1] != "charged" {
-				sums[day+":"+string(teams.Units[unit])+":aside"] += amounts[unit]
-				sums[day[:6]+":"+string(teams.Units[unit])+":aside"] += amounts[unit]
+				sums[day+":"+string(unit.Names[u])+":aside"] += amounts[u]
+				sums[day[:6]+":"+string(unit.Names[u])+":aside"] += amounts[u]
 			}
 		}
 		if n, _ := strconv.ParseInt(found[6], 10, 64); found[1] != "charged" {

@@ -8,7 +8,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // balance is the part of a team's ledger that the world explains, by unit.
@@ -103,16 +103,16 @@ func (w *world) balance(team int) {
 	}
 	w.usedAddsUp(team, months)
 	r := w.reckon(team)
-	for unit, name := range teams.Units {
-		exact, total := all.exact[unit], all.exact[unit]+all.estimated[unit]
-		sure := r.sure.exact[unit] + r.sure.estimated[unit]
+	for u, name := range unit.Names {
+		exact, total := all.exact[u], all.exact[u]+all.estimated[u]
+		sure := r.sure.exact[u] + r.sure.estimated[u]
 		switch {
-		case exact < r.sure.exact[unit] || exact > r.sure.exact[unit]+r.maybe.exact[unit]:
-			w.fail("ledger: %s has %d %s for certain, upstream did %d, and %d at replicas that died", worldTeams[team], exact, name, r.sure.exact[unit], r.maybe.exact[unit])
-		case total < sure+r.kept[unit]:
-			w.fail("ledger: %s has %d %s, upstream did %d, and %d at replicas that died, which Redis knew", worldTeams[team], total, name, sure, r.kept[unit])
-		case total > sure+r.maybe.estimated[unit]+r.aside[unit]:
-			w.fail("ledger: %s has %d %s, upstream did %d, and at most %d at replicas that died", worldTeams[team], total, name, sure, r.maybe.estimated[unit])
+		case exact < r.sure.exact[u] || exact > r.sure.exact[u]+r.maybe.exact[u]:
+			w.fail("ledger: %s has %d %s for certain, upstream did %d, and %d at replicas that died", worldTeams[team], exact, name, r.sure.exact[u], r.maybe.exact[u])
+		case total < sure+r.kept[u]:
+			w.fail("ledger: %s has %d %s, upstream did %d, and %d at replicas that died, which Redis knew", worldTeams[team], total, name, sure, r.kept[u])
+		case total > sure+r.maybe.estimated[u]+r.aside[u]:
+			w.fail("ledger: %s has %d %s, upstream did %d, and at most %d at replicas that died", worldTeams[team], total, name, sure, r.maybe.estimated[u])
 		}
 	}
 	if !r.died {
@@ -130,9 +130,9 @@ func (w *world) isRemembered(team int, all balance) {
 			sum = sum.Plus(q.charged())
 		}
 	}
-	for unit, name := range teams.Units {
-		if total := all.exact[unit] + all.estimated[unit]; total < sum[unit] {
-			w.fail("ledger: %s has %d %s, upstream did %d that some replica knew", worldTeams[team], total, name, sum[unit])
+	for u, name := range unit.Names {
+		if total := all.exact[u] + all.estimated[u]; total < sum[u] {
+			w.fail("ledger: %s has %d %s, upstream did %d that some replica knew", worldTeams[team], total, name, sum[u])
 		}
 	}
 }
@@ -197,9 +197,9 @@ func (w *world) inAGap(q *request) bool {
 // is set aside.
 func (r *replica) counted(team int, a limit.Amounts) limit.Amounts {
 	t := limit.TermsOf(r.teams[team])
-	for unit := range a {
-		if !t.Counts(unit) || t.Of(limit.ScopeTag).Counts(unit) {
-			a[unit] = 0
+	for u := range a {
+		if !t.Counts(u) || t.Of(limit.ScopeTag).Counts(u) {
+			a[u] = 0
 		}
 	}
 	return a
@@ -208,9 +208,9 @@ func (r *replica) counted(team int, a limit.Amounts) limit.Amounts {
 // usedAddsUp checks that the use of a month in Redis is the sum of the ledger.
 func (w *world) usedAddsUp(team int, months map[int]limit.Amounts) {
 	for month, sum := range months {
-		for unit, name := range teams.Units {
-			if used := w.count(worldTeams[team], fmt.Sprintf("%d:%s:used", month, name)); used != sum[unit] {
-				w.fail("used: %s used %d %s in %d, its ledger has %d", worldTeams[team], used, name, month, sum[unit])
+		for u, name := range unit.Names {
+			if used := w.count(worldTeams[team], fmt.Sprintf("%d:%s:used", month, name)); used != sum[u] {
+				w.fail("used: %s used %d %s in %d, its ledger has %d", worldTeams[team], used, name, month, sum[u])
 			}
 		}
 	}

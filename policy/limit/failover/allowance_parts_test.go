@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // worldParts are the kinds of scopes inside a team, and the ends of their ledgers' names in Redis.
@@ -53,24 +54,24 @@ func (w *world) widest(of limit.ScopeKind, q *request) (all [limit.QuotaCount]in
 func (w *world) withinParts(by *request) {
 	for of := range worldParts {
 		for quota, most := range w.widest(of, by) {
-			unit, sum, forgiven := quota/2, int64(0), int64(0)
-			if most == limit.None || by.amounts[unit] == 0 {
+			u, sum, forgiven := quota/2, int64(0), int64(0)
+			if most == limit.None || by.amounts[u] == 0 {
 				continue
 			}
 			for _, q := range w.requests {
 				if q.inPart(of, quota, by) {
-					sum += q.counted()[unit]
-					if q.forgiven || !q.terms.Of(of).Counts(unit) {
-						forgiven += q.counted()[unit]
+					sum += q.counted()[u]
+					if q.forgiven || !q.terms.Of(of).Counts(u) {
+						forgiven += q.counted()[u]
 					}
 				}
 			}
 			if sum > most+forgiven {
 				w.fail("parts: %s admitted %d %s of one %s for the %s %q, the most is %d%s",
-					by.by.name, sum, teams.Units[unit], teams.Periods[quota%2], of, by.nameIn(of), most, w.unknown(forgiven))
+					by.by.name, sum, unit.Names[u], teams.Periods[quota%2], of, by.nameIn(of), most, w.unknown(forgiven))
 			}
-			if by.held.Local && by.terms.Of(of).Counts(unit) {
-				w.fail("parts: %s admitted %s without Redis, although a quota of the %s counts them", by.by.name, teams.Units[unit], of)
+			if by.held.Local && by.terms.Of(of).Counts(u) {
+				w.fail("parts: %s admitted %s without Redis, although a quota of the %s counts them", by.by.name, unit.Names[u], of)
 			}
 		}
 	}
@@ -81,13 +82,13 @@ func (w *world) partsLack(probe *request) bool {
 	t := limit.TermsFor(w.replicas[0].teams[probe.team], probe.key)
 	for of := range worldParts {
 		for quota, most := range t.Of(of).Quotas {
-			unit, sum := quota/2, probe.amounts[quota/2]
+			u, sum := quota/2, probe.amounts[quota/2]
 			if most == limit.None || sum == 0 {
 				continue
 			}
 			for _, q := range w.requests {
 				if q.inPart(of, quota, probe) {
-					sum += q.atMost()[unit]
+					sum += q.atMost()[u]
 				}
 			}
 			if sum > most {
@@ -124,9 +125,9 @@ func (w *world) partsHold(team string, holds []openHold) {
 			}
 			for _, h := range holds {
 				name, counted := strings.CutPrefix(h.parts[of-1], "@")
-				for unit, n := range h.amounts {
+				for u, n := range h.amounts {
 					if counted && h.day == day && n > 0 {
-						sums[name+"||"+string(teams.Units[unit])+"|held"] += n
+						sums[name+"||"+string(unit.Names[u])+"|held"] += n
 					}
 				}
 			}
@@ -186,10 +187,10 @@ func (w *world) partsAddUp(team int, died bool) {
 // between checks what the ledger has of a part.
 func (w *world) between(what string, got, least, most balance) {
 	all, atLeast, atMost := got.exact.Plus(got.estimated), least.exact.Plus(least.estimated), most.exact.Plus(most.estimated)
-	for unit, name := range teams.Units {
-		if got.exact[unit] < least.exact[unit] || got.exact[unit] > most.exact[unit] || all[unit] < atLeast[unit] || all[unit] > atMost[unit] {
+	for u, name := range unit.Names {
+		if got.exact[u] < least.exact[u] || got.exact[u] > most.exact[u] || all[u] < atLeast[u] || all[u] > atMost[u] {
 			w.fail("ledger: of %s there are %d %s, %d of them for certain; upstream did %d to %d, %d to %d for certain",
-				what, all[unit], name, got.exact[unit], atLeast[unit], atMost[unit], least.exact[unit], most.exact[unit])
+				what, all[u], name, got.exact[u], atLeast[u], atMost[u], least.exact[u], most.exact[u])
 		}
 	}
 }

@@ -15,6 +15,24 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
+// Config configures [New].
+type Config struct {
+	Store    *redisstore.Store
+	Timeout  time.Duration // of one call while a request waits for it, from when it is sent
+	Refuse   bool          // admit nothing without Redis, instead of spending allowances
+	Replicas int           // how many processes there may be at most; at least 1
+	// Bridge is how long an allowance may be spent after it was last renewed, and so how long an outage may be bridged. 0: 10 minutes.
+	Bridge time.Duration
+	Now    func() time.Time
+	// Changed is called when Redis goes away, and when it is back, with how long it was away. Nil: nothing is called.
+	Changed func(away bool, lasted time.Duration)
+	// Miscounted is called once if more replicas are alive than Replicas. Nil: nothing is called.
+	Miscounted func(err error)
+}
+
+// bridgeDefault is the default of Config.Bridge.
+const bridgeDefault = 10 * time.Minute
+
 // link holds this process's knowledge of Redis: whether it is away, its clock, its memory, and the replicas that are alive.
 type link struct {
 	*Config
@@ -88,6 +106,57 @@ func within(ctx context.Context, most time.Duration, do func(context.Context) er
 	call, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	return do(call)
+}
+
+// timed is a context that ends at a moment, regardless of its parent. It starts a timer only when something waits for its end:
+// most admissions of a busy process go in another one's round trip, which only asks for their deadline.
+type timed struct {
+	context.Context // for its values
+	until           time.Time
+
+	mu     sync.Mutex
+	waited context.Context // with a timer; nil: nothing has waited yet
+	cancel context.CancelFunc
+}
+
+// timedFrom returns a context that ends after d, and must be ended.
+func timedFrom(parent context.Context, d time.Duration) *timed {
+	return &timed{Context: context.WithoutCancel(parent), until: time.Now().Add(d)}
+}
+
+// Deadline is the moment at which it ends.
+func (t *timed) Deadline() (time.Time, bool) { return t.until, true }
+
+// Done is closed at the end.
+func (t *timed) Done() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waited == nil {
+		t.waited, t.cancel = context.WithDeadline(t.Context, t.until)
+	}
+	return t.waited.Done()
+}
+
+// Err is why it has ended; nil: it has not.
+func (t *timed) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.waited != nil:
+		return t.waited.Err()
+	case !time.Now().Before(t.until):
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// end ends it, and its timer.
+func (t *timed) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cancel != nil {
+		t.cancel()
+	}
 }
 
 // call makes a call that no request waits for.

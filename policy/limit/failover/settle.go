@@ -21,7 +21,7 @@ type settler struct {
 // Settle charges a hold in all of its accounts, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
 func (s *settler) Settle(ctx context.Context, c *limit.Charge) (done bool, err error) {
-	if len(c.Held.Others) == 0 {
+	if len(c.Held.Outer) == 0 {
 		return s.settle(ctx, c)
 	}
 	for i, part := range c.Parts() {
@@ -60,8 +60,8 @@ func (s *settler) settle(ctx context.Context, c *limit.Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
 // kept. If the queue is full, the caller waits after all.
 func (s *settler) SettleLater(c *limit.Charge) {
-	for _, h := range c.Held.Others {
-		s.SettleLater(c.Other(h))
+	for _, h := range c.Held.Outer {
+		s.SettleLater(c.Outer(h))
 	}
 	c.Amounts = c.Amounts.Bound()
 	if !s.settleHere(c) {
@@ -78,7 +78,7 @@ func (s *settler) settleHere(c *limit.Charge) bool {
 		s.rates.Settle(c)
 	}
 	s.queue.sum(c)
-	c.Tell(true)
+	c.CallTaken(true)
 	return true
 }
 
@@ -156,7 +156,7 @@ func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
 		b.settledByRedis(j.charge.Held.ID)
 	}
 	if of.Done || of.Err == nil {
-		j.charge.Tell(of.Done || !j.tried.IsZero() && !j.old(sent))
+		j.charge.CallTaken(of.Done || !j.tried.IsZero() && !j.old(sent))
 	}
 	if of.Err != nil && j.tried.IsZero() && !redisstore.NotDone(of.Err) {
 		j.tried = sent
@@ -179,7 +179,7 @@ func outlived(c *limit.Charge, now time.Time) bool {
 // Extend gives an open hold a new lease, in all of its accounts, in the background. A lease that ends before the
 // current one changes nothing.
 func (s *settler) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
-	for _, other := range h.Others {
+	for _, other := range h.Outer {
 		_ = s.Extend(ctx, other, lease) // it never fails
 	}
 	if s.teams.Get(h.Team).extend(h.ID, s.Now().Add(lease)) {

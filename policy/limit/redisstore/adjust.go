@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // Adjust makes a correction once for its ID, as [limit.Memory.Adjust] does, and keeps it for as long as the ledger. If it fails, all of it or a
@@ -64,7 +65,7 @@ func adjust(ctx context.Context, r *Store, account string, c *limit.Correction, 
 		Keep    int    `json:"keep"`             // s
 		Change  *int64 `json:"change,omitempty"` // of an account outside of the teams
 	}{
-		c.Team, c.ID, limit.UnitIndex(c.Unit) + 1, c.Delta, day, limit.AccountMark(c.Account), c.Why, limit.LedgerDays * 24 * 60 * 60, team,
+		c.Team, c.ID, unit.Index(c.Unit) + 1, c.Delta, day, limit.AccountMark(c.Account), c.Why, limit.LedgerDays * 24 * 60 * 60, team,
 	}, r.teams.Get(account).key))
 	if err != nil {
 		return a, 0, err

@@ -42,7 +42,7 @@ type admission struct {
 	lent  wireText
 	spans [limit.RateCount * limit.TeamScopes]int64 // how long the amounts take to refill, for each rate of the plan
 
-	state standing
+	state versionedState
 	err   error
 }
 
@@ -165,7 +165,7 @@ func (g admissionGroup) hear(w *wire, c *call) {
 // read reads the states. What the reply lacks is 0.
 func (g admissionGroup) read(in *reply) {
 	p := g[0].kind.plan
-	var s standing // before the next request
+	var s versionedState // before the next request
 	_, s.epoch, s.At = in.next(), in.next(), time.UnixMicro(in.next()).UTC()
 	s.seq, s.Tasks, s.Date = in.next(), in.next(), g[0].kind.today.of(s.At)
 	for i := range p.quotas {

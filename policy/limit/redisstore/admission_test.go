@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // wanted is a request of a round. Its amounts are of the round's units.
@@ -26,7 +27,7 @@ type wanted struct {
 
 // drawRound draws requests of one kind.
 func drawRound(rt *rapid.T) (round []wanted, task bool) {
-	has := rapid.SliceOfN(rapid.Bool(), len(teams.Units), len(teams.Units)).Draw(rt, "units")
+	has := rapid.SliceOfN(rapid.Bool(), len(unit.Names), len(unit.Names)).Draw(rt, "units")
 	round = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) (w wanted) {
 		w.ID, w.Lent = rapid.IntRange(0, 9).Draw(rt, "id"), rapid.Int64Range(0, 4).Draw(rt, "lent")
 		w.Tag = rapid.SampledFrom([]string{"", "a", "b", "c", "other"}).Draw(rt, "tag")

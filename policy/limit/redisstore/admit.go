@@ -61,7 +61,7 @@ func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
 
 // placeAlone places a hold in one account.
 func placeAlone(ctx context.Context, r *Store, h *limit.Hold, l *Loan) (v limit.Verdict, at time.Time, err error) {
-	var s standing
+	var s versionedState
 	t := r.teams.Get(h.Team.ID)
 	err = r.whole(ctx, h.Team.ID, func() (err error) {
 		s, err = r.admit(ctx, h, l, t.version())
@@ -74,7 +74,7 @@ func placeAlone(ctx context.Context, r *Store, h *limit.Hold, l *Loan) (v limit.
 }
 
 // answered records the reply to a placement, and returns the verdict.
-func (t *team) answered(h *limit.Hold, l *Loan, s *standing) limit.Verdict {
+func (t *team) answered(h *limit.Hold, l *Loan, s *versionedState) limit.Verdict {
 	l.Took = s.took
 	v := s.Verdict(&t.wired(h.Team, h.Key).terms, h)
 	t.admitted(s, v.Held, s.At.Add(h.Lease))
@@ -117,7 +117,7 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 }
 
 // admit places a hold by admit.lua.
-func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s standing, err error) {
+func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s versionedState, err error) {
 	if !h.Amounts.Valid() {
 		return s, limit.ErrAmounts
 	}

@@ -7,7 +7,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // plain reports whether a charge may be in a batch: its hold is most likely unchanged since its admission, its day is not
@@ -150,7 +150,7 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 		}
 		s.rate(t.wired(c.Team, c.Held.Key.Name()), c)
 	}
-	for unit, word := range teams.Units {
+	for unit, word := range unit.Names {
 		for q := 2 * unit; q < 2*unit+2; q++ {
 			if n := all.freed[unit]; n != 0 {
 				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
@@ -252,7 +252,7 @@ func newInsideSum(kind limit.ScopeKind, day int, all *rows[limit.Inner]) insideS
 	for i, part := range all.names {
 		name, sum, counted := part.Name(), &all.sums[i], part.Counted()
 		s.known[i] = knownField(name)
-		for unit, word := range teams.Units {
+		for unit, word := range unit.Names {
 			if sum.used[unit]|sum.doubt[unit]|sum.freed[unit] == 0 {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // A bucket lets a burst through and then its rate, and reports how long to wait.
@@ -262,7 +263,7 @@ func TestAReloadKeepsLevelsAndUse(t *testing.T) {
 func TestUncountableAmountsAreRefused(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1s, limit: 10}}")
-		for _, n := range []int64{-1, -1 << 62, teams.MaxAmount + 1, 1 << 62} {
+		for _, n := range []int64{-1, -1 << 62, unit.Most + 1, 1 << 62} {
 			if _, err := f.tryAdmit(hold("a", team, limit.Amounts{limit.Tokens: n})); err == nil {
 				f.Errorf("%d tokens were held", n)
 			}
@@ -271,10 +272,10 @@ func TestUncountableAmountsAreRefused(t *testing.T) {
 			}
 		}
 		free := &teams.Team{ID: "search"}
-		h := hold("b", free, limit.Amounts{limit.Tokens: teams.MaxAmount})
+		h := hold("b", free, limit.Amounts{limit.Tokens: unit.Most})
 		f.admit(h)
-		f.settle(f.held(h), free, limit.Amounts{limit.Tokens: teams.MaxAmount}, false)
-		if s := f.look(team); s.Used[2*limit.Tokens] != teams.MaxAmount || s.Held != [limit.QuotaCount]int64{} || s.Rates[limit.Tokens].Left != 10 {
+		f.settle(f.held(h), free, limit.Amounts{limit.Tokens: unit.Most}, false)
+		if s := f.look(team); s.Used[2*limit.Tokens] != unit.Most || s.Held != [limit.QuotaCount]int64{} || s.Rates[limit.Tokens].Left != 10 {
 			f.Errorf("the most there is: %+v", s)
 		}
 	})

@@ -17,7 +17,7 @@ type look struct {
 	keys  []string    // of each of these
 	call  *call
 
-	standing
+	versionedState
 	full map[string][limit.RateCount]time.Duration // by key
 }
 
@@ -51,7 +51,7 @@ func (l *look) begin(r *Store) *call {
 // read reads the reply.
 func (l *look) read(r *Store) (err error) {
 	l.full = map[string][limit.RateCount]time.Duration{}
-	l.standing, err = r.standing(l.call, func(now *standing, in *reply) {
+	l.versionedState, err = r.readState(l.call, func(now *versionedState, in *reply) {
 		for i := range l.rates {
 			now.Rates[l.rates[i].Unit-1] = limit.FillOf(l.rates[i].rate, in.next())
 		}
@@ -71,7 +71,7 @@ func (l *look) alone(ctx context.Context, r *Store) error {
 		return l.read(r)
 	})
 	if err == nil {
-		l.team.record(&l.standing)
+		l.team.record(&l.versionedState)
 	}
 	return err
 }

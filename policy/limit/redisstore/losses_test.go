@@ -9,6 +9,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // A refusal by the account takes nothing from the team's buckets.
@@ -34,10 +35,10 @@ func TestHugeHolds(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	free := &teams.Team{ID: "search"}
 	for n := range 12 {
-		f.admit(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: teams.MaxAmount}))
+		f.admit(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: unit.Most}))
 	}
 	for n := range 12 {
-		if _, err := f.trySettle(f.held(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: teams.MaxAmount})), free, limit.Amounts{limit.Requests: 1, limit.Tokens: 5}, false); err != nil {
+		if _, err := f.trySettle(f.held(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: unit.Most})), free, limit.Amounts{limit.Requests: 1, limit.Tokens: 5}, false); err != nil {
 			t.Errorf("%d: %v", n, err)
 		}
 	}

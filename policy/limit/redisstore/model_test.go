@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // model keeps the accounts of one team as one would on paper: in whole microseconds and whole units, without regard to
@@ -96,7 +97,7 @@ func ceil(x float64) int64 {
 }
 
 func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
-	for i, unit := range teams.Units {
+	for i, unit := range unit.Names {
 		for _, period := range []int{h.Day, h.Month} {
 			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
 		}
@@ -133,7 +134,7 @@ func (m *model) ofPart(k limit.ScopeKind, name string, date limit.Calendar) (use
 }
 
 func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool, account string) {
-	for i, unit := range teams.Units {
+	for i, unit := range unit.Names {
 		change := charge[i] - h.charged[i]
 		for _, k := range inside {
 			part := h.Inner(k)
@@ -214,7 +215,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		}
 	}
 	for q, most := range t.Quotas {
-		name := fmt.Sprintf("%d:%s", date.Period(q), teams.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.Period(q), unit.Names[q/2])
 		if n := h.Amounts[q/2]; most != limit.None && n > 0 && m.used[name]+m.held[name]+n > most {
 			fits = false
 		}
@@ -483,7 +484,7 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	s := f.look(team)
 	date := limit.CalendarOf(now)
 	for q := range limit.QuotaCount {
-		name := fmt.Sprintf("%d:%s", date.Period(q), teams.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.Period(q), unit.Names[q/2])
 		if s.Used[q] != m.used[name] || s.Held[q] != m.held[name] {
 			return fmt.Errorf("%s: used %d held %d, the model says %d and %d", name, s.Used[q], s.Held[q], m.used[name], m.held[name])
 		}
@@ -533,7 +534,7 @@ func (f *form) compareParts(m *model, team *teams.Team, k limit.ScopeKind) error
 			if fills[s.Of] == nil {
 				fills[s.Of] = new([limit.RateCount]limit.Fill)
 			}
-			fills[s.Of][limit.UnitIndex(s.Unit)].Full = s.Reset
+			fills[s.Of][unit.Index(s.Unit)].Full = s.Reset
 		}
 	}
 	for _, all := range []map[scopeDay]limit.Amounts{m.partUsed, m.partHeld} {
@@ -541,7 +542,7 @@ func (f *form) compareParts(m *model, team *teams.Team, k limit.ScopeKind) error
 			t := limit.TermsFor(team, of.name)
 			used, held := m.ofPart(k, of.name, date)
 			for q, most := range t.Of(k).Quotas {
-				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Scope: k}); of.kind == k && most != limit.None && used[q]+held[q] != 0 {
+				if s := (limit.Standing{Unit: unit.Names[q/2], Period: teams.Periods[q%2], Scope: k}); of.kind == k && most != limit.None && used[q]+held[q] != 0 {
 					want[of.name+" "+s.Name()] = [2]int64{used[q], held[q]}
 				}
 			}
@@ -579,7 +580,7 @@ func (f *form) lookInside(team *teams.Team, k limit.ScopeKind) (list []limit.Sta
 func (f *form) compareLedger(m *model) error {
 	used, doubt := map[string]int64{}, map[string]int64{}
 	for _, row := range f.rows() {
-		for i, unit := range teams.Units {
+		for i, unit := range unit.Names {
 			what := limit.LedgerName(row.Model, row.Endpoint, row.Account)
 			if row.Tag != "" {
 				what = "tag|" + row.Tag

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // team is a team's keys, and what this process knows of its accounts.
@@ -42,14 +42,14 @@ func (o *own) version() version {
 }
 
 // record records the team's state.
-func (o *own) record(s *standing) {
+func (o *own) record(s *versionedState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.recordLocked(s)
 }
 
 // recordRestored records the team's state in accounts that may be of another epoch.
-func (o *own) recordRestored(s *standing) {
+func (o *own) recordRestored(s *versionedState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen.epoch = 0
@@ -58,7 +58,7 @@ func (o *own) recordRestored(s *standing) {
 
 // recordLocked records a state unless it is of another epoch. Replies may overtake each other: an older one counts only if its use is
 // greater. The lock is held.
-func (o *own) recordLocked(s *standing) {
+func (o *own) recordLocked(s *versionedState) {
 	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}
@@ -180,7 +180,7 @@ func scopesOf(charges []*limit.Charge, in *reply) (list []scopeCount) {
 				if in.next() == 1 {
 					of.name = limit.Other
 				}
-				for unit := range teams.Units {
+				for unit := range unit.Names {
 					list = append(list, scopeCount{of, unit, in.next()})
 				}
 			}
@@ -224,4 +224,44 @@ func (o *own) scopes() (list []scopeUse) {
 		list = append(list, scopeUse{of, used})
 	}
 	return list
+}
+
+// known is what this process knows of the teams.
+type known struct{ teams limit.PerTeam[team] }
+
+// LastKnown fills in a team's state on the date of s, by Redis's last answer.
+func (k *known) LastKnown(team string, s *limit.State) {
+	o := k.teams.Get(team)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for q := range s.Used {
+		period := s.Date.Period(q)
+		s.Used[q] = o.used[period][q/2]
+		if period == o.date.Period(q) {
+			s.Held[q] = o.held[q]
+		}
+	}
+	s.Tasks = o.tasks
+}
+
+// Tasks are the open tasks of a team by Redis's last answer.
+func (k *known) Tasks(team string) int64 {
+	o := k.teams.Get(team)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tasks
+}
+
+// UnlessRestoring calls do unless the team is being restored or the epoch has changed: a restore must not see do's changes. It reports
+// false if the team is being restored. With placed do records holds that Redis has now.
+func (k *known) UnlessRestoring(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
+	o := k.teams.Get(team)
+	if !o.restoring.TryAcquire(1) {
+		return false
+	}
+	defer o.restoring.Release(1)
+	if o.version().epoch == epoch {
+		do(o.placed)
+	}
+	return true
 }

@@ -35,7 +35,7 @@ func (o *own) place(h *limit.Held, due time.Time) {
 }
 
 // admitted records the reply to an admission; h is nil if it was refused.
-func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
+func (o *own) admitted(s *versionedState, h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.recordLocked(s)

@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made
@@ -152,7 +153,7 @@ func (p *plan) names(day int) (names []any) {
 
 // fieldOf is a field of the hash of quotas, by the number of the quota.
 func fieldOf(day, quota int, of string) string {
-	return strconv.Itoa(periodOf(day, quota)) + ":" + string(teams.Units[quota/2]) + of
+	return strconv.Itoa(periodOf(day, quota)) + ":" + string(unit.Names[quota/2]) + of
 }
 
 // quota is the number of the quota that has a place in a list of day and month of each unit charged.

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/event"
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // reachedArgs are the thresholds of quotas that a settlement may announce, in the arguments of its script.
@@ -77,7 +77,7 @@ func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
 		a.Kind, a.Of, a.Unit, a.Own = innerKeys[t.Scope], t.Of, string(t.Unit()), t.Scope == limit.ScopeKey
 		a.Memory += ":" + a.Period // clients can invent values of tags: it goes with its period
 	} else {
-		a.Field = a.Period + ":" + string(teams.Units[t.Quota/2]) + ":used"
+		a.Field = a.Period + ":" + string(unit.Names[t.Quota/2]) + ":used"
 	}
 	for _, percent := range t.Percent {
 		a.At = append(a.At, int64(percent), t.Least(percent))

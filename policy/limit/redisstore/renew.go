@@ -100,7 +100,7 @@ func renewalCall(r *Store, n *Renewal) *call {
 // takeRenewal reads the reply to a renewal.
 func takeRenewal(r *Store, n *Renewal, c *call) error {
 	grown := make([]limit.Stock, len(n.Rows))
-	s, err := r.standing(c, func(_ *standing, in *reply) {
+	s, err := r.readState(c, func(_ *versionedState, in *reply) {
 		for i := range grown {
 			in.into(grown[i][:])
 		}

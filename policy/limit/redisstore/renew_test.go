@@ -126,7 +126,7 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 		f.renews(f.renewal("a", 0, 10))
 		f.renews(f.renewal("b", 0, 10))
 		l := &Loan{Name: "a:20261121", Most: limit.Stock{limit.Images: 5}}
-		ask := func(id string, images int64) standing {
+		ask := func(id string, images int64) versionedState {
 			h := hold(id, f.team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 			h.Lease = time.Hour
 			s, err := f.redis.admit(f.Context(), &h, l, f.redis.teams.Get("search").version())

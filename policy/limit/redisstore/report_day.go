@@ -9,6 +9,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/price"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held.
@@ -48,7 +49,7 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	if cut < 0 {
 		return
 	}
-	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), name[:cut]
+	unit, of := unit.Index(teams.Unit(name[cut+1:])), name[:cut]
 	split := strings.LastIndexByte(of, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 const (
@@ -95,7 +95,7 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 }
 
 // make makes as many calls as the holds and the scopes need. The first restores everything else.
-func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, scopes []scopeUse) (s standing, err error) {
+func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, scopes []scopeUse) (s versionedState, err error) {
 	for first := true; first || len(holds)+len(scopes) > 0; first = false {
 		some, uses := min(restoreBatch, len(holds)), min(restoreScopes, len(scopes))
 		n.holds, n.scopes, n.last = holds[:some], scopes[:uses], some == len(holds) && uses == len(scopes)
@@ -163,7 +163,7 @@ type scopeArgs struct {
 }
 
 // restoreSome makes one call. Restored holds were not taken from the present rates.
-func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (standing, error) {
+func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (versionedState, error) {
 	args := restoreArgs{
 		knownArgs: n.known.args(), WentBack: n.wentBack, Loss: n.mayBeLost(), Replica: r.Peer.ID, Alive: 1, Call: n.number, Last: n.last,
 		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Told: append([]thresholdArgs{}, n.told...), Scopes: []scopeArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
@@ -172,7 +172,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 		args.Alive = r.Peer.Alive()
 	}
 	for _, u := range n.counts {
-		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(teams.Units[u.unit]), u.n})
+		args.Used = append(args.Used, usedArgs{strconv.Itoa(u.period) + ":" + string(unit.Names[u.unit]), u.n})
 	}
 	for _, s := range n.scopes {
 		args.Scopes = append(args.Scopes, scopeArgs{innerKeys[s.kind], strconv.Itoa(s.day), s.name, s.used})
@@ -190,7 +190,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 	c := r.begin(restoreScript, args, r.teams.Get(team).key)
 	c.none = len(args.Used)+len(args.Scopes)+len(args.Rows)+len(args.Holds) == 0
 	r.send(ctx, c)
-	return r.standing(c, nil)
+	return r.readState(c, nil)
 }
 
 const checkBatch = 1000 // holds that one call reads

@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // errSeeded is the error of a seeding that others overtook again and again.
@@ -121,7 +122,7 @@ func missing(ctx context.Context, r *Store, account string, date limit.Calendar)
 	rows := []seedRow{}
 	for q, n := range all.Minus(takenOf(got)) {
 		if n > 0 {
-			rows = append(rows, seedRow{strconv.Itoa(periodOf(date.Day, q)) + ":" + string(teams.Units[q/2]), n})
+			rows = append(rows, seedRow{strconv.Itoa(periodOf(date.Day, q)) + ":" + string(unit.Names[q/2]), n})
 		}
 	}
 	return rows, err

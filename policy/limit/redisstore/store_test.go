@@ -57,7 +57,7 @@ func (f *form) fail(format string, args ...any) {
 	f.Fatalf(format, args...)
 }
 
-func (f *form) admit(h limit.Hold) standing {
+func (f *form) admit(h limit.Hold) versionedState {
 	f.Helper()
 	s, err := f.tryAdmit(h)
 	if err != nil {
@@ -66,18 +66,18 @@ func (f *form) admit(h limit.Hold) standing {
 	return s
 }
 
-func (f *form) tryAdmit(h limit.Hold) (standing, error) {
+func (f *form) tryAdmit(h limit.Hold) (versionedState, error) {
 	t := h.Terms()
 	if h.Lease == 0 {
 		h.Lease = time.Hour
 	}
 	if f.memory != nil {
 		s, err := f.memory.Place(&h, &t)
-		return standing{State: s}, err
+		return versionedState{State: s}, err
 	}
 	if h.ID == "" {
 		s, err := f.redis.Look(context.Background(), h.Team)
-		return standing{State: s}, err
+		return versionedState{State: s}, err
 	}
 	s, err := f.redis.admit(context.Background(), &h, &Loan{}, version{epoch: f.epoch[h.Team.ID]})
 	if err == nil {
@@ -143,7 +143,7 @@ func (f *form) sweep(team string) int {
 }
 
 // look reads a team's accounts and changes nothing.
-func (f *form) look(team *teams.Team) standing {
+func (f *form) look(team *teams.Team) versionedState {
 	f.Helper()
 	return f.admit(limit.Hold{Team: team})
 }

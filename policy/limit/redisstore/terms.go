@@ -57,7 +57,7 @@ func rateArgsOf(r teams.Rate) rateArgs {
 	per := r.Per.Microseconds()
 	text := " " + strconv.FormatInt(r.Limit, 10) + " " + strconv.FormatInt(per, 10) + " " + strconv.FormatInt(r.Burst, 10)
 	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
-	at := limit.UnitIndex(r.Unit) + 1
+	at := unit.Index(r.Unit) + 1
 	return rateArgs{Unit: at, Bit: at, Text: text, Limit: r.Limit, Per: per, Burst: r.Burst, Keep: int64(2*refill) + 60_000}
 }
 

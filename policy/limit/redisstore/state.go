@@ -6,8 +6,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// standing is a team's state in Redis, and the version of its accounts.
-type standing struct {
+// versionedState is a team's state in Redis, and the version of its accounts.
+type versionedState struct {
 	limit.State
 	version
 	hasUsed uint        // a bit for each quota whose use the reply has
@@ -26,8 +26,8 @@ type count struct {
 	n            int64
 }
 
-// standing reads a reply that has a team's state, what more reads, and the use that it posted to.
-func (w *wire) standing(c *call, more func(s *standing, in *reply)) (s standing, err error) {
+// readState reads a reply that has a team's state, what more reads, and the use that it posted to.
+func (w *wire) readState(c *call, more func(s *versionedState, in *reply)) (s versionedState, err error) {
 	in, err := w.said(c)
 	if err != nil {
 		return s, err

@@ -24,9 +24,9 @@ func (h *Hold) firstCounted() int {
 	return i
 }
 
-// Others returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's, and counts every unit,
+// Outer returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's, and counts every unit,
 // so that a quota that is added later knows what was used.
-func (h *Hold) Others() (all []Hold) {
+func (h *Hold) Outer() (all []Hold) {
 	scopes := h.counted()
 	if len(scopes) == 0 {
 		return nil
@@ -53,9 +53,9 @@ func (s *Scope) holds(amounts *Amounts) Amounts {
 	return a
 }
 
-// AddOther adds the hold in the house, or in the quotas of its account, that another process placed with this one.
-func (h *Held) AddOther(k ScopeKind) {
-	h.Others = append(h.Others, &Held{
+// AddOuter adds the hold in the house, or in the quotas of its account, that another process placed with this one.
+func (h *Held) AddOuter(k ScopeKind) {
+	h.Outer = append(h.Outer, &Held{
 		ID: h.ID, Team: outsideID(k, h.Account), Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task,
 	})
 }
@@ -64,7 +64,7 @@ func (h *Held) AddOther(k ScopeKind) {
 func (h *Held) In(k ScopeKind) bool { return h.alsoIn(outsideID(k, h.Account)) }
 
 func (h *Held) alsoIn(id string) bool {
-	return slices.ContainsFunc(h.Others, func(o *Held) bool { return o.Team == id })
+	return slices.ContainsFunc(h.Outer, func(o *Held) bool { return o.Team == id })
 }
 
 // outsideID is the id of the account outside of the teams that holds the quotas of a kind of scopes.
@@ -92,9 +92,9 @@ func (h *Hold) Uncounted(note func(id string)) {
 // AsTask is the hold as that of a task, which is remembered for longer, because another replica may see its end.
 func (h *Held) AsTask() *Held {
 	task := *h
-	task.Task, task.Others = true, make([]*Held, len(h.Others))
-	for i, o := range h.Others {
-		task.Others[i] = o.AsTask()
+	task.Task, task.Outer = true, make([]*Held, len(h.Outer))
+	for i, o := range h.Outer {
+		task.Outer[i] = o.AsTask()
 	}
 	return &task
 }
@@ -112,7 +112,7 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 	if at < 0 {
 		v = &all[0]
 		for i := range all[1:] {
-			v.Held.Others = append(v.Held.Others, all[1+i].Held)
+			v.Held.Outer = append(v.Held.Outer, all[1+i].Held)
 		}
 		return v, nil
 	}
@@ -167,23 +167,23 @@ func (h *Hold) Release(held *Held) *Charge {
 	return &Charge{Held: held, Team: h.Team}
 }
 
-// Other is the charge of one of the hold's others.
-func (c *Charge) Other(h *Held) *Charge {
+// Outer is the charge of one of the hold's outer holds.
+func (c *Charge) Outer(h *Held) *Charge {
 	return &Charge{Held: h, Team: h.Document, Amounts: c.Amounts, Estimated: c.Estimated}
 }
 
 // Parts returns a charge for each account that the hold is in, the team's first. Taken is called when all were made, with what the
 // team's reports. A part that is given up counts as made, except for the team's, whose end Left reports.
 func (c *Charge) Parts() []*Charge {
-	if len(c.Held.Others) == 0 {
+	if len(c.Held.Outer) == 0 {
 		return []*Charge{c}
 	}
 	own := *c
 	held := *c.Held
-	held.Others, own.Held = nil, &held
+	held.Outer, own.Held = nil, &held
 	parts := []*Charge{&own}
-	for _, h := range c.Held.Others {
-		parts = append(parts, c.Other(h))
+	for _, h := range c.Held.Outer {
+		parts = append(parts, c.Outer(h))
 	}
 	if c.Taken == nil {
 		return parts
@@ -202,4 +202,31 @@ func (c *Charge) Parts() []*Charge {
 		p.Taken, p.Left = func(bool) { end() }, end
 	}
 	return parts
+}
+
+// RefuseOutside turns an admission into a refusal by a rate outside of the team.
+func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	refused := refusedOutside(rate, wait, h)
+	refused.Limits = h.givenBack(v.Limits)
+	return refused
+}
+
+// RefusedOutside reports whether a rate outside of the team refuses.
+func (v *Verdict) RefusedOutside() bool { return v.Reason == ReasonAccount && v.Fault.Period == "" }
+
+// OrOutside returns v, or instead the refusal by a rate outside of the team if its wait is longer than v's, or equal to that of a quota of
+// the house.
+func (v *Verdict) OrOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	if wait == 0 || wait < v.Wait || wait == v.Wait && v.Fault.Scope != ScopeHouse {
+		return *v
+	}
+	refused := refusedOutside(rate, wait, h)
+	hidden := *v
+	refused.Limits, refused.Hidden = v.Limits, &hidden
+	return refused
+}
+
+func refusedOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait, Scope: ScopeAccount, Of: h.Account}
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault)}
 }

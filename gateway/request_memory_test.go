@@ -11,9 +11,9 @@ import (
 	"sluice/gateway/upstream"
 )
 
-// used is a call after a request that filled every field.
-func used(g *Gateway) *call {
-	c := new(call)
+// used is the memory of a request that filled every field.
+func used(g *Gateway) *requestMemory {
+	c := new(requestMemory)
 	s, w := c.begin(g, httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil))
 	s.ID, s.Team, s.body = "id", "team", []byte("body")
 	s.values.one("value")
@@ -42,13 +42,13 @@ func TestCallKeepsNothingOfARequest(t *testing.T) {
 // The memory of a request to which something may still refer is not used again.
 func TestCallIsLeftToTheCollector(t *testing.T) {
 	g := &Gateway{deps: Deps{Now: time.Now}, forward: new(forward)}
-	for about, change := range map[string]func(*call){
-		"a panic":            func(c *call) { c.reply.ended = false },
-		"a client that left": func(c *call) { c.reply.failed = http.ErrHandlerTimeout },
-		"a refusal":          func(c *call) { c.state.Refusal = "inspect/body" },
-		"a broken answer":    func(c *call) { c.state.fault = "forward/answer" },
-		"a creation":         func(c *call) { c.state.creates = true },
-		"a large body":       func(c *call) { c.state.BytesIn = upstream.InlineBody + 1 },
+	for about, change := range map[string]func(*requestMemory){
+		"a panic":            func(c *requestMemory) { c.reply.ended = false },
+		"a client that left": func(c *requestMemory) { c.reply.failed = http.ErrHandlerTimeout },
+		"a refusal":          func(c *requestMemory) { c.state.Refusal = "inspect/body" },
+		"a broken answer":    func(c *requestMemory) { c.state.fault = "forward/answer" },
+		"a creation":         func(c *requestMemory) { c.state.creates = true },
+		"a large body":       func(c *requestMemory) { c.state.BytesIn = upstream.InlineBody + 1 },
 	} {
 		c := used(g)
 		change(c)
