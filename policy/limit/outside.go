@@ -52,7 +52,7 @@ func (o *outside) take(scopes []Scope, amounts *Amounts, force bool, replicas in
 	return fault, wait
 }
 
-// look is take that takes nothing.
+// look returns what take would, and takes nothing.
 func (o *outside) look(scopes []Scope, amounts *Amounts, replicas int) (fault teams.Rate, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,7 +99,7 @@ func (o *outside) correct(c *Charge, replicas int) {
 	}
 }
 
-// bucketsIn returns the buckets of a scope, as full as its current rates have them; nil: it has no rates.
+// bucketsIn returns the buckets of a scope, adapted to its current rates; nil: it has no rates.
 func (a *account) bucketsIn(s *Scope, name string, now time.Time) *buckets {
 	if !s.Rated {
 		return nil

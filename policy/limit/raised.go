@@ -7,14 +7,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// Raised is what a quota has more for a while, as reports write it.
+// Raised is a temporary raise of a quota, as reports write it.
 type Raised struct {
 	Amount json.Number `json:"amount"` // spend is in the currency
 	Until  time.Time   `json:"until"`  // in UTC
 	Reason string      `json:"reason"`
 }
 
-// Raises are those of a quota that are in force, the one that ends first in front, and its limit without them; both absent: it has none.
+// Raises are a quota's raises in force, the first to end first, and the quota's limit without them; both absent: none is in force.
 type Raises struct {
 	Base   json.Number `json:"base,omitempty"` // spend is in the currency
 	Raises []Raised    `json:"raises,omitempty"`

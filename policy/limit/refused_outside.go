@@ -16,7 +16,7 @@ func (v *Verdict) RefuseOutside(rate teams.Rate, wait time.Duration, h *Hold) Ve
 // RefusedOutside reports whether a rate outside of the team refuses.
 func (v *Verdict) RefusedOutside() bool { return v.Reason == ReasonAccount && v.Fault.Period == "" }
 
-// OrOutside returns v, or instead the refusal by a rate outside of the team if its wait is longer than v's, or equal to that of a quota of
+// OrOutside returns v, or the refusal by a rate outside of the team if its wait is longer than v's, or as long as that of a quota of
 // the house.
 func (v *Verdict) OrOutside(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
 	if wait == 0 || wait < v.Wait || wait == v.Wait && v.Fault.Scope != ScopeHouse {

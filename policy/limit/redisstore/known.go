@@ -33,7 +33,7 @@ func (k *known) Tasks(team string) int64 {
 }
 
 // UnlessRestoring calls do unless the team is being restored or the epoch has changed: a restore must not see do's changes. It reports
-// false if the team is being restored. With placed do records holds that Redis has now.
+// false if the team is being restored. do calls placed for each hold that is now in Redis.
 func (k *known) UnlessRestoring(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
 	o := k.teams.Get(team)
 	if !o.restoring.TryAcquire(1) {

@@ -7,8 +7,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. The hold is charged under
-// h's account from now on, if its lease ends.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. A lease that ends sooner changes nothing. From now on the
+// hold is charged under h's account if its lease ends.
 func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	t := r.teams.Get(h.Team)
 	in, err := r.run(ctx, r.begin(extendScript, holdArgs{ID: h.ID, Lease: lease.Microseconds(), Account: limit.AccountMark(h.Account)}, t.key))
