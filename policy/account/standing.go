@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// IsIll reports whether an operator should know of it: the account is out, or cooling. That one drains was asked for.
+// IsIll reports whether an operator should look at the account: it is out, or cooling. Draining is intended.
 func (s *Standing) IsIll() bool { return s.State == Out || s.State == Cooling }
 
-// Line says the standing in one line, such as "out since 2026-11-26T08:20:00Z: Arrearage; weight 3, 2 in flight, key …f00d".
+// Line is the standing in one line, such as "out since 2026-11-26T08:20:00Z: Arrearage; weight 3, 2 in flight, key …f00d".
 func (s *Standing) Line() string {
 	var b strings.Builder
 	b.WriteString(string(s.State))
