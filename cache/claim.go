@@ -20,7 +20,7 @@ type Claim struct {
 	Key     string    // public id of the key that made the task; every key of the team may read the task
 	Task    string    `json:"-"`
 	Model   string    //
-	Account string    `json:",omitzero"` // at the service, which made the task; empty: [teams.MainAccount], as in claims of versions without accounts
+	Account string    `json:",omitzero"` // at the service, which made the task; empty: [teams.MainAccount], as in claims from before accounts
 	Created time.Time `json:"-"`         // by this process's clock
 
 	Hold Hold // what the creation holds; zero: nothing

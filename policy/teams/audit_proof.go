@@ -61,7 +61,7 @@ func (p *Proof) Verify(s State) []string {
 	}
 	if _, err := s.Open(); err != nil {
 		faults = append(faults, err.Error())
-	} else if p.raises != hexOf(s.Raises) && (p.raises != "" || p.First <= 1) { // if entries were removed, one of them may have changed the raises
+	} else if p.raises != hexOf(s.Raises) && (p.raises != "" || p.First <= 1) { // a removed entry may have changed the raises
 		faults = append(faults, "the raises are not as the last entry about them left them")
 	}
 	return faults[:min(len(faults), 10)]

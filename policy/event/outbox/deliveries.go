@@ -24,7 +24,7 @@ func (o *Outbox) Tried(ctx context.Context, d *event.Delivery, wait time.Duratio
 	d.State, d.Last = event.State(in.text()), timeOf(in.number())
 	next := in.number()
 	d.Next = timeOf(next)
-	_, _ = o.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // on failure the seat counts for a while, and the walk finds the delivery
+	_, _ = o.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // if it fails the seat counts for a while, and the walk finds it
 		pipe.ZRem(ctx, seatsKey+seatsOf(owner, d.To), seatOf(d))
 		if next > 0 {
 			pipe.ZAddLT(ctx, indexKey, redis.Z{Score: float64(next), Member: pair(owner, d.To)})

@@ -6,9 +6,9 @@
 //
 // # Keys
 //
-// The keys of one owner have the owner as their hash tag, like its accounts. A target is a hook's id, with a leading @ if the hook is the
-// operators', and after a space the path of a request's callback. A place is an event's place in the stream, <ms>-<number>, from which its id
-// follows.
+// The keys of one owner have the owner as their hash tag, like its accounts. A target is a hook's id, with a leading @ if
+// the hook is the operators', and after a space the path of a request's callback. A place is an event's place in the
+// stream, <ms>-<number>, from which its id follows.
 //
 //	key                      type    lives                          what
 //	sl1:{<owner>}:events     stream  an event's life after the last the owner's events: t type, d data, h targets, one a line
